@@ -1,6 +1,7 @@
 // Matrix products.
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/pointwise/half_numbers.h"
 
 namespace wick::compiler {
 namespace {
@@ -86,8 +87,26 @@ Value* blend(Compose& c, Node& node, Value* product) {
   if (alpha != 1.0) product = c.mul(product, node.arg("alpha"));
   if (beta == 0.0) return product;
   Value* bias = node.tensor("self");
+  if (product->dtype() == DType::f32) bias = c.b.cast(bias, DType::f32);
   if (beta != 1.0) bias = c.mul(bias, node.arg("beta"));
   return c.add(product, bias);
+}
+
+// What `multiply` makes of the two operands, blended. Eager rounds sums of 16-bit floats once.
+template <typename F>
+Results blend_in_float(Builder& b, Node& node, const char* first, const char* second, F&& multiply) {
+  Compose c(b);
+  Value *x = node.tensor(first), *y = node.tensor(second);
+  const DType dtype = x->dtype();
+  const bool alone = literal(node.arg("beta")) == 0.0 && literal(node.arg("alpha")) == 1.0;
+  if (!is_16_bit(dtype) || alone) return {blend(c, node, multiply(c, x, y))};
+  return {b.cast(blend(c, node, multiply(c, b.cast(x, DType::f32), b.cast(y, DType::f32))), dtype)};
+}
+
+// An argument that may be a number, as an element of the dtype.
+Arg half_arg(const Arg& arg, DType dtype) {
+  const auto number = literal(arg);
+  return number && is_16_bit(dtype) ? Arg(half_number(*number, dtype)) : arg;
 }
 
 // beta 0 ignores self; stock multiplies it.
@@ -105,22 +124,37 @@ void infer_baddbmm(Node& node) {
   set_result(node, x->dtype(), std::move(sizes));
 }
 Results decompose_baddbmm(Builder& b, Node& node) {
-  Compose c(b);
-  return {blend(c, node, b.call("aten.bmm", {node.arg("batch1"), node.arg("batch2")}))};
+  return blend_in_float(b, node, "batch1", "batch2",
+                        [](Compose& c, Value* x, Value* y) { return c.b.call("aten.bmm", {x, y}); });
 }
 Results decompose_addbmm(Builder& b, Node& node) {
-  Compose c(b);
-  Value* products = b.call("aten.bmm", {node.arg("batch1"), node.arg("batch2")});
-  return {blend(c, node, b.cast(c.sum(products, {0}), products->dtype()))};  // sums of integers are i64
+  return blend_in_float(b, node, "batch1", "batch2", [](Compose& c, Value* x, Value* y) {
+    Value* products = c.b.call("aten.bmm", {x, y});
+    return c.b.cast(c.sum(products, {0}), products->dtype());  // sums of integers are i64
+  });
 }
+// Eager rounds alpha, beta and beta * self of 16-bit floats, and then the sum.
 Results decompose_addmv(Builder& b, Node& node) {
   Compose c(b);
-  return {blend(c, node, c.matmul(node.tensor("mat"), node.tensor("vec")))};
+  Value *matrix = node.tensor("mat"), *vector = node.tensor("vec");
+  const DType dtype = matrix->dtype();
+  if (!is_16_bit(dtype)) return {blend(c, node, c.matmul(matrix, vector))};
+  Value* product = c.matmul(b.cast(matrix, DType::f32), b.cast(vector, DType::f32));
+  if (literal(node.arg("alpha")) != 1.0) product = c.mul(product, half_arg(node.arg("alpha"), dtype));
+  if (literal(node.arg("beta")) == 0.0) return {b.cast(product, dtype)};
+  Value* bias = c.mul(node.tensor("self"), half_arg(node.arg("beta"), dtype));
+  return {b.cast(c.add(product, b.cast(bias, DType::f32)), dtype)};
 }
+// Eager rounds each step: alpha * vec1 is the first.
 Results decompose_addr(Builder& b, Node& node) {
   Compose c(b);
-  Value *x = node.tensor("vec1"), *y = node.tensor("vec2");
-  return {blend(c, node, c.mul(b.unsqueeze(x, 1), b.unsqueeze(y, 0)))};
+  Value *x = b.unsqueeze(node.tensor("vec1"), 1), *y = b.unsqueeze(node.tensor("vec2"), 0);
+  const DType dtype = x->dtype();
+  if (!is_16_bit(dtype)) return {blend(c, node, c.mul(x, y))};
+  if (literal(node.arg("alpha")) != 1.0) x = c.mul(x, half_arg(node.arg("alpha"), dtype));
+  Value* product = c.mul(x, y);
+  if (literal(node.arg("beta")) == 0.0) return {product};
+  return {c.add(c.mul(node.tensor("self"), half_arg(node.arg("beta"), dtype)), product)};
 }
 
 void infer_matmul(Node& node) {

@@ -4,6 +4,7 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/pointwise/half_numbers.h"
 
 namespace wick::compiler {
 namespace {
@@ -106,9 +107,18 @@ Steps steps_of(Builder& b, const Node& node) {
 Value* doubled_areas(Compose& c, const Steps& s) {
   return c.mul(c.add(up_to(c.b, s.y, s.dim, 1), from(c.b, s.y, s.dim, 1)), s.width);
 }
+// (the sum of all - (first + last) / 2) dx, as eager rounds it.
+Value* even_trapezoid(Compose& c, const Steps& s) {
+  const Sym& size = s.y->sizes()[static_cast<size_t>(s.dim)];
+  Value *first = c.b.select(s.y, s.dim, 0), *last = c.b.select(s.y, s.dim, size - 1);
+  return c.mul(c.sub(c.sum(s.y, {s.dim}), c.mul(c.add(first, last), 0.5)), s.width);
+}
 Results decompose_trapezoid(Builder& b, Node& node) {
   Compose c(b);
   const Steps s = steps_of(b, node);
+  const Sym& size = s.y->sizes()[static_cast<size_t>(s.dim)];
+  if (is_16_bit(s.y->dtype()) && !s.width.is<Value*>() && size.is_const() && size.value() > 0)
+    return {even_trapezoid(c, s)};
   return {c.div(c.sum(doubled_areas(c, s), {s.dim}), 2.0)};
 }
 Results decompose_cumulative_trapezoid(Builder& b, Node& node) {

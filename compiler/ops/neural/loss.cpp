@@ -4,6 +4,7 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/pointwise/half_numbers.h"
 
 namespace wick::compiler {
 namespace {
@@ -21,21 +22,33 @@ Results decompose_l1(Builder& b, Node& node) {
   Compose c(b);
   return {reduced(c, node, c.abs(c.sub(node.tensor("self"), node.tensor("target"))))};
 }
-// |d| < beta: d^2 / (2 beta), else |d| - beta / 2
-Results decompose_smooth_l1(Builder& b, Node& node) {
+// What `loss` makes of the distance of the operands and of `limit`. Eager computes operands of the dtype `wide` in f32;
+// of the other 16-bit dtype it rounds the limit and each step.
+template <typename F>
+Results loss_of_distance(Builder& b, Node& node, double limit, DType wide, F&& loss) {
   Compose c(b);
-  const double beta = node.real("beta");
-  Value* gap = c.abs(c.sub(node.tensor("self"), node.tensor("target")));
-  if (beta == 0) return {reduced(c, node, gap)};
-  Value* near = c.div(c.mul(c.mul(gap, gap), 0.5), beta);
-  return {reduced(c, node, c.where(c.compare("lt", gap, beta), near, c.sub(gap, 0.5 * beta)))};
+  Value *x = node.tensor("self"), *y = node.tensor("target");
+  const DType dtype = promote({x, y});
+  const auto cast = [&](DType to) { return c.abs(c.sub(b.cast(x, to), b.cast(y, to))); };
+  if (dtype == wide) return {reduced(c, node, b.cast(loss(c, cast(DType::f32), limit), dtype))};
+  return {reduced(c, node, loss(c, cast(dtype), half_number(limit, dtype)))};
+}
+// |d| < beta: d^2 / (2 beta), else |d| - beta / 2
+Value* smooth_l1(Compose& c, Value* gap, double beta) {
+  if (beta == 0) return gap;
+  Value* near = c.div(c.mul(c.mul(gap, 0.5), gap), beta);
+  return c.where(c.compare("lt", gap, beta), near, c.sub(gap, 0.5 * beta));
+}
+Results decompose_smooth_l1(Builder& b, Node& node) {
+  return loss_of_distance(b, node, node.real("beta"), DType::bf16, smooth_l1);
+}
+// |d| < delta: d^2 / 2, else delta (|d| - delta / 2)
+Value* huber(Compose& c, Value* gap, double delta) {
+  Value* near = c.mul(c.mul(gap, 0.5), gap);
+  return c.where(c.compare("lt", gap, delta), near, c.mul(c.sub(gap, 0.5 * delta), delta));
 }
 Results decompose_huber(Builder& b, Node& node) {
-  Compose c(b);
-  const double delta = node.real("delta");
-  Value* gap = c.abs(c.sub(node.tensor("self"), node.tensor("target")));
-  Value* near = c.mul(c.mul(gap, gap), 0.5);
-  return {reduced(c, node, c.where(c.compare("le", gap, delta), near, c.mul(c.sub(gap, 0.5 * delta), delta)))};
+  return loss_of_distance(b, node, node.real("delta"), DType::f16, huber);
 }
 Results decompose_soft_margin(Builder& b, Node& node) {
   Compose c(b);

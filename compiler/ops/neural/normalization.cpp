@@ -3,6 +3,7 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/pointwise/half_numbers.h"
 #include "compiler/ops/ranges/ranges.h"
 
 namespace wick::compiler {
@@ -251,10 +252,12 @@ Results decompose_renorm(Builder& b, Node& node) {
   const int64_t dim = wrap_dim(node.static_integer("dim"), x->rank());
   std::vector<int64_t> dims = all_dims(x->rank());
   dims.erase(dims.begin() + dim);
-  Value* norm = b.call("aten.linalg_vector_norm", {x, node.real("p"), to_ints(dims), true});
+  Value* wide = is_16_bit(x->dtype()) ? b.cast(x, DType::f32) : x;
+  Value* norm = b.call("aten.linalg_vector_norm", {wide, node.real("p"), to_ints(dims), true});
   const double limit = node.real("maxnorm");
   Value* factor = c.mul(c.unary("aten.reciprocal", c.add(norm, 1e-7)), limit);
-  return {c.mul(x, c.where(c.compare("gt", norm, limit), factor, 1.0))};
+  factor = c.where(c.compare("gt", norm, limit), factor, 1.0);
+  return {c.mul(x, is_16_bit(x->dtype()) ? b.cast(factor, x->dtype()) : factor)};
 }
 
 }  // namespace

@@ -13,6 +13,8 @@ double half_number(double number, DType dtype) {
   return static_cast<double>(float_from_bits(uint32_t{BFloat16::from_float(static_cast<float>(number))} << 16));
 }
 
+bool is_16_bit(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+
 bool is_element(const Value* x) { return x->type.is_tensor() && numel(x->sizes()) == 1; }
 
 bool reads_half_numbers(const Node& node, size_t place) {

@@ -7,6 +7,9 @@ namespace wick::compiler {
 /// The number as an element of `dtype`; unchanged unless that is f16 or bf16.
 double half_number(double number, DType dtype);
 
+/// f16 or bf16.
+bool is_16_bit(DType dtype);
+
 /// Whether the tensor is known to have one element.
 bool is_element(const Value* x);
 

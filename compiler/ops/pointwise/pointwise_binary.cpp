@@ -90,8 +90,6 @@ void infer_divide_mode(Node& node) {
   infer_broadcast(node);
 }
 
-bool is_16_bit(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
-
 // Eager reads the only element of a divisor as f32 beside f16 and bf16, and does not round the quotient before `mode`.
 Results divide_by_element(Builder& b, Node& node, const char* mode) {
   const DType dtype = node.result()->dtype();

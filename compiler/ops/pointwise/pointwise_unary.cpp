@@ -125,8 +125,10 @@ Results decompose_round_decimals(Builder& b, Node& node) {
   require(decimals > -40 && decimals < 40, "round: decimals out of range");
   double scale = 1;
   for (int64_t i = 0; i < std::abs(decimals); ++i) scale *= 10;
-  if (decimals < 0) return {c.mul(c.unary("aten.round", c.div(x, scale)), scale)};
-  return {c.div(c.unary("aten.round", c.mul(x, scale)), scale)};
+  return {in_float(b, x, [&](Value* wide) {
+    if (decimals < 0) return c.mul(c.unary("aten.round", c.div(wide, scale)), scale);
+    return c.div(c.unary("aten.round", c.mul(wide, scale)), scale);
+  })};
 }
 
 Results decompose_log_sigmoid(Builder& b, Node& node) {

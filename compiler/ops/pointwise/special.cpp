@@ -4,6 +4,7 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/pointwise/half_numbers.h"
 #include "compiler/ops/ranges/ranges.h"
 
 namespace wick::compiler {
@@ -65,7 +66,16 @@ Results decompose_ldexp(Builder& b, Node& node) {
   Value* other = node.tensor("other");
   Value* power = b.call("aten.pow.Scalar", {2.0, b.cast(other, float_dtype(other->dtype()))});
   const DType dtype = self(node)->dtype();
+  // Powers that f16 does not hold may give products that it does.
+  if (is_16_bit(dtype) && !is_floating(other->dtype()))
+    return {b.cast(c.mul(b.cast(self(node), DType::f32), power), dtype)};
   return {c.mul(self(node), is_floating(dtype) && !is_floating(other->dtype()) ? b.cast(power, dtype) : power)};
+}
+// (1 + erf(x / sqrt(2))) / 2 in the steps of eager, which rounds each in 16-bit floats: 0 below -3.5 in bf16.
+Results decompose_ndtr(Builder& b, Node& node) {
+  Compose c(b);
+  if (!is_16_bit(self(node)->dtype())) return {};
+  return {c.mul(c.add(c.unary("aten.erf", c.div(self(node), std::sqrt(2.0))), 1), 0.5)};
 }
 // In double, whatever the operands.
 Results decompose_float_power(Builder& b, Node& node) {
@@ -175,7 +185,8 @@ const OpDef kSpecialRows[] = {
     UNARY("special_bessel_j1", "f32[3, 4]"),
     CURVE("special_bessel_y0", ranges::unknown, "f32[3, 4]{range=1.1..4.6}"),
     CURVE("special_bessel_y1", ranges::unknown, "f32[3, 4]{range=1.1..4.6}"),
-    UNARY("special_ndtr", "f32[3, 4]"),
+    {"aten::special_ndtr(Tensor self) -> Tensor", infer_float_unary, decompose_ndtr, "aten::special_ndtr.out",
+     kPointwise | kNoStock | kNoComplexInStock, Cases("f32[3, 4]")},
     {"aten::special_spherical_bessel_j0(Tensor x) -> Tensor", infer_first_argument, nullptr,
      "aten::special_spherical_bessel_j0.out", kPointwise | kNoStock, Cases("f32[3, 4]")},
     BINARY("special_zeta", infer_true_divide, ranges::unknown,

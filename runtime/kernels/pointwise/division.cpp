@@ -13,6 +13,14 @@ inline double float_remainder(double a, double b) { return math::fmod(a, b); }
 inline float round_toward_zero(float x) { return math::trunc_f(x); }
 inline double round_toward_zero(double x) { return math::trunc(x); }
 
+/// As an element of `dtype`, if that is a 16-bit float.
+template <typename T>
+T rounded(T x, DType dtype) {
+  if (dtype == DType::f16) return static_cast<T>(static_cast<float>(Half(static_cast<float>(x))));
+  if (dtype == DType::bf16) return static_cast<T>(static_cast<float>(BFloat16(static_cast<float>(x))));
+  return x;
+}
+
 /// Set by any thread that meets an integer divisor of zero.
 struct ZeroFlag {
   bool* seen;
@@ -33,18 +41,15 @@ struct DivideTrunc {
   }
   template <typename T>
   T operator()(T a, T b) const {
-    const T quotient = a / b;
-    if (dtype == DType::f16)
-      return static_cast<T>(round_toward_zero(static_cast<float>(Half(static_cast<float>(quotient)))));
-    if (dtype == DType::bf16)
-      return static_cast<T>(round_toward_zero(static_cast<float>(BFloat16(static_cast<float>(quotient)))));
-    return round_toward_zero(quotient);
+    return round_toward_zero(rounded(a / b, dtype));
   }
 };
 
-/// Python's //: the quotient rounded down, exact for floats by way of the remainder.
+/// Python's //: the quotient rounded down, exact for f32 and f64 by way of the remainder. Eager rounds each step of
+/// 16-bit floats.
 struct DivideFloor {
   ZeroFlag zero;
+  DType dtype = DType::f32;
   int64_t operator()(int64_t a, int64_t b) const {
     if (b == 0) return zero.raise();
     return b == -1 ? wrap_negate(a) : math::floor_divide(a, b);
@@ -52,7 +57,18 @@ struct DivideFloor {
   template <typename T>
   T operator()(T a, T b) const {
     if (b == 0) return a / b;
-    return math::floor_quotient(a, b, float_remainder(a, b));
+    const T rest = float_remainder(a, b);
+    return dtype == DType::f16 || dtype == DType::bf16 ? in_steps(a, b, rest) : math::floor_quotient(a, b, rest);
+  }
+
+ private:
+  template <typename T>
+  T in_steps(T a, T b, T rest) const {
+    T quotient = rounded(rounded(a - rest, dtype) / b, dtype);
+    if (rest != 0 && (b < 0) != (rest < 0)) quotient = rounded(quotient - 1, dtype);
+    if (quotient == 0) return static_cast<T>(math::copy_sign(0, static_cast<double>(a / b)));
+    const T down = math::floor_of(quotient);
+    return quotient - down > T(0.5) ? rounded(down + 1, dtype) : down;
   }
 };
 
@@ -86,7 +102,7 @@ template <typename F>
 void divide(KernelContext& context, const Operand& a, const Operand& b, Tensor& out) {
   bool zero_seen = false;
   F f{ZeroFlag{&zero_seen}};
-  if constexpr (std::is_same_v<F, DivideTrunc>) {
+  if constexpr (std::is_same_v<F, DivideTrunc> || std::is_same_v<F, DivideFloor>) {
     const Operand both[] = {a, b};
     const bool rounds = b.tensor && b.tensor->rank > 0;
     if (!rounds || !result_type(both, 2, &f.dtype)) f.dtype = DType::f32;  // binary() reports it

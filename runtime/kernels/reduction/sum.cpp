@@ -1,4 +1,5 @@
 // sum, mean, prod.
+#include "common/float16.h"
 #include "runtime/kernels/elementwise_promote.h"
 #include "runtime/kernels/reduction/reduction.h"
 
@@ -123,6 +124,15 @@ struct Product {
   };
 };
 
+/// As Product, rounded to a 16-bit float after each factor, as eager does it.
+template <typename Half16>
+struct HalfProduct {
+  float value = 1.0f;
+  void fold(const float* x, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) value = static_cast<float>(Half16(value * x[i]));
+  }
+};
+
 /// Elements of a wider dtype, converted one by one before State takes them: floats summed as integers, f64 as f32.
 template <typename T, typename State>
 struct Converted {
@@ -211,8 +221,15 @@ void product(KernelContext& context, const Tensor& in, const EValue& dims, bool 
     using T = decltype(zero);
     const Writer<T> write(context, plan, out);
     if (!context.ok()) return;
-    reduce_converted<T>(context, plan, in.dtype, Product<T>{},
-                        [&](int64_t output, const Product<T>& s) { write(output, s.value); });
+    const auto multiply = [&](auto init) {
+      reduce_converted<T>(context, plan, in.dtype, init,
+                          [&](int64_t output, const auto& s) { write(output, s.value); });
+    };
+    if constexpr (std::is_same_v<T, float>) {
+      if (out.dtype == DType::f16) return multiply(HalfProduct<Half>{});
+      if (out.dtype == DType::bf16) return multiply(HalfProduct<BFloat16>{});
+    }
+    multiply(Product<T>{});
   });
 }
 

@@ -43,16 +43,18 @@ void lower_hardswish(Lowering& l, const Node& node) {
   const ValueRange numbers = l.numbers_of(node.operands()[0]);
   const bool plain =
       l.type() == DataType::fp16 || is_weighed(node.operands()[0]) || (numbers.is_finite() && numbers.max <= kLargest);
-  const uint32_t x = l.operand(node, 0);
-  if (plain) return l.set_result(node, l.unary(NodeType::hardswish, x));
-  const uint32_t gate = l.binary(NodeType::add, x, l.scalar(3), OutputRange{0, 6});
-  l.set_result(node, times(l, product(l, x, gate), 1.0 / 6));
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
+    if (plain) return l.unary(NodeType::hardswish, x);
+    const uint32_t gate = l.binary(NodeType::add, x, l.scalar(3), OutputRange{0, 6});
+    return times(l, product(l, x, gate), 1.0 / 6);
+  });
 }
 
 // clamp(x + 3, 0, 6) / 6
 void lower_hardsigmoid(Lowering& l, const Node& node) {
-  const uint32_t shifted = l.binary(NodeType::add, l.operand(node, 0), l.scalar(3), OutputRange{0, 6});
-  l.set_result(node, times(l, shifted, 1.0 / 6));
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
+    return times(l, l.binary(NodeType::add, x, l.scalar(3), OutputRange{0, 6}), 1.0 / 6);
+  });
 }
 
 // x tanh(log(1 + e^x)) = x n / (n + 2), n = t (t + 2), t = e^x; beyond x = 20 the fraction is 1.
@@ -102,7 +104,6 @@ void lower_elu(Lowering& l, const Node& node) {
   const uint32_t x = l.operand(node, 0);
   const bool one_kernel = input == 1 && std::isnormal(static_cast<float>(alpha)) && alpha > 0;
   const auto curve = [&](uint32_t wide) { return times(l, elu(l, wide, alpha), scale); };
-  if (one_kernel && is_half(alpha) && is_half(scale)) return l.set_result(node, curve(x));
   if (one_kernel) return lower_in_fp32(l, node, x, curve);
   lower_in_fp32(l, node, x, [&](uint32_t wide) {
     const uint32_t below = elu(l, times(l, clamped(l, wide, at_most(0)), input), 1);
@@ -148,7 +149,8 @@ void lower_softshrink(Lowering& l, const Node& node) {
 // x (|x| > lambda)
 void lower_hardshrink(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
-    const uint32_t above = plus(l, l.unary(NodeType::abs, x), -*number(node, "lambd"));
+    const double lambda = compiler::half_number(*number(node, "lambd"), node.result()->dtype());
+    const uint32_t above = plus(l, l.unary(NodeType::abs, x), -lambda);
     return product(l, x, is_positive(l, above));
   });
 }

@@ -65,6 +65,17 @@ uint32_t with_bias(Lowering& l, uint32_t x, uint32_t bias, OutputRange range) {
   return range.min < range.max && (std::isfinite(range.min) || std::isfinite(range.max)) ? clamped(l, x, range) : x;
 }
 
+// Sets as result what `body` makes of two matrices and a summand, or kNoValue. In f16 computed in f32: eager rounds
+// once.
+template <typename Body>
+void blend_in_fp32(Lowering& l, const Node& node, uint32_t a, uint32_t b, uint32_t summand, const Body& body) {
+  const DataType type = l.type();
+  const auto wide = [&](uint32_t x) { return x == kNoValue ? x : l.as_type(x, DataType::fp32); };
+  if (type != DataType::fp16) return l.set_result(node, body(a, b, summand));
+  const uint32_t left = wide(a), right = wide(b), term = wide(summand);
+  l.set_result(node, l.as_type(body(left, right, term), type));
+}
+
 // The product with a filter of one or several parts, the smallest added first. Stock's cache of packed weights tells
 // products by the bytes of filter and bias, not by scales, so that no two parts with the same digits have the same
 // bias: zeros of either sign add nothing.
@@ -100,10 +111,16 @@ void lower_linear(Lowering& l, const Node& node) {
     return l.set_result(node, linear_of(l, x, filter, bias_of(l, bias, l.type()), l.range_of(node)));
   const Sizes dims = l.dims(x);
   const Sizes rows{product({dims.begin(), dims.end() - 1}), dims.back()};
-  const uint32_t out =
-      packed ? l.fully_connected(x, filter, kNoValue) : matrix_product(l, l.reshape(x, rows), filter, true);
   const uint32_t summand = bias ? l.operand(bias, plain_order(bias->rank())) : kNoValue;
-  l.set_result(node, l.as_result(node, with_bias(l, out, summand, l.range_of(node))));
+  if (packed)
+    return l.set_result(
+        node, l.as_result(node, with_bias(l, l.fully_connected(x, filter, kNoValue), summand, l.range_of(node))));
+  const auto product = [&](uint32_t a, uint32_t b, uint32_t term) {
+    return l.as_result(node, with_bias(l, matrix_product(l, a, b, true), term, l.range_of(node)));
+  };
+  const uint32_t flat = l.reshape(x, rows);
+  if (!bias) return l.set_result(node, product(flat, filter, summand));
+  blend_in_fp32(l, node, flat, filter, summand, product);
 }
 
 // [.., m, k] x [.., k, n]
@@ -149,11 +166,17 @@ void lower_addmm(Lowering& l, const Node& node) {
   const bool plain = beta == 1 && alpha == 1 && is_plain_constant(*right);
   if (plain && is_plain_constant(*bias) && dims_of(*bias) == columns)
     return l.set_result(node, l.fully_connected(a, b, bias_of(l, bias, l.type()), kTransposeWeights, l.range_of(node)));
-  const uint32_t product =
-      is_plain_constant(*right) ? l.fully_connected(a, b, kNoValue, kTransposeWeights) : matrix_product(l, a, b, false);
   // Without beta eager does not look at the summand.
-  const uint32_t summand = beta == 0 ? kNoValue : times(l, l.operand(bias, plain_order(2)), beta);
-  l.set_result(node, with_bias(l, times(l, product, alpha), summand, l.range_of(node)));
+  const uint32_t summand = beta == 0 ? kNoValue : l.operand(bias, plain_order(2));
+  const auto blended = [&](uint32_t x, uint32_t y, uint32_t term) {
+    const uint32_t product = is_plain_constant(*right) ? l.fully_connected(x, y, kNoValue, kTransposeWeights)
+                                                       : matrix_product(l, x, y, false);
+    const uint32_t scaled = term == kNoValue ? kNoValue : times(l, term, beta);
+    return with_bias(l, times(l, product, alpha), scaled, l.range_of(node));
+  };
+  if (summand == kNoValue && alpha == 1) return l.set_result(node, blended(a, b, summand));
+  const bool widens = l.type() == DataType::fp16 && is_plain_constant(*right);
+  blend_in_fp32(l, node, a, widens ? l.weight(right, DataType::fp32, l.dims(b)) : b, summand, blended);
 }
 
 constexpr OpRule kRows[] = {

@@ -177,9 +177,8 @@ void lower_max_pool(Lowering& l, const Node& node) {
 }
 
 // The library's mean leaves padding out; where it counts, it becomes part of the input.
-void lower_avg_pool(Lowering& l, const Node& node) {
+uint32_t averaged(Lowering& l, const Node& node, uint32_t x) {
   Pooling pool = pooling_of(node);
-  uint32_t x = images_of(l, node, pool);
   if (counts_padding(node, pool)) {
     std::vector<uint32_t> amount(pool.rank() + 2, 0);
     for (size_t i = 0; i < pool.rank(); ++i) {
@@ -189,13 +188,15 @@ void lower_avg_pool(Lowering& l, const Node& node) {
     const bool padded = std::any_of(amount.begin(), amount.end(), [](uint32_t many) { return many > 0; });
     if (padded) x = l.pad(x, amount, amount, 0);
   }
-  uint32_t out = pooled_windows(l, NodeType::avg_pooling_2d, x, pool);
-  if (!node.is_none("divisor_override")) {
-    double count = 1;
-    for (const int64_t size : pool.kernel) count *= static_cast<double>(size);
-    out = l.binary(NodeType::multiply, out, l.scalar(count / *number(node, "divisor_override")));
-  }
-  l.set_result(node, out);
+  const uint32_t out = pooled_windows(l, NodeType::avg_pooling_2d, x, pool);
+  if (node.is_none("divisor_override")) return out;
+  double count = 1;
+  for (const int64_t size : pool.kernel) count *= static_cast<double>(size);
+  return l.binary(NodeType::multiply, out, l.scalar(count / *number(node, "divisor_override")));
+}
+
+void lower_avg_pool(Lowering& l, const Node& node) {
+  lower_in_fp32(l, node, images_of(l, node, pooling_of(node)), [&](uint32_t x) { return averaged(l, node, x); });
 }
 
 // Windows of different sizes: each a mean of its own.
@@ -249,9 +250,9 @@ void lower_adaptive_avg_pool(Lowering& l, const Node& node) {
     pool.stride = pool.kernel;
     pool.padding = {0, 0};
     pool.dilation = {1, 1};
-    return l.set_result(node, pooled(l, NodeType::avg_pooling_2d, x, pool));
+    return lower_in_fp32(l, node, x, [&](uint32_t wide) { return pooled(l, NodeType::avg_pooling_2d, wide, pool); });
   }
-  l.set_result(node, image_mean(l, x));
+  lower_in_fp32(l, node, x, [&](uint32_t wide) { return image_mean(l, wide); });
 }
 
 // --- resizing ---
@@ -293,15 +294,17 @@ uint32_t resized(Lowering& l, const Node& node, uint32_t x, const compiler::Sym&
 
 void lower_bilinear(Lowering& l, const Node& node) {
   const Sizes to = result_dims(node);
-  l.set_result(node, resized(l, node, l.operand(node, 0), to[2], to[3]));
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) { return resized(l, node, x, to[2], to[3]); });
 }
 
 // Rows and columns of all depths, then depths, in which a row is a whole image, whose columns stay.
 void lower_trilinear(Lowering& l, const Node& node) {
   const Sizes in = dims_of(*node.operands()[0]), to = result_dims(node);
-  const uint32_t images = l.reshape(l.operand(node, 0), {in[0] * in[2], in[3], in[4], in[1]});
-  const uint32_t flat = l.reshape(resized(l, node, images, to[3], to[4]), {in[0], in[2], to[3] * to[4], in[1]});
-  l.set_result(node, l.as_result(node, resized(l, node, flat, to[2], to[3] * to[4])));
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
+    const uint32_t images = l.reshape(x, {in[0] * in[2], in[3], in[4], in[1]});
+    const uint32_t flat = l.reshape(resized(l, node, images, to[3], to[4]), {in[0], in[2], to[3] * to[4], in[1]});
+    return l.as_result(node, resized(l, node, flat, to[2], to[3] * to[4]));
+  });
 }
 
 Verdict whole_factors(const Node& node, const TargetOptions& options) {
