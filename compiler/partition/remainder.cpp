@@ -293,7 +293,7 @@ class PutBack {
     for (size_t i = 0; i < node.args().size(); ++i) graph_.set_arg(&node, i, copy_arg(copy.arg(i), values_));
   }
 
-  // A node without results of which the copy has none has been proven to do nothing.
+  // A node without results of which the copy has none has been proven to do nothing, or was decomposed there.
   bool connect_effects() {
     std::vector<const Node*> copies;
     for (const auto& node : copy_.nodes()) {
@@ -307,6 +307,12 @@ class PutBack {
       const auto found =
           std::find_if(copies.begin(), copies.end(), [&](const Node* copy) { return is_copy(*copy, *node); });
       if (brought_.count(node)) continue;
+      if (found == copies.end() && node->op->decompose) {
+        const auto operands = node->operands();
+        if (!std::all_of(operands.begin(), operands.end(), [&](const Value* value) { return is_available(value); }))
+          return false;
+        continue;
+      }
       if (found == copies.end()) {
         graph_.erase(node);
         continue;

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "compiler/ir/builder.h"
+#include "compiler/ir/decompose.h"
 #include "compiler/ir/text/text.h"
 #include "compiler/passes/pipeline.h"
 
@@ -215,6 +216,27 @@ TEST(Remainder, KeepsStateAndEffects) {
   %e: f32[2] = aten.exp(%n)
   update %s = %e
   return %n
+}
+)");
+}
+
+TEST(Remainder, KeepsEffectsThatTheCopyDecomposes) {
+  const auto decomposed = [](Graph& graph) { EXPECT_TRUE(decompose(graph, nullptr).ok()); };
+  EXPECT_EQ(put_back(R"(graph f(%x: f32[2, 2], %i: i32[]) {
+    %y: f32[2, 2], %n: i32[] = aten.linalg_inv_ex(%x)
+    aten._linalg_check_errors(%n, "inv", false)
+    aten._linalg_check_errors(%i, "given", false)
+    %r: f32[2, 2] = aten.relu(%y)
+    return %r
+  })",
+                     decomposed),
+            R"(graph f(%x: f32[2, 2], %i: i32[]) {
+  delegate "RedBackend" 1
+  %y: f32[2, 2], %n: i32[] = aten.linalg_inv_ex(%x)
+  aten._linalg_check_errors(%n, "inv", false)
+  aten._linalg_check_errors(%i, "given", false)
+  %r: f32[2, 2] = wick.call_delegate([%y], 0)
+  return %r
 }
 )");
 }
