@@ -93,11 +93,11 @@ struct Window {
   int channels, outputs, size, kernel, stride, padding, groups;
 };
 
-// With weights of four bits, unpacked a few channels at a time or not at all.
+// With weights of four bits, unpacked a few channels at a time or not at all; of depthwise convolutions always.
 void add_packed_windows(Span<const Window> windows, std::vector<CostProgram>& out) {
   for (const Window& w : windows) {
-    if (w.groups == w.channels) continue;
     for (const char* memory : {"", "tight_"}) {
+      if (w.groups == w.channels && *memory != 0) continue;
       out.push_back(quantized(
           fmt::format("{}packed_{}_{}_{}_{}_{}_{}", memory, w.channels, w.outputs, w.size, w.kernel, w.stride,
                       w.groups),

@@ -52,6 +52,7 @@ constexpr LayoutRow kLayouts[] = {
     {"wick_cortex_m.conv2d.default", compiler::layout::channels_last},
     {"wick_cortex_m.conv2d_int4.default", compiler::layout::channels_last},
     {"wick_cortex_m.depthwise_conv2d.default", compiler::layout::channels_last},
+    {"wick_cortex_m.depthwise_conv2d_int4.default", compiler::layout::channels_last},
     {"wick_cortex_m.conv2d_int16.default", compiler::layout::channels_last},
     {"wick_cortex_m.depthwise_conv2d_int16.default", compiler::layout::channels_last},
     {"cortex_m.pad.default", images_channels_last},

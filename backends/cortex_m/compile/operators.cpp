@@ -267,6 +267,14 @@ void infer_conv2d_int4(Node& node) {
   compiler::set_result(node, DType::i8, std::move(sizes));
 }
 
+void infer_depthwise_int4(Node& node) {
+  const Value *x = node.tensor("input"), *weights = node.tensor("weight");
+  require_int8(x, "the input");
+  require_rank(x, 4, "the input");
+  require(weights->dtype() == DType::u8, "the packed weights are not uint8");
+  infer_convolution(node, x->sizes()[1] * node.static_integer("depth_multiplier"));
+}
+
 void infer_conv2d(Node& node) { infer_convolution(node, node.tensor("weight")->sizes()[0]); }
 void infer_depthwise(Node& node) {
   require_rank(node.tensor("weight"), 4, "the weight tensor");
@@ -427,6 +435,8 @@ constexpr OpDef kRows[] = {
      "Tensor requantize_multipliers, Tensor requantize_shifts, int activation_min, int activation_max, "
      "Tensor scratch) -> Tensor",
      infer_conv2d_int4, nullptr, "wick_cortex_m::conv2d_int4.out", kElements | kNoStock},
+    {"wick_cortex_m::depthwise_conv2d_int4(" FILTER "int[] dilation, int depth_multiplier, " CHANNELS ") -> Tensor",
+     infer_depthwise_int4, nullptr, "wick_cortex_m::depthwise_conv2d_int4.out", kElements | kNoStock},
     {"wick_cortex_m::add(Tensor self, int self_zero_point, int self_multiplier, int self_shift, Tensor other, "
      "int other_zero_point, int other_multiplier, int other_shift, int output_zero_point, int output_multiplier, "
      "int output_shift, int activation_min, int activation_max) -> Tensor",

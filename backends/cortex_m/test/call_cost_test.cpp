@@ -77,6 +77,28 @@ TEST(CallCost, APackedConvolutionIsOneOnVectorsIfScratchHasRoomForThreeOutputs) 
   EXPECT_EQ(packed_pixels({0, 0}, true).macs, 30u * 8 * 4);
 }
 
+TEST(CallCost, PackedWeightsAreConstantsAndNoScratch) {
+  const CallCost found = packed_pixels({0, 0}, false, 12);
+  EXPECT_EQ(found.scratch_bytes, 12u);
+  EXPECT_EQ(found.constant_bytes, 8u * 4 + 8 * 4) << "weights and bias";
+}
+
+// Twelve channels of 4 x 5 pixels, whose nine taps are rows of eight bytes.
+TEST(CallCost, APackedDepthwiseConvolutionCostsWhatThatOfInt8Does) {
+  const auto depthwise = [](const std::string& kernel, int64_t row, DType weights) {
+    const CallArgument scales = tensor({12}, DType::i32, true), one = numbers({1});
+    return cost(kernel, {tensor({1, 12, 4, 5}), tensor({1, 3, 3, row}, weights, true), scales, numbers({1, 1}),
+                         numbers({1, 1}), numbers({1, 1}), one, one, one, scales, scales, one, one,
+                         tensor({64}, DType::u8), tensor({1, 12, 4, 5})});
+  };
+  const CallCost packed = depthwise("wick_cortex_m::depthwise_conv2d_int4.out", 8, DType::u8),
+                 whole = depthwise("cortex_m::quantized_depthwise_conv2d.out", 12, DType::i8);
+  EXPECT_EQ(packed.macs, 20u * 12 * 9);
+  EXPECT_EQ(packed.macs, whole.macs);
+  EXPECT_GT(packed.instructions(), 1000);
+  EXPECT_EQ(packed.instructions(), whole.instructions());
+}
+
 // Seven steps of two sequences; four gates of five cells read three inputs and five cells.
 TEST(CallCost, ARecurrentLayerCountsTheProductsOfAllSteps) {
   const CallArgument factors = tensor({20, 2}, DType::i32, true);

@@ -133,23 +133,24 @@ struct Image {
   double first_bias = 0;  // negative weights of the first output, if it is not 0
   std::string text() const {
     Random random(6);
-    std::vector<int64_t> w, z(static_cast<size_t>(outputs));
+    const int64_t scales = transposed ? outputs / groups : outputs;
+    std::vector<int64_t> w, z(static_cast<size_t>(scales));
     for (int64_t i = 0; i < outputs * inputs / groups * kernel * kernel; ++i) w.push_back(random.in(min, 7));
     if (first_bias != 0) std::fill_n(w.begin(), inputs / groups * kernel * kernel, -4);
     std::vector<double> b, s;
     for (int64_t n = 0; n < outputs; ++n) {
       b.push_back(n == 0 ? first_bias : 0.25 * static_cast<double>(n));
-      s.push_back(0.0625 + 0.015625 * static_cast<double>(n));
+      if (n < scales) s.push_back(0.0625 + 0.015625 * static_cast<double>(n));
     }
     return fmt::format("graph f(%x: f32[{}]) {{\n", sizes) +
            constant_line("e",
                          fmt::format("i8[{}, {}, {}, {}]", transposed ? inputs : outputs,
-                                     transposed ? outputs : inputs / groups, kernel, kernel)
+                                     transposed ? scales : inputs / groups, kernel, kernel)
                              .c_str(),
                          w) +
            constant_line("b", fmt::format("f32[{}]", outputs).c_str(), b) +
-           constant_line("s", fmt::format("f64[{}]", outputs).c_str(), s) +
-           constant_line("z", fmt::format("i64[{}]", outputs).c_str(), z) +
+           constant_line("s", fmt::format("f64[{}]", scales).c_str(), s) +
+           constant_line("z", fmt::format("i64[{}]", scales).c_str(), z) +
            fmt::format("  %w = quantized_decomposed.dequantize_per_channel(%e, %s, %z, {}, {}, 7, i8)\n",
                        transposed ? 1 : 0, min) +
            fake_quantized("d", "x", "q", x) +
@@ -190,6 +191,41 @@ TEST(CortexMCompileInt4, TransposedConvolutionsArePackedByPhasesWhereThatTakesLe
   expect_convolution({.inputs = 32, .sizes = sizes, .more = padded, .transposed = true}, kTransposed);
 }
 
+// One row of weights for each tap: whole words, so three channels are as small as int8, and four are not.
+TEST(CortexMCompileInt4, DepthwiseConvolutionsAreOfPackedWeights) {
+  constexpr char kDepthwise[] = "wick_cortex_m.depthwise_conv2d_int4", kBytes[] = "cortex_m.quantized_depthwise_conv2d";
+  expect_convolution({.outputs = 8, .groups = 8}, kDepthwise);
+  expect_convolution({.outputs = 24, .groups = 8, .more = "[2, 2], [1, 0], [1, 1]"}, kDepthwise);
+  expect_convolution({.outputs = 8, .kernel = 2, .groups = 8, .more = "[1, 2], [1, 1], [2, 2]"}, kDepthwise);
+  expect_convolution({.inputs = 5, .outputs = 5, .groups = 5, .sizes = "2, 5, 7, 6"}, kDepthwise);
+  expect_convolution({.inputs = 4, .outputs = 4, .groups = 4, .sizes = "2, 4, 7, 6"}, kBytes);
+  expect_convolution({.outputs = 8, .groups = 8, .min = -9}, kBytes);
+  expect_convolution({.outputs = 8, .groups = 8}, kBytes, true);
+}
+
+// Two phases of four channels are one packed word; as a whole there is no kernel for them.
+TEST(CortexMCompileInt4, TransposedDepthwiseConvolutionsArePackedByPhases) {
+  for (const char* window : {"[1, 2], [1, 1], [1, 1]", "[2, 2], [0, 0], [1, 1]"}) {
+    const Image image = {
+        .inputs = 4, .outputs = 4, .groups = 4, .sizes = "2, 4, 5, 4", .more = window, .transposed = true};
+    expect_convolution(image, "wick_cortex_m.depthwise_conv2d_int4");
+  }
+}
+
+TEST(CortexMCompileInt4, PackedDepthwiseWeightsAreHalfAsManyBytesInTheSameScratch) {
+  for (const char* backend : {"cortex-m", "cortex-m:memory=tight", "cortex-m:cpu=cortex-m4"}) {
+    const auto text = [&](int64_t min) {
+      const Image image = {.outputs = 8, .groups = 8, .min = min, .sizes = "1, 8, 7, 6"};
+      return std::move(Pipeline::from_text(image.text()).backend(backend)).dump(Stage::lower);
+    };
+    EXPECT_NE(text(-8).find("u8[1, 3, 3, 4]"), std::string::npos);
+    const std::string scratch =
+        backend == std::string("cortex-m:cpu=cortex-m4") ? "wick.scratch([0]" : "wick.scratch([4464]";
+    EXPECT_NE(text(-8).find(scratch), std::string::npos) << text(-8);
+    EXPECT_NE(text(-9).find(scratch), std::string::npos) << text(-9);
+  }
+}
+
 // The bias and the sum of the weights times the zero point need more than 32 bits; the sums of the kernel do not.
 TEST(CortexMCompileInt4, ALargeBiasBesideANarrowInput) {
   expect_convolution({.x = parameters(0.03125, 100, 100, 110), .first_bias = 4194296}, "wick_cortex_m.conv2d_int4");
@@ -199,7 +235,6 @@ TEST(CortexMCompileInt4, OtherConvolutionsStayInEightBits) {
   expect_convolution({.min = -9}, "cortex_m.quantized_conv2d");
   expect_convolution({.inputs = 3, .kernel = 1, .sizes = "2, 3, 7, 6", .more = "[1, 1], [0, 0], [1, 1]"},
                      "cortex_m.quantized_conv2d");
-  expect_convolution({.outputs = 8, .groups = 8}, "cortex_m.quantized_depthwise_conv2d");
   expect_convolution(
       {.inputs = 1, .kernel = 2, .sizes = "2, 1, 7, 6", .more = "[2, 2], [0, 0], [1, 1]", .transposed = true},
       "cortex_m.quantized_transpose_conv2d");

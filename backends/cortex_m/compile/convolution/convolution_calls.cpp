@@ -59,22 +59,33 @@ ConvolutionShape widest(const Convolution& c) {
   return shape;
 }
 
-Value* depthwise(Builder& b, Value* x, const Convolution& c, Isa isa) {
+// The weights of each tap in a row.
+Value* depthwise_weights(Builder& b, const Convolution& c, bool packed) {
   const ConvolutionShape& s = c.shape;
-  Value* filter = constant(b, {1, s.kernel[0], s.kernel[1], s.outputs}, depthwise_filter(c), "filter");
+  std::vector<int8_t> filter = depthwise_filter(c);
+  if (!packed) return constant(b, {1, s.kernel[0], s.kernel[1], s.outputs}, std::move(filter), "filter");
+  return constant(b, {1, s.kernel[0], s.kernel[1], int4_row_bytes(s.outputs)},
+                  pack_int4(filter, static_cast<size_t>(s.outputs)), "filter");
+}
+
+Value* depthwise(Builder& b, Value* x, const Convolution& c, Isa isa, bool packed) {
+  const ConvolutionShape& s = c.shape;
+  Value* filter = depthwise_weights(b, c, packed);
   const Channels channels = channels_of(b, c);
   Args args = start(x, filter, channels, c);
   args.push_back(pair(s.dilation));
   args.push_back(s.outputs / s.channels);
   add_channels(args, c, channels, {scratch(b, depthwise_conv2d_scratch(widest(c)), isa)});
-  return b.call(c.pads_ends_alike() ? "cortex_m.quantized_depthwise_conv2d" : "wick_cortex_m.depthwise_conv2d",
-                std::move(args));
+  const char* op = packed                ? "wick_cortex_m.depthwise_conv2d_int4"
+                   : c.pads_ends_alike() ? "cortex_m.quantized_depthwise_conv2d"
+                                         : "wick_cortex_m.depthwise_conv2d";
+  return b.call(op, std::move(args));
 }
 
 }  // namespace
 
 Value* convolution(Builder& b, Value* x, const Convolution& c, Isa isa) {
-  if (c.is_depthwise()) return depthwise(b, x, c, isa);
+  if (c.is_depthwise()) return depthwise(b, x, c, isa, false);
   const ConvolutionShape& s = c.shape;
   Value* filter = constant(b, {s.outputs, s.kernel[0], s.kernel[1], s.group_channels}, c.filter, "filter");
   const Channels channels = channels_of(b, c);
@@ -122,12 +133,18 @@ ScratchBytes packed_scratch(const Convolution& c, int64_t unpacked) {
 
 }  // namespace
 
+int64_t packed_bytes(bool depthwise, int64_t outputs, int64_t terms) {
+  return depthwise ? terms * int4_row_bytes(outputs) : outputs * int4_row_bytes(terms);
+}
+
 bool is_smaller_packed(const Convolution& c) {
-  return static_cast<size_t>(int4_row_bytes(static_cast<int64_t>(terms_of(c)))) < terms_of(c);
+  return packed_bytes(c.is_depthwise(), c.shape.outputs, static_cast<int64_t>(terms_of(c))) <
+         static_cast<int64_t>(c.filter.size());
 }
 
 Value* packed_convolution(Builder& b, Value* x, const Convolution& c, const Configuration& configuration) {
   const Isa isa = configuration.isa;
+  if (c.is_depthwise()) return depthwise(b, x, c, isa, true);
   const ConvolutionShape& s = c.shape;
   Value* filter = constant(b, {s.outputs, int4_row_bytes(static_cast<int64_t>(terms_of(c)))},
                            pack_int4(c.filter, terms_of(c)), "filter");

@@ -11,10 +11,12 @@ compiler::Value* scratch(compiler::Builder& builder, const ScratchBytes& bytes, 
 /// quantized_conv2d, or quantized_depthwise_conv2d where each group has one channel, on an image `x`. Not transposed.
 compiler::Value* convolution(compiler::Builder& builder, compiler::Value* x, const Convolution& convolution, Isa isa);
 
-/// Whether weights of four bits take less memory when they are packed. Of a convolution that is neither transposed nor
-/// depthwise.
+/// What the weights of `outputs` outputs with `terms` products each take when they are packed.
+int64_t packed_bytes(bool depthwise, int64_t outputs, int64_t terms);
+/// Whether weights of four bits take less memory when they are packed. Of a convolution that is not transposed.
 bool is_smaller_packed(const Convolution& convolution);
-/// conv2d_int4. On MVE with scratch to unpack weights to, or with little scratch and sums: for few positions, and where
+/// depthwise_conv2d_int4 where each group has one channel, with the scratch of quantized_depthwise_conv2d; others:
+/// conv2d_int4, on MVE with scratch to unpack weights to, or with little scratch and sums: for few positions, and where
 /// memory is tight. Requires: is_smaller_packed; the filter keeps to [-8, 7].
 compiler::Value* packed_convolution(compiler::Builder& builder, compiler::Value* x, const Convolution& convolution,
                                     const Configuration& configuration);

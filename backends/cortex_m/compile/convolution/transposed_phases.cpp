@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backends/cortex_m/kernels/int4.h"
+#include "backends/cortex_m/compile/convolution/convolution_calls.h"
 
 namespace wick::cortex_m {
 
@@ -118,13 +118,14 @@ Value* woven(Builder& b, Value* y, const Convolution& c, const Phases phases[2])
 
 }  // namespace
 
-bool are_phases_smaller_packed(const Convolution& c) {
+bool are_phases_smaller_packed(const Convolution& c, bool has_whole_form) {
   const Phases phases[2] = {phases_of(c, 0), phases_of(c, 1)};
   const int64_t rows = c.shape.outputs * phases[0].stride * phases[1].stride;
   const int64_t terms = phases[0].taps * phases[1].taps * c.shape.group_channels;
   constexpr int64_t kBytesOfOutput = 3 * sizeof(int32_t);  // bias, multiplier, shift
-  return rows * (int4_row_bytes(terms) + kBytesOfOutput) <
-         static_cast<int64_t>(c.filter.size()) + c.shape.outputs * kBytesOfOutput;
+  const int64_t packed = packed_bytes(c.is_depthwise(), rows, terms);
+  if (!has_whole_form) return packed < rows * terms;
+  return packed + rows * kBytesOfOutput < static_cast<int64_t>(c.filter.size()) + c.shape.outputs * kBytesOfOutput;
 }
 
 Value* by_phases(Builder& b, Value* x, const Convolution& c,

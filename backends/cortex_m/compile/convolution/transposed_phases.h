@@ -18,8 +18,9 @@ std::vector<T> repeated(const std::vector<T>& list, int64_t groups, int64_t time
   return out;
 }
 
-/// Whether the constants of all phases take less memory than the convolution's, if weights of four bits are packed.
-bool are_phases_smaller_packed(const Convolution& convolution);
+/// Whether the constants of all phases take less memory if weights of four bits are packed: less than those of the
+/// phases as int8, or, if it can be computed whole, than the convolution's.
+bool are_phases_smaller_packed(const Convolution& convolution, bool has_whole_form);
 
 /// Pads the image `x`, has `compute` make the plain convolution (whose bias, multipliers and shifts are those of
 /// `convolution`, repeated), and weaves its outputs together.

@@ -59,6 +59,7 @@ struct SameKernel {
 constexpr SameKernel kSameKernels[] = {
     {"wick_cortex_m::conv2d.out", "cortex_m::quantized_conv2d.out"},
     {"wick_cortex_m::depthwise_conv2d.out", "cortex_m::quantized_depthwise_conv2d.out"},
+    {"wick_cortex_m::depthwise_conv2d_int4.out", "cortex_m::quantized_depthwise_conv2d.out"},
     {"wick_cortex_m::lstm_projected.out", "wick_cortex_m::lstm.out"},
 };
 std::string_view measured_as(std::string_view kernel) {
@@ -90,7 +91,8 @@ CallCost call_cost(const OperatorCall& call, Span<const std::string> prepared_fo
   if (call.arguments.empty()) return cost;
   for (const CallArgument& argument : call.arguments) {
     if (argument.is_constant) cost.constant_bytes += argument.bytes();
-    if (variants && argument.is_tensor && argument.dtype == DType::u8) cost.scratch_bytes += argument.bytes();
+    const bool is_scratch = argument.is_tensor && argument.dtype == DType::u8 && !argument.is_constant;
+    if (variants && is_scratch) cost.scratch_bytes += argument.bytes();
   }
   count_terms(call, variants != nullptr, cost);
   price(call.name, isa, cost);

@@ -240,12 +240,14 @@ void count_one_channel(const OperatorCall& call, const Window& window, Terms& te
   terms.add_macs(outputs * window.taps);
 }
 
-// quantized_depthwise_conv2d(x, weights [1, kH, kW, O], bias, stride, padding, dilation, ..).
+// quantized_depthwise_conv2d(x, weights [1, kH, kW, O], bias, stride, padding, dilation, ..), or the same with packed
+// weights, whose last size is another.
 void count_depthwise(const OperatorCall& call, Terms& terms) {
   const CallArgument &x = call.arguments[0], &weights = call.arguments[1], &result = call.arguments.back();
   const double height = size(weights, 1), width = size(weights, 2), channels = size(result, 1);
   const Window window(x, result, height, width, call.arguments[3], call.arguments[4], call.arguments[5]);
-  if (size(x, 1) == 1 && channels > 1) return count_one_channel(call, window, terms);
+  const bool packed = weights.dtype == DType::u8;
+  if (size(x, 1) == 1 && channels > 1 && !packed) return count_one_channel(call, window, terms);
   count_windows(window, result, terms);
   const double outputs = numel(result), multiplier = std::floor(channels / at_least_one(size(x, 1)));
   const bool simple = all_are(call.arguments[5], 1);
@@ -520,6 +522,7 @@ constexpr Counter kCounters[] = {
     {"wick_cortex_m::conv2d.out", 7, count_convolution},
     {"cortex_m::quantized_depthwise_conv2d.out", 7, count_depthwise},
     {"wick_cortex_m::depthwise_conv2d.out", 7, count_depthwise},
+    {"wick_cortex_m::depthwise_conv2d_int4.out", 7, count_depthwise},
     {"cortex_m::quantized_transpose_conv2d.out", 5, count_transposed},
     {"cortex_m::quantized_avg_pool2d.out", 5, count_pool},
     {"cortex_m::quantized_max_pool2d.out", 5, count_pool},

@@ -25,12 +25,6 @@ bool keeps_to_four_bits(const Node& node, const Convolution& c) {
          std::all_of(c.filter.begin(), c.filter.end(), [](int8_t each) { return each >= -8 && each <= 7; });
 }
 
-// Whether its weights are packed: those of four bits that are many.
-bool packs(const Node& node, const Convolution& c, const Configuration& configuration) {
-  return !configuration.stock_only && !c.is_depthwise() && keeps_to_four_bits(node, c) &&
-         (c.transposed ? are_phases_smaller_packed(c) : is_smaller_packed(c));
-}
-
 // --- transposed convolutions ---
 
 bool has_stock_form(const Convolution& c) {
@@ -42,6 +36,12 @@ bool has_stock_form(const Convolution& c) {
       return false;
   }
   return true;
+}
+
+// Whether its weights are packed: those of four bits that are many.
+bool packs(const Node& node, const Convolution& c, const Configuration& configuration) {
+  return !configuration.stock_only && keeps_to_four_bits(node, c) &&
+         (c.transposed ? are_phases_smaller_packed(c, has_stock_form(c)) : is_smaller_packed(c));
 }
 
 Value* transposed(Builder& b, Value* x, const Convolution& c, const Configuration& configuration, bool packed) {

@@ -3,7 +3,7 @@
 // have the weight 0. For 3 x 3 windows of stride 1, the 4 x 4 taps hold four windows, for four outputs. A channel's
 // weights and constants stay in registers for all outputs of a tile. The equation: reference.cpp.
 #include "backends/cortex_m/kernels/conv2d/conv2d_mve.h"
-#include "backends/cortex_m/kernels/depthwise_conv2d/depthwise_conv2d.h"
+#include "backends/cortex_m/kernels/depthwise_conv2d/depthwise_mve.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
 #include "backends/cortex_m/kernels/near_positions.h"
 #include "backends/cortex_m/kernels/reference.h"
@@ -82,8 +82,9 @@ class Writer {
 
 class Depthwise {
  public:
-  Depthwise(const DepthwiseConv2d& c, const Tile& tile, int8_t* memory)
+  Depthwise(const DepthwiseConv2d& c, LoadWeights load, const Tile& tile, int8_t* memory)
       : c_(c),
+        load_(load),
         tile_(tile),
         width_(static_cast<int32_t>(c.to.w)),
         channels_(static_cast<int32_t>(c.to.c)),
@@ -212,13 +213,9 @@ class Depthwise {
 
   /// The weights of one tap for 16 channels; zeros beyond the kernel.
   WICK_SELDOM int8x16_t weights_of(int32_t ky, int32_t kx, int32_t first, int32_t count, int32_t phase) const {
-    const int32_t taps_x = c_.window.kernel[1], multiplier = c_.depth_multiplier;
+    const int32_t taps_x = c_.window.kernel[1];
     if (kx < 0 || kx >= taps_x || ky < 0 || ky >= c_.window.kernel[0]) return vdupq_n_s8(0);
-    const int8_t* from = c_.weights + (ky * taps_x + kx) * channels_ + first * multiplier + phase;
-    if (multiplier == 1) return vldrbq_z_s8(from, vctp8q(static_cast<uint32_t>(count)));
-    int8_t lanes[kLanes];
-    for (int32_t lane = 0; lane < kLanes; ++lane) lanes[lane] = lane < count ? from[lane * multiplier] : int8_t{0};
-    return vldrbq_s8(lanes);
+    return load_(c_, ky * taps_x + kx, first * c_.depth_multiplier + phase, count);
   }
 
   int8x16_t taps(const int8_t* from, uint32x4_t offsets) const {
@@ -315,6 +312,7 @@ class Depthwise {
   }
 
   const DepthwiseConv2d& c_;
+  LoadWeights load_;
   const Tile& tile_;
   int32_t width_, channels_;
   int8_t *columns_, *weights_;
@@ -368,16 +366,26 @@ WICK_SELDOM Tile plan(const DepthwiseConv2d& c, int64_t bytes) {
 }
 
 /// In memory that is aligned to 16 bytes. Returns false if there is too little.
-WICK_SELDOM bool run_in(const DepthwiseConv2d& c, int8_t* memory, int64_t bytes) {
+WICK_SELDOM bool run_in(const DepthwiseConv2d& c, LoadWeights load, int8_t* memory, int64_t bytes) {
   const Tile tile = plan(c, bytes);
-  if (tile.outputs > 0) Depthwise(c, tile, memory).run();
+  if (tile.outputs > 0) Depthwise(c, load, tile, memory).run();
   return tile.outputs > 0;
 }
 
 /// For programs whose scratch is too small.
-WICK_SELDOM bool run_on_stack(const DepthwiseConv2d& c) {
+WICK_SELDOM bool run_on_stack(const DepthwiseConv2d& c, LoadWeights load) {
   alignas(16) int8_t memory[kStackBytes];
-  return run_in(c, memory, kStackBytes);
+  return run_in(c, load, memory, kStackBytes);
+}
+
+/// Weights of eight bits, [taps][outputs].
+WICK_SELDOM int8x16_t load_bytes(const DepthwiseConv2d& c, int32_t tap, int32_t channel, int32_t count) {
+  const int32_t multiplier = c.depth_multiplier;
+  const int8_t* from = c.weights + tap * static_cast<int32_t>(c.to.c) + channel;
+  if (multiplier == 1) return vldrbq_z_s8(from, vctp8q(static_cast<uint32_t>(count)));
+  int8_t lanes[kLanes];
+  for (int32_t lane = 0; lane < kLanes; ++lane) lanes[lane] = lane < count ? from[lane * multiplier] : int8_t{0};
+  return vldrbq_s8(lanes);
 }
 
 /// weights [taps][outputs] to [outputs][taps].
@@ -409,15 +417,19 @@ bool run_as_convolution(const DepthwiseConv2d& c) {
 
 }  // namespace
 
+bool convolve_depthwise(const DepthwiseConv2d& c, LoadWeights load) {
+  if (c.to.n * c.to.h * c.to.w == 0) return true;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(c.scratch.data()), aligned = (begin + 15) & ~uintptr_t{15};
+  const int64_t bytes = static_cast<int64_t>(c.scratch.size()) - static_cast<int64_t>(aligned - begin);
+  return run_in(c, load, reinterpret_cast<int8_t*>(aligned), bytes) || run_on_stack(c, load);
+}
+
 void quantized_depthwise_conv2d(KernelContext& context, Span<EValue*> args) {
   DepthwiseConv2d c;
   if (!read_depthwise_conv2d(context, args, &c)) return;
   if (c.to.n * c.to.h * c.to.w == 0) return;
   if (!has_near_positions(c.window, c.from)) return reference::quantized_depthwise_conv2d(context, args);
-  if (run_as_convolution(c)) return;
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(c.scratch.data()), aligned = (begin + 15) & ~uintptr_t{15};
-  const int64_t bytes = static_cast<int64_t>(c.scratch.size()) - static_cast<int64_t>(aligned - begin);
-  if (!run_in(c, reinterpret_cast<int8_t*>(aligned), bytes) && !run_on_stack(c))
+  if (!run_as_convolution(c) && !convolve_depthwise(c, load_bytes))
     reference::quantized_depthwise_conv2d(context, args);
 }
 

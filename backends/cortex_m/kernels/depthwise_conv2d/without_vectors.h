@@ -9,11 +9,29 @@
 
 namespace wick::cortex_m {
 
-template <typename Isa>
+/// Weights of eight bits, [taps][outputs].
+struct DepthwiseWeights {
+  const int8_t* begin;
+  int32_t outputs;
+
+  int32_t of(int32_t tap, int32_t channel) const { return begin[tap * outputs + channel]; }
+  /// Those of four channels, each `apart` from the one before, as bytes.
+  uint32_t four(int32_t tap, int32_t channel, int32_t apart) const {
+    const int8_t* bytes = begin + tap * outputs + channel;
+    if (apart == 1) return load_word(bytes);
+    uint32_t word = 0;
+    for (int32_t i = 0; i < 4; ++i) word |= static_cast<uint32_t>(static_cast<uint8_t>(bytes[i * apart])) << (8 * i);
+    return word;
+  }
+};
+
+/// `Weights` has the functions of DepthwiseWeights.
+template <typename Isa, typename Weights>
 class TiledDepthwise {
  public:
-  explicit TiledDepthwise(const DepthwiseConv2d& c)
+  TiledDepthwise(const DepthwiseConv2d& c, const Weights& weights)
       : c_(c),
+        of_taps_(weights),
         height_(static_cast<int32_t>(c.from.h)),
         width_(static_cast<int32_t>(c.from.w)),
         channels_(static_cast<int32_t>(c.from.c)),
@@ -95,9 +113,8 @@ class TiledDepthwise {
       block_.rights[i] = -shift;
     }
     uint32_t* to = weights_;
-    const int8_t* weights = c_.weights + channel;
-    for (int32_t i = c_.window.kernel[0] * c_.window.kernel[1]; i > 0; --i, weights += out_channels_)
-      to = Isa::widen(apart == 1 ? load_word(weights) : gather_word(weights, apart), Isa::spread(0), 1, to);
+    const int32_t taps = c_.window.kernel[0] * c_.window.kernel[1];
+    for (int32_t tap = 0; tap < taps; ++tap) to = Isa::widen(of_taps_.four(tap, channel, apart), Isa::spread(0), 1, to);
     block_.input_offset = Isa::spread(q.input_offset);
     block_.output_offset = q.stage.offset;
     block_.step = c_.window.dilation[1] * channels_;
@@ -146,13 +163,6 @@ class TiledDepthwise {
     if (stage.min != INT8_MIN || stage.max != INT8_MAX) clamp(count, out);
   }
 
-  static uint32_t gather_word(const int8_t* bytes, int32_t apart) {
-    uint32_t word = 0;
-    for (int32_t i = 0; i < kChannels; ++i)
-      word |= static_cast<uint32_t>(static_cast<uint8_t>(bytes[i * apart])) << (8 * i);
-    return word;
-  }
-
   void clamp(int32_t count, int8_t* out) const {
     const int8_t min = static_cast<int8_t>(c_.quantization.stage.min),
                  max = static_cast<int8_t>(c_.quantization.stage.max);
@@ -183,22 +193,22 @@ class TiledDepthwise {
         uint32_t sum = static_cast<uint32_t>(c_.quantization.initial(channel));
         for (int32_t ky = rows.begin; ky < rows.end; ++ky) {
           const int32_t line = (top + ky * w.dilation[0]) * width_ + left + taps.begin * w.dilation[1];
-          sum += dot(x + line * channels_, c_.weights + (ky * w.kernel[1] + taps.begin) * out_channels_ + channel,
-                     taps.end - taps.begin);
+          sum += dot(x + line * channels_, ky * w.kernel[1] + taps.begin, channel, taps.end - taps.begin);
         }
         *out = c_.quantization.finish(static_cast<int32_t>(sum), channel);
       }
     }
   }
-  uint32_t dot(const int8_t* x, const int8_t* weights, int32_t count) const {
-    const int32_t offset = c_.quantization.input_offset, x_step = c_.window.dilation[1] * channels_,
-                  step = out_channels_;
+  uint32_t dot(const int8_t* x, int32_t tap, int32_t channel, int32_t count) const {
+    const int32_t offset = c_.quantization.input_offset, x_step = c_.window.dilation[1] * channels_;
     uint32_t sum = 0;
-    for (; count > 0; --count, x += x_step, weights += step) sum += static_cast<uint32_t>((*x + offset) * *weights);
+    for (; count > 0; --count, x += x_step, ++tap)
+      sum += static_cast<uint32_t>((*x + offset) * of_taps_.of(tap, channel));
     return sum;
   }
 
   const DepthwiseConv2d& c_;
+  const Weights of_taps_;
   int32_t height_, width_, channels_, out_height_, out_width_, out_channels_;
   bool fits_, shares_ = false;  // the weights of four channels fit; these read one input channel
   size_t axis_ = 0;             // along which runs go: the one with the longer `inner_`
@@ -213,7 +223,7 @@ void quantized_depthwise_conv2d_without_vectors(KernelContext& context, Span<EVa
   DepthwiseConv2d c;
   if (!read_depthwise_conv2d(context, args, &c)) return;
   if (!has_near_positions(c.window, c.from)) return reference::quantized_depthwise_conv2d(context, args);
-  TiledDepthwise<Isa>(c).run();
+  TiledDepthwise<Isa, DepthwiseWeights>(c, {c.weights, static_cast<int32_t>(c.to.c)}).run();
 }
 
 }  // namespace wick::cortex_m

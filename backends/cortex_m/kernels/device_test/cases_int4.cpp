@@ -58,7 +58,27 @@ void make_convolution(Call& call) {
   call.add_out(DType::i8, {g.batch, outputs, g.out[0], g.out[1]}, Order::channels_last);
 }
 
+void make_depthwise(Call& call) {
+  const Geometry g = random_padded_geometry(call.random);
+  const int32_t multiplier = call.random.one_in(4) ? call.random.in(1, 5) : 1, taps = g.kernel[0] * g.kernel[1];
+  const int32_t inputs =
+      channels_for(call.random, multiplier > 1 ? 20 : 64, g.batch * g.out[0] * g.out[1], taps * multiplier);
+  const int32_t outputs = inputs * multiplier;
+  call.add_int8({g.batch, inputs, g.height, g.width}, Order::channels_last);
+  call.add_tensor(DType::u8, {1, g.kernel[0], g.kernel[1], static_cast<int32_t>(int4_row_bytes(outputs))});
+  add_bias(call, outputs);
+  add_pair(call, g.stride);
+  add_paddings(call, g);
+  add_pair(call, g.dilation);
+  call.add_int(multiplier);
+  add_channel_quantization(call, outputs, taps / 16);
+  const int32_t kinds[] = {4 * 124 * taps, 2 * outputs * taps, call.random.in(0, 2000)};
+  call.add_scratch(kinds[call.random.in(0, 2)]);
+  call.add_out(DType::i8, {g.batch, outputs, g.out[0], g.out[1]}, Order::channels_last);
+}
+
 constexpr CaseSource kSources[] = {
+    {"wick_cortex_m::depthwise_conv2d_int4.out", 1000, make_depthwise},
     {"wick_cortex_m::conv2d_int4.out", 1000, make_convolution},
     {"wick_cortex_m::linear_int4.out", 2500, make_linear},
 };

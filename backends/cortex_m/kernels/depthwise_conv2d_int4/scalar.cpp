@@ -1,0 +1,11 @@
+#include "backends/cortex_m/kernels/isa/scalar.h"
+
+#include "backends/cortex_m/kernels/depthwise_conv2d_int4/without_vectors.h"
+
+namespace wick::cortex_m::scalar {
+
+void depthwise_conv2d_int4(KernelContext& context, Span<EValue*> args) {
+  depthwise_conv2d_int4_without_vectors<Scalar>(context, args);
+}
+
+}  // namespace wick::cortex_m::scalar

@@ -1,0 +1,33 @@
+// depthwise_conv2d_int4 on cores without vectors: depthwise_conv2d/without_vectors.h with packed weights. C++17,
+// freestanding.
+#pragma once
+#include "backends/cortex_m/kernels/depthwise_conv2d/without_vectors.h"
+#include "backends/cortex_m/kernels/depthwise_conv2d_int4/depthwise_conv2d_int4.h"
+
+namespace wick::cortex_m {
+
+struct PackedDepthwiseWeights {
+  const DepthwiseConv2dInt4& c;
+
+  int32_t of(int32_t tap, int32_t channel) const { return c.weight(tap, channel); }
+  uint32_t four(int32_t tap, int32_t channel, int32_t apart) const {
+    if (apart == 1 && channel % 4 == 0) {
+      const uint32_t codes = load_word(c.weights + tap * c.row_bytes + channel / 8 * 4) >> (channel & 4) & 0x0f0f0f0fu;
+      return ((codes | 0x80808080u) - 0x01010101u * kInt4Zero) ^ 0x80808080u;  // no byte borrows from the next one
+    }
+    uint32_t word = 0;
+    for (int32_t i = 0; i < 4; ++i)
+      word |= static_cast<uint32_t>(static_cast<uint8_t>(of(tap, channel + i * apart))) << (8 * i);
+    return word;
+  }
+};
+
+template <typename Isa>
+void depthwise_conv2d_int4_without_vectors(KernelContext& context, Span<EValue*> args) {
+  DepthwiseConv2dInt4 c;
+  if (!read_depthwise_conv2d_int4(context, args, &c)) return;
+  if (!has_near_positions(c.window, c.from)) return reference::depthwise_conv2d_int4(context, args);
+  TiledDepthwise<Isa, PackedDepthwiseWeights>(c, {c}).run();
+}
+
+}  // namespace wick::cortex_m
