@@ -185,6 +185,7 @@ void add_matrices(std::vector<CostProgram>& out) {
     out.push_back(of_int16("softmax16" + size, {rows, inner}, "  %y = aten._softmax(%d, 1, false)\n", 1));
     out.push_back(of_int16("log_softmax16" + size, {rows, inner}, "  %y = aten._log_softmax(%d, 1, false)\n", 32));
     out.push_back(quantized("softmax" + size, {rows, inner}, "  %y = aten._softmax(%d, 1, false)\n"));
+    out.push_back(quantized("log_softmax" + size, {rows, inner}, "  %y = aten._log_softmax(%d, 1, false)\n"));
     out.push_back(quantized("layer_norm" + size, {rows, inner},
                             fmt::format("  %y = aten.layer_norm(%d, [{}], none, none, 1e-05)\n", inner)));
   }
@@ -220,8 +221,8 @@ void add_recurrent(std::vector<CostProgram>& out) {
 }
 
 void add_elements(std::vector<CostProgram>& out) {
-  for (const int channels : {1, 3, 8, 24}) {
-    out.push_back(of_int16(fmt::format("resize16_{}", channels), {1, channels, 10, 7},
+  for (const int channels : {1, 2, 3, 5, 8, 24, 40}) {
+    out.push_back(of_int16(fmt::format("resize16_{}", channels), {1, channels, channels % 2 == 1 ? 10 : 5, 7},
                            "  %y = aten.upsample_bilinear2d.vec(%d, none, false, [2.0, 2.0])\n", 8));
   }
   const std::vector<std::vector<int>> shapes = {{1, 3, 5, 7}, {1, 16, 12, 12}, {2, 8, 32, 4}};

@@ -10,6 +10,13 @@ inline int16_t clamp_int16(int32_t value, int32_t min, int32_t max) {
   return static_cast<int16_t>(value < min ? min : value > max ? max : value);
 }
 
+/// The exact sum of products.
+inline int64_t dot_int16(const int16_t* a, const int16_t* b, int32_t count) {
+  int64_t sum = 0;
+  for (; count > 0; --count) sum += *a++ * *b++;
+  return sum;
+}
+
 /// From sums of products to elements of each channel. A bias of int64, and only that, makes sums of 64 bits.
 struct Int16Channels {
   const int32_t* bias = nullptr;

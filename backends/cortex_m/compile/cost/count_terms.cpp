@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/cortex_m/compile/cost/convolution_forms.h"
+#include "backends/cortex_m/compile/cost/count_movement.h"
 #include "backends/cortex_m/compile/cost/terms.h"
 #include "compiler/ir/op_def.h"
 
@@ -73,10 +74,17 @@ void count_rows(const OperatorCall& call, Terms& terms) {
   terms.add("vectors", rows * vectors(inner));
 }
 
-// Images: what all channels of a pixel share is found once.
+// Images: what all channels of a pixel share is found once. Kernels for vectors take four channels at a time, if there
+// are as many.
 void count_pixels(const OperatorCall& call, Terms& terms) {
-  terms.add("positions", numel(call.arguments.back()) / at_least_one(size(call.arguments.back(), 1)));
-  terms.add("elements", numel(call.arguments.back()));
+  const CallArgument& result = call.arguments.back();
+  const double channels = at_least_one(size(result, 1)), elements = numel(result), positions = elements / channels;
+  const bool by_four = channels >= 4;
+  terms.add("positions", positions);
+  terms.add("elements", elements);
+  terms.add("few", by_four ? 0 : elements);
+  terms.add("many positions", by_four ? positions : 0);
+  terms.add("fours", by_four ? positions * std::ceil(channels / 4) : 0);
 }
 
 // --- products ---
@@ -303,114 +311,6 @@ void count_transposed(const OperatorCall& call, Terms& terms) {
   terms.add_macs(products);
 }
 
-// --- movement ---
-
-// How many elements lie behind each other in both tensors of a permuting copy. `dims`: the operand's of each dimension
-// of the result.
-double moved_run(const CallArgument& from, const CallArgument& to, const std::vector<size_t>& dims) {
-  double run = 1;
-  size_t i = to.sizes.size(), j = from.sizes.size();
-  for (;;) {
-    const auto at = [](const CallArgument& tensor, size_t index) {
-      return index < tensor.dim_order.size() ? size_t{tensor.dim_order[index]} : index;
-    };
-    while (i > 0 && size(to, at(to, i - 1)) == 1) --i;
-    while (j > 0 && size(from, at(from, j - 1)) == 1) --j;
-    if (i == 0 || j == 0) return run;
-    const size_t dim = at(to, i - 1);
-    if (dim >= dims.size() || dims[dim] != at(from, j - 1)) return run;
-    run *= size(to, dim);
-    if (size(to, dim) != size(from, dims[dim])) return run;
-    --i;
-    --j;
-  }
-}
-
-double line_of(const CallArgument& tensor) {
-  return tensor.dim_order.empty() ? 1 : at_least_one(size(tensor, tensor.dim_order.back()));
-}
-
-struct Lines {
-  double read, written;  // elements of one
-};
-
-void count_moved(const CallArgument& result, double run, const Lines& lines, Terms& terms) {
-  const double elements = numel(result), runs = elements / at_least_one(run);
-  terms.add("bytes", run == elements ? static_cast<double>(result.bytes()) : 0);
-  terms.add("runs", run == 1 || run == elements ? 0 : runs);
-  terms.add("elements", run == 1 || run == elements ? 0 : elements);
-  const bool scattered = run == 1 && elements > 1;
-  terms.add("scattered", scattered ? elements : 0);
-  terms.add("read lines", scattered ? elements / lines.read : 0);
-  terms.add("read eights", scattered ? elements / lines.read * std::ceil(lines.read / 8) : 0);
-  terms.add("written lines", scattered ? elements / lines.written : 0);
-}
-
-// Elements that lie side by side in `inner` order, innermost last, as long as their dimensions do in `other` order,
-// too.
-double merged_line(const CallArgument& x, const std::vector<size_t>& inner, const std::vector<size_t>& other) {
-  double line = 1;
-  size_t at = 0;
-  for (size_t i = inner.size(); i-- > 0; --at) {
-    if (i + 1 == inner.size())
-      at = static_cast<size_t>(std::find(other.begin(), other.end(), inner[i]) - other.begin());
-    if (at >= other.size() || other[at] != inner[i]) break;
-    line *= at_least_one(size(x, inner[i]));
-    if (at == 0) break;
-  }
-  return line;
-}
-
-// (x, before, after, value): in the order of memory.
-void count_pad(const OperatorCall& call, Terms& terms) {
-  const CallArgument &x = call.arguments[0], &result = call.arguments.back();
-  double run = 1;
-  for (size_t i = x.dim_order.size(); i-- > 0;) {
-    run *= size(x, x.dim_order[i]);
-    if (size(x, x.dim_order[i]) != size(result, x.dim_order[i])) break;
-  }
-  terms.add("rows", numel(x) / at_least_one(run));
-  terms.add("elements", numel(result));
-  terms.add("padding", numel(result) - numel(x));
-}
-
-std::vector<size_t> permutation(const OperatorCall& call) {
-  const size_t rank = call.arguments[0].sizes.size();
-  std::vector<size_t> dims;
-  for (const int64_t dim : call.arguments[1].numbers)
-    dims.push_back(static_cast<size_t>(dim < 0 ? dim + static_cast<int64_t>(rank) : dim));
-  return dims;
-}
-
-// (x, permutation): `aten::permute_copy`.
-void count_permuted(const OperatorCall& call, Terms& terms) {
-  const CallArgument &x = call.arguments[0], &result = call.arguments.back();
-  count_moved(result, moved_run(x, result, permutation(call)), {line_of(x), line_of(result)}, terms);
-}
-
-// The same: `cortex_m::transpose`, for which dimensions that lie side by side in both are one.
-void count_turned(const OperatorCall& call, Terms& terms) {
-  const CallArgument &x = call.arguments[0], &result = call.arguments.back();
-  const std::vector<size_t> dims = permutation(call);
-  std::vector<size_t> in, out;  // dimensions of x
-  for (const uint8_t dim : x.dim_order) {
-    if (size(x, dim) != 1) in.push_back(dim);
-  }
-  for (const uint8_t dim : result.dim_order) {
-    if (dim < dims.size() && size(x, dims[dim]) != 1) out.push_back(dims[dim]);
-  }
-  count_moved(result, moved_run(x, result, dims), {merged_line(x, in, out), merged_line(x, out, in)}, terms);
-}
-
-// Copies that keep the dimensions: another layout, or a part.
-void count_copied(const OperatorCall& call, Terms& terms) {
-  const CallArgument &x = call.arguments[0], &result = call.arguments.back();
-  std::vector<size_t> dims(result.sizes.size());
-  for (size_t i = 0; i < dims.size(); ++i) dims[i] = i;
-  count_moved(result, x.sizes.size() == result.sizes.size() ? moved_run(x, result, dims) : numel(result),
-              {line_of(x), line_of(result)}, terms);
-}
-
 // --- portable kernels ---
 
 // What they write and read.
@@ -531,6 +431,7 @@ constexpr Counter kCounters[] = {
     {"cortex_m::pad.out", 2, count_pad},
     {"wick_cortex_m::layer_norm.out", 2, count_rows},
     {"wick_cortex_m::softmax_int16.out", 2, count_rows},
+    {"wick_cortex_m::log_softmax.out", 2, count_rows},
     {"wick_cortex_m::log_softmax_int16.out", 2, count_rows},
     {"wick_cortex_m::resize2d_int16.out", 2, count_pixels},
     {"aten::clone.out", 2, count_copied},

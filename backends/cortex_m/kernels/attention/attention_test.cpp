@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "backends/cortex_m/kernels/oracle_test_support.h"
+#include "backends/cortex_m/kernels/attention/attention_test_support.h"
 
 namespace wick::cortex_m {
 namespace {
@@ -55,28 +55,9 @@ struct Case {
   }
 };
 
-void add_mask(Random& random, Case& c) {
-  c.mask_sizes = {random.one_in(2) ? 1 : c.batch, random.one_in(2) ? 1 : c.queries, c.keys};
-  c.boolean = random.one_in(2);
-  c.mask_bits = random.in(0, 6);
-  const bool none = random.one_in(10);
-  for (int64_t i = product(c.mask_sizes); i > 0; --i) {
-    const bool hidden = none || random.one_in(3);
-    if (c.boolean)
-      c.mask.push_back(hidden ? 0 : 1);
-    else
-      c.mask.push_back(hidden ? INT32_MIN : random.in(-(1 << 20), 1 << 20));
-  }
-}
-
 Case random_case(Random& random) {
   Case c;
-  c.group = random.one_in(3) ? static_cast<int32_t>(random.in(2, 3)) : 1;
-  c.batch = c.group * static_cast<int32_t>(random.in(1, 2));
-  c.queries = static_cast<int32_t>(random.in(1, 5));
-  c.keys = static_cast<int32_t>(random.one_in(5) ? random.in(1, 300) : random.in(1, 20));
-  c.features = static_cast<int32_t>(random.in(1, 35));
-  c.outputs = static_cast<int32_t>(random.in(1, 35));
+  randomize_sizes(random, 35, &c);
   c.q = random_int8(random, int64_t{c.batch} * c.queries * c.features);
   c.k = random_int8(random, int64_t{c.batch / c.group} * c.keys * c.features);
   c.v = random_int8(random, int64_t{c.batch / c.group} * c.keys * c.outputs);
@@ -88,16 +69,9 @@ Case random_case(Random& random) {
   c.output_zero = random.in(-128, 127);
   c.output_multiplier = random.in(1 << 30, INT32_MAX);
   c.output_shift = random.in(-24, -20);
-  if (random.one_in(2)) add_mask(random, c);
+  c.mask_bits = random.in(0, 6);
+  if (random.one_in(2)) add_mask(random, 1 << 20, &c);
   return c;
-}
-
-double masked(const Case& c, int32_t b, int32_t m, int32_t n, double score) {
-  if (c.mask_sizes.empty()) return score;
-  const int64_t row = int64_t{c.mask_sizes[0] == 1 ? 0 : b} * c.mask_sizes[1] + (c.mask_sizes[1] == 1 ? 0 : m);
-  const int64_t element = c.mask[static_cast<size_t>(row * c.keys + n)];
-  if (element == (c.boolean ? 0 : INT32_MIN)) return -HUGE_VAL;
-  return c.boolean ? score : std::ldexp(score, static_cast<int>(c.mask_bits)) + static_cast<double>(element);
 }
 
 // What the numbers say: the output of one query and column before it is rounded, and how far weights may be off.
@@ -112,7 +86,7 @@ double exact_output(const Case& c, int32_t b, int32_t m, int32_t e, double* slac
     for (int32_t d = 0; d < c.features; ++d)
       sum += (at(c.q, (int64_t{b} * c.queries + m) * c.features + d) - static_cast<double>(c.query_zero)) *
              at(c.k, (int64_t{b / c.group} * c.keys + n) * c.features + d);
-    scores.push_back(masked(c, b, m, n, sum));
+    scores.push_back(masked(c, b, m, n, sum, c.mask_bits));
   }
   const double max = *std::max_element(scores.begin(), scores.end());
   if (max == -HUGE_VAL) return static_cast<double>(c.output_zero);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "backends/cortex_m/kernels/attention/attention_test_support.h"
 #include "backends/cortex_m/kernels/int16_test_support.h"
 
 namespace wick::cortex_m {
@@ -59,27 +60,9 @@ struct Case {
   }
 };
 
-void add_mask(Random& random, Case& c) {
-  c.mask_sizes = {random.one_in(2) ? 1 : c.batch, random.one_in(2) ? 1 : c.queries, c.keys};
-  c.boolean = random.one_in(2);
-  const bool none = random.one_in(10);
-  for (int64_t i = product(c.mask_sizes); i > 0; --i) {
-    const bool hidden = none || random.one_in(3);
-    if (c.boolean)
-      c.mask.push_back(hidden ? 0 : 1);
-    else
-      c.mask.push_back(hidden ? INT32_MIN : random.in(-(1 << 26), 1 << 26));
-  }
-}
-
 Case random_case(Random& random) {
   Case c;
-  c.group = random.one_in(3) ? static_cast<int32_t>(random.in(2, 3)) : 1;
-  c.batch = c.group * static_cast<int32_t>(random.in(1, 2));
-  c.queries = static_cast<int32_t>(random.in(1, 5));
-  c.keys = static_cast<int32_t>(random.one_in(5) ? random.in(1, 300) : random.in(1, 20));
-  c.features = static_cast<int32_t>(random.in(1, 35));
-  c.outputs = static_cast<int32_t>(random.in(1, 20));
+  randomize_sizes(random, 20, &c);
   c.q = random_int16(random, int64_t{c.batch} * c.queries * c.features);
   c.k = random_int16(random, int64_t{c.batch / c.group} * c.keys * c.features);
   c.v = random_int16(random, int64_t{c.batch / c.group} * c.keys * c.outputs);
@@ -89,16 +72,8 @@ Case random_case(Random& random) {
   c.to.multiplier = static_cast<int32_t>(random.in(1 << 30, INT32_MAX));
   c.to.shift = static_cast<int32_t>(random.in(-16, -13));
   if (random.one_in(4)) c.to.min = -100, c.to.max = 3000;
-  if (random.one_in(2)) add_mask(random, c);
+  if (random.one_in(2)) add_mask(random, 1 << 26, &c);
   return c;
-}
-
-double masked(const Case& c, int32_t b, int32_t m, int32_t n, double score) {
-  if (c.mask_sizes.empty()) return score;
-  const int64_t row = int64_t{c.mask_sizes[0] == 1 ? 0 : b} * c.mask_sizes[1] + (c.mask_sizes[1] == 1 ? 0 : m);
-  const int64_t element = c.mask[static_cast<size_t>(row * c.keys + n)];
-  if (element == (c.boolean ? 0 : INT32_MIN)) return -HUGE_VAL;
-  return c.boolean ? score : score + static_cast<double>(element);
 }
 
 // What the numbers say: the output of one query and column before it is rounded, and how far it may be off.

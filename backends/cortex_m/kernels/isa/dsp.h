@@ -51,6 +51,22 @@ struct Dsp {
     return __smlad(static_cast<int32_t>(tile[rows]), __sxtb16(static_cast<int32_t>(four >> 8 | four << 24)), sum);
   }
 
+  /// The exact sum of products of int16.
+  static int64_t dot_int16(const int16_t* a, const int16_t* b, int32_t count) {
+    int64_t sum = 0;
+    for (; count >= 4; count -= 4, a += 4, b += 4) {
+      sum = __smlald(pair_at(a), pair_at(b), sum);
+      sum = __smlald(pair_at(a + 2), pair_at(b + 2), sum);
+    }
+    for (; count > 0; --count) sum += *a++ * *b++;
+    return sum;
+  }
+  static int32_t pair_at(const int16_t* from) {
+    int32_t pair = 0;
+    memcpy(&pair, from, sizeof(pair));
+    return pair;
+  }
+
   static void finish_rows(const int32_t* sums, const int32_t* multipliers, const int32_t* shifts, int8_t* out,
                           const RowResults* results);
 

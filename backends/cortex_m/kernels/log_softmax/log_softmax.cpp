@@ -2,8 +2,8 @@
 
 namespace wick::cortex_m {
 
-bool read_log_softmax(KernelContext& context, Span<EValue*> args, const Tensor& out, int32_t largest_shift,
-                      LogSoftmax* rows) {
+bool read_log_softmax_rows(KernelContext& context, Span<EValue*> args, const Tensor& out, int32_t largest_shift,
+                           LogSoftmax* rows) {
   constexpr int32_t kMostColumns = 1 << 20;
   const Tensor& input = *args[0]->tensor;
   OutputStage scale;
@@ -17,6 +17,15 @@ bool read_log_softmax(KernelContext& context, Span<EValue*> args, const Tensor& 
   rows->shift = scale.shift;
   rows->columns = input.sizes[input.rank - 1];
   return require(context, rows->columns <= kMostColumns, "rows of more than 2^20 elements");
+}
+
+bool read_log_softmax(KernelContext& context, Span<EValue*> args, LogSoftmax* rows) {
+  constexpr int32_t kLargestShift = 22;
+  const Tensor &x = *args[0]->tensor, &y = *args[8]->tensor;
+  return require_int8(context, x, y) && read_log_softmax_rows(context, args, y, kLargestShift, rows) &&
+         read_zero_point(context, *args[3], &rows->stage.offset) &&
+         read_requantization(context, args[4]->integer, args[5]->integer, &rows->stage) &&
+         read_activation(context, *args[6], *args[7], &rows->stage);
 }
 
 int32_t log_of_sum(int64_t value) {

@@ -19,8 +19,10 @@ struct LogSoftmax {
 
 /// Input and output are rows in the same layout, and the scale of the input (args[1], args[2]) is one with which
 /// numbers fit 32 bits: its shift is at most `largest_shift`.
-bool read_log_softmax(KernelContext& context, Span<EValue*> args, const Tensor& out, int32_t largest_shift,
-                      LogSoftmax* rows);
+bool read_log_softmax_rows(KernelContext& context, Span<EValue*> args, const Tensor& out, int32_t largest_shift,
+                           LogSoftmax* rows);
+/// The arguments of log_softmax.
+bool read_log_softmax(KernelContext& context, Span<EValue*> args, LogSoftmax* rows);
 
 /// 2^20 ln(value / 2^31) for value >= 2^31 - 1.
 int32_t log_of_sum(int64_t value);

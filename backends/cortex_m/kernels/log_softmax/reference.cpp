@@ -10,15 +10,8 @@
 namespace wick::cortex_m::reference {
 
 void log_softmax(KernelContext& context, Span<EValue*> args) {
-  constexpr int32_t kLargestShift = 22;
-  const Tensor &x = *args[0]->tensor, &y = *args[8]->tensor;
   LogSoftmax rows;
-  if (!require_int8(context, x, y) || !read_log_softmax(context, args, y, kLargestShift, &rows) ||
-      !read_zero_point(context, *args[3], &rows.stage.offset) ||
-      !read_requantization(context, args[4]->integer, args[5]->integer, &rows.stage) ||
-      !read_activation(context, *args[6], *args[7], &rows.stage))
-    return;
-  write_log_softmax_rows<int8_t>(rows, x, y);
+  if (read_log_softmax(context, args, &rows)) write_log_softmax_rows<int8_t>(rows, *args[0]->tensor, *args[8]->tensor);
 }
 
 }  // namespace wick::cortex_m::reference

@@ -22,4 +22,30 @@ inline int32x4_t exp_of_negative(int32x4_t x) {
   return vdupq_m_n_s32(result, INT32_MAX, vcmpeqq_n_s32(x, 0));
 }
 
+/// round(value multiplier / 2^right), halves up, which wraps at 32 bits; right in [1, 62].
+inline int32x4_t scale_exactly(int32x4_t value, int32_t multiplier, int32_t right) {
+  const int32x4_t high = vmulhq_s32(value, vdupq_n_s32(multiplier));
+  if (right > 32) return vrshlq_n_s32(high, 32 - right);
+  const uint32x4_t low = vreinterpretq_u32_s32(vmulq_n_s32(value, multiplier));
+  return vaddq_s32(vshlq_r_s32(high, 32 - right), vreinterpretq_s32_u32(vrshlq_n_u32(low, -right)));
+}
+
+/// exponent_of() of softmax.h.
+class Exponents {
+ public:
+  Exponents(int32_t multiplier, int32_t shift) : multiplier_(multiplier), right_(31 - shift), least_(INT32_MIN) {
+    if (shift <= 0 || multiplier == 0) return;
+    // The least difference whose exponent is not below INT32_MIN.
+    const int64_t least = -(((int64_t{1} << (31 + right_)) + (int64_t{1} << (right_ - 1))) / multiplier);
+    if (least > INT32_MIN) least_ = static_cast<int32_t>(least);
+  }
+  int32x4_t operator()(int32x4_t difference) const {
+    const int32x4_t exponent = scale_exactly(difference, multiplier_, right_);
+    return vdupq_m_n_s32(exponent, INT32_MIN, vcmpltq_n_s32(difference, least_));
+  }
+
+ private:
+  int32_t multiplier_, right_, least_;
+};
+
 }  // namespace wick::cortex_m::mve

@@ -28,6 +28,16 @@ inline int32_t sum_of_bytes(const int8_t* x, int32_t count) {
   return sum;
 }
 
+/// The exact sum of products, eight at a time.
+inline int64_t dot_int16(const int16_t* a, const int16_t* b, int32_t count) {
+  int64_t sum = 0;
+  for (; count > 0; count -= 8, a += 8, b += 8) {
+    const mve_pred16_t live = vctp16q(static_cast<uint32_t>(count));
+    sum = vmlaldavaq_p_s16(sum, vldrhq_z_s16(a, live), vldrhq_z_s16(b, live), live);
+  }
+  return sum;
+}
+
 /// divide_by_power_of_two for exponents of at least 1, `right` being the negated exponent: the rounding shift takes
 /// halves up, so negative values first lose 1, which is the upper half of twice their product with 1.
 inline int32x4_t divide_rounding(int32x4_t value, int32x4_t right) {

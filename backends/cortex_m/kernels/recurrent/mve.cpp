@@ -1,19 +1,11 @@
 // Recurrent layers: eight products at a time. The equations: reference.cpp.
-#include <arm_mve.h>
-
+#include "backends/cortex_m/kernels/mve/vectors.h"
 #include "backends/cortex_m/kernels/recurrent/recurrent.h"
 
 namespace wick::cortex_m::mve {
 namespace {
 
-int64_t dot(const int16_t* a, const int16_t* b, int32_t count) {
-  int64_t sum = 0;
-  for (; count > 0; count -= 8, a += 8, b += 8) {
-    const mve_pred16_t live = vctp16q(static_cast<uint32_t>(count));
-    sum = vmlaldavaq_p_s16(sum, vldrhq_z_s16(a, live), vldrhq_z_s16(b, live), live);
-  }
-  return sum;
-}
+constexpr auto dot = dot_int16;
 
 }  // namespace
 

@@ -16,16 +16,13 @@
 // The last state of lstm is c, that of the others h with 15 more bits. Sums are exact in 64 bits. A factor is
 // {multiplier, shift}: round(sum multiplier / 2^shift). Gates have 26 bits behind the point; they and all states
 // saturate. exp and 1 / (1 + x) are those of softmax.
+#include "backends/cortex_m/kernels/int16.h"
 #include "backends/cortex_m/kernels/recurrent/recurrent.h"
 
 namespace wick::cortex_m::reference {
 namespace {
 
-int64_t dot(const int16_t* a, const int16_t* b, int32_t count) {
-  int64_t sum = 0;
-  for (int32_t i = 0; i < count; ++i) sum += a[i] * b[i];
-  return sum;
-}
+constexpr auto dot = dot_int16;
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "backends/cortex_m/kernels/oracle_test_support.h"
+#include "backends/cortex_m/kernels/resize2d/resize2d_test_support.h"
 
 namespace wick::cortex_m {
 namespace {
@@ -33,17 +33,6 @@ struct Case {
   }
 };
 
-std::vector<int64_t> random_taps(Random& random, int32_t size) {
-  std::vector<int64_t> taps;
-  const bool copies = random.one_in(3);
-  for (int64_t count = random.in(1, 9); count > 0; --count) {
-    const int64_t first = random.in(0, size - 1);
-    taps.push_back(first);
-    taps.push_back(copies || first + 1 == size ? 0 : random.in(0, kOne));
-  }
-  return taps;
-}
-
 TEST(CortexMResize2d, IsItsEquation) {
   Random random(41);
   for (int trial = 0; trial < 2000; ++trial) {
@@ -53,8 +42,8 @@ TEST(CortexMResize2d, IsItsEquation) {
     c.h = static_cast<int32_t>(random.in(1, 6));
     c.w = static_cast<int32_t>(random.in(1, 6));
     c.x = random_int8(random, int64_t{c.batch} * c.channels * c.h * c.w);
-    c.rows = random_taps(random, c.h);
-    c.columns = random_taps(random, c.w);
+    c.rows = random_taps(random, c.h, kOne);
+    c.columns = random_taps(random, c.w, kOne);
     c.zero = random.in(-128, 127);
     if (random.one_in(2)) {
       c.to = random_output(random, 1);
@@ -89,8 +78,7 @@ TEST(CortexMResize2d, ChecksItsArguments) {
   const Case good{.h = 2, .w = 2, .x = {1, 2, 3, 4}, .rows = {0, 2048, 1, 0}, .columns = {0, 7}};
   std::vector<int64_t> found;
   EXPECT_EQ(good.run(&found).message, "");
-  for (const std::vector<int64_t>& rows :
-       std::vector<std::vector<int64_t>>{{-1, 0}, {2, 0}, {1, 1}, {0, -1}, {0, 2049}, {INT32_MAX, 1}}) {
+  for (const std::vector<int64_t>& rows : taps_outside(kOne)) {
     Case c = good;
     c.rows = rows;
     EXPECT_EQ(c.run(&found).message, "a tap lies outside of the input");

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "backends/cortex_m/kernels/int16_test_support.h"
+#include "backends/cortex_m/kernels/resize2d/resize2d_test_support.h"
 
 namespace wick::cortex_m {
 namespace {
@@ -40,16 +41,6 @@ struct Case {
   }
 };
 
-std::vector<int64_t> random_taps(Random& random, int32_t size) {
-  std::vector<int64_t> taps;
-  for (int64_t count = random.in(1, 9); count > 0; --count) {
-    const int64_t first = random.in(0, size - 1);
-    taps.push_back(first);
-    taps.push_back(first + 1 == size || random.one_in(4) ? 0 : random.one_in(4) ? kOne : random.in(0, kOne));
-  }
-  return taps;
-}
-
 TEST(CortexMResize2dInt16, IsItsEquation) {
   Random random(81);
   for (int trial = 0; trial < 2000; ++trial) {
@@ -59,8 +50,8 @@ TEST(CortexMResize2dInt16, IsItsEquation) {
     c.h = static_cast<int32_t>(random.in(1, 6));
     c.w = static_cast<int32_t>(random.in(1, 6));
     c.x = random_int16(random, int64_t{c.batch} * c.channels * c.h * c.w);
-    c.rows = random_taps(random, c.h);
-    c.columns = random_taps(random, c.w);
+    c.rows = random_taps(random, c.h, kOne);
+    c.columns = random_taps(random, c.w, kOne);
     if (random.one_in(2)) {
       c.to.multiplier = static_cast<int32_t>(random.in(1 << 30, INT32_MAX));
       c.to.shift = static_cast<int32_t>(random.one_in(8) ? random.in(-31, 30) : random.in(-17, -14));
@@ -85,8 +76,7 @@ TEST(CortexMResize2dInt16, ChecksItsArguments) {
   std::vector<int64_t> found;
   EXPECT_EQ(good.run(&found).message, "");
   EXPECT_NE(good.run(&found, DType::i8).error, Error::Ok);
-  for (const std::vector<int64_t>& rows :
-       std::vector<std::vector<int64_t>>{{-1, 0}, {2, 0}, {1, 1}, {0, -1}, {0, kOne + 1}, {INT32_MAX, 1}}) {
+  for (const std::vector<int64_t>& rows : taps_outside(kOne)) {
     Case c = good;
     c.rows = rows;
     EXPECT_EQ(c.run(&found).message, "a tap lies outside of the input");
