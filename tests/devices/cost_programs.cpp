@@ -131,7 +131,10 @@ void add_windows(std::vector<CostProgram>& out) {
   }
   add_packed_windows(windows, out);
   const Window transposed[] = {{8, 6, 5, 3, 2, 1, 1},   {24, 16, 6, 2, 2, 0, 1}, {16, 8, 8, 4, 2, 1, 1},
-                               {32, 12, 4, 3, 1, 1, 1}, {3, 5, 12, 3, 3, 0, 1},  {8, 40, 6, 2, 2, 0, 1}};
+                               {32, 12, 4, 3, 1, 1, 1}, {3, 5, 12, 3, 3, 0, 1},  {8, 40, 6, 2, 2, 0, 1},
+                               {64, 32, 4, 2, 2, 0, 1}, {48, 24, 6, 3, 2, 1, 1}, {16, 16, 10, 2, 2, 0, 1},
+                               {4, 4, 9, 2, 2, 0, 1},   {96, 20, 3, 4, 2, 1, 1}, {20, 10, 7, 5, 2, 2, 1},
+                               {40, 16, 5, 4, 4, 0, 1}, {10, 24, 8, 3, 1, 1, 1}, {128, 16, 3, 2, 2, 0, 1}};
   for (const Window& w : transposed) {
     out.push_back(quantized(
         fmt::format("transposed_{}_{}_{}_{}", w.channels, w.outputs, w.kernel, w.stride),

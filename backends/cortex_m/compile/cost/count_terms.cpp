@@ -291,22 +291,26 @@ void count_transposed(const OperatorCall& call, Terms& terms) {
   const CallArgument &x = call.arguments[0], &weights = call.arguments[1], &result = call.arguments.back();
   const double positions = numel(x) / at_least_one(size(x, 1)), taps = size(weights, 1) * size(weights, 2);
   const double outputs = numel(result), result_positions = outputs / at_least_one(size(result, 1));
-  const double products = positions * numel(weights);
+  const double products = positions * numel(weights), inputs = size(weights, 3);
   terms.add("outputs", outputs);
   terms.add("taps", positions * taps);
   terms.add("output taps", positions * taps * size(weights, 0));
-  // Kernels that gather what arrives at an output multiply zeros where nothing does.
-  terms.add("gathered taps", result_positions * taps);
-  terms.add("gathered", result_positions * taps * size(weights, 3));
-  terms.add("gathered macs", result_positions * numel(weights));
-  // Kernels for vectors take three positions and two channels at a time.
-  const double pairs = std::ceil(result_positions / 3) * std::ceil(size(weights, 0) / 2);
-  const double row_vectors = vectors(taps * size(weights, 3));
+  // Kernels that gather what arrives at an output multiply zeros where nothing does, unless each output meets one tap.
+  const CallArgument& stride = call.arguments[3];
+  const bool one_tap = number(stride, 0) == size(weights, 1) && number(stride, 1) == size(weights, 2);
+  const double of_output = one_tap ? 1 : taps;
+  terms.add("gathered taps", one_tap ? 0 : result_positions * taps);
+  terms.add("gathered", result_positions * of_output * inputs);
+  terms.add("gathered macs", result_positions * of_output * size(weights, 0) * inputs);
+  // Kernels for vectors take three positions and two channels at a time; of one tap those of a line.
+  const double lines = one_tap ? result_positions / at_least_one(size(x, 3)) : 1;
+  const double threes = lines * std::ceil(result_positions / lines / 3);
+  const double pairs = threes * std::ceil(size(weights, 0) / 2), row_vectors = vectors(of_output * inputs);
   terms.add("pairs", pairs);
   terms.add("pair vectors", pairs * row_vectors);
   terms.add("row vectors", result_positions * row_vectors);
-  terms.add("channels", size(weights, 0));
-  terms.add("channel vectors", size(weights, 0) * row_vectors);
+  terms.add("channels", size(weights, 0) * (one_tap ? taps : 1));
+  terms.add("channel vectors", size(weights, 0) * (one_tap ? taps : 1) * row_vectors);
   terms.add("weights", numel(weights));
   terms.add_macs(products);
 }

@@ -17,6 +17,7 @@ enum class GemmWeights : uint8_t { int8, int4 };
 struct Gemm {
   int32_t num_rows = 0, depth = 0, num_outputs = 0;  // depth is the number of k
   const int8_t* weights = nullptr;                   // [n][k]
+  int32_t pitch = 0;                                 // bytes between rows of weights of int8; 0: depth
   int32_t input_offset = 0, weight_offset = 0;
   const int32_t *bias = nullptr, *multipliers = nullptr, *shifts = nullptr;  // bias may be null
   int32_t step = 1;                                                          // 0: see RepeatedScale
@@ -98,6 +99,7 @@ class GemmTile {
       : gemm_(gemm),
         tile_(tile.data()),
         words_(static_cast<int32_t>(tile.size())),
+        pitch_(gemm.pitch == 0 ? gemm.depth : gemm.pitch),
         small_(has_small_sums(gemm, kPacked ? kInt4Zero : 128)) {
     bool fast = small_ && gemm.stage.min == INT8_MIN && gemm.stage.max == INT8_MAX;
     const int32_t num_shifts = gemm.step == 0 ? 1 : gemm.num_outputs;
@@ -152,7 +154,7 @@ class GemmTile {
     if (k == 0) initialize(gemm_.bias ? gemm_.bias + n : nullptr, count, lanes_, sums_);
     if (kPacked) return accumulate_packed(n, count, k, (length + 7) / 8);
     const int32_t depth = gemm_.depth, groups = length / 4, rest = length % 4;
-    const int8_t* weights = gemm_.weights + n * depth + k;
+    const int8_t* weights = gemm_.weights + n * pitch_ + k;
     if (rest == 0) return accumulate_groups(weights, groups, count, sums_);
     // The last group of a row of weights may take what follows it, which meets values of 0, but not behind the last
     // row.
@@ -160,7 +162,7 @@ class GemmTile {
                                                                                  : safe < count ? safe
                                                                                                 : count;
     accumulate_groups(weights, groups + 1, whole, sums_);
-    weights += whole * depth;
+    weights += whole * pitch_;
     int32_t* sums = sums_ + whole * lanes_;
     accumulate_groups(weights, groups, count - whole, sums);
     accumulate_rest(weights + 4 * groups, groups, rest, count - whole, sums);
@@ -187,8 +189,8 @@ class GemmTile {
 
   void accumulate_groups(const int8_t* weights, int32_t groups, int32_t count, int32_t* sums) {
     if (groups == 0 || count == 0) return;
-    if (lanes_ == 1) return accumulate_row(tile_, weights, gemm_.depth, groups, count, sums);
-    const WeightRows rows = {groups, gemm_.depth - 4 * groups, count};
+    if (lanes_ == 1) return accumulate_row(tile_, weights, pitch_, groups, count, sums);
+    const WeightRows rows = {groups, pitch_ - 4 * groups, count};
     Isa::accumulate_rows(tile_, weights, sums, &rows);
   }
 
@@ -215,7 +217,7 @@ class GemmTile {
   /// The last one to three values.
   void accumulate_rest(const int8_t* weights, int32_t groups, int32_t rest, int32_t count, int32_t* sum) {
     const uint32_t* tile = tile_ + groups * Isa::kGroupWords * lanes_;
-    for (int32_t c = 0; c < count; ++c, weights += gemm_.depth) {
+    for (int32_t c = 0; c < count; ++c, weights += pitch_) {
       uint32_t four = static_cast<uint8_t>(weights[0]);
       if (rest > 1) four |= static_cast<uint32_t>(static_cast<uint8_t>(weights[1])) << 8;
       if (rest > 2) four |= static_cast<uint32_t>(static_cast<uint8_t>(weights[2])) << 16;
@@ -272,7 +274,7 @@ class GemmTile {
 
   const Gemm& gemm_;
   uint32_t* tile_;
-  int32_t words_;
+  int32_t words_, pitch_;
   bool small_, fast_;  // has_small_sums(); and all outputs can use Isa::finish_rows
   int32_t lanes_ = kTileRows, num_rows_ = kTileRows;
   int32_t sums_[kGemmSums];

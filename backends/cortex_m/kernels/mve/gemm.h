@@ -10,6 +10,7 @@ struct Gemm {
   int32_t terms = 0, channels = 0;
   int32_t input_offset = 0, filter_offset = 0;
   const int8_t* weights = nullptr;                          // [channels][terms]
+  int32_t pitch = 0;                                        // gemm_tile.h: bytes between rows of weights; 0: terms
   const int32_t* addend = nullptr;                          // may be null
   OutputStage stage;                                        // of all channels, unless they have their own:
   const int32_t *multipliers = nullptr, *shifts = nullptr;  // both or neither

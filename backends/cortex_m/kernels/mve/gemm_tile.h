@@ -29,7 +29,7 @@ class TilePass {
   int32_t write_eights(int32_t rows, int8_t* y, int32_t step) const;
 
   const Gemm& gemm_;
-  int32_t first_, channels_;
+  int32_t first_, channels_, pitch_;
   bool shifts_right_ = true;
   const int8_t* tile_;
   alignas(8) int32_t initial_[kTileChannels + 1];

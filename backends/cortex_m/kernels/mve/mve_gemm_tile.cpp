@@ -93,10 +93,14 @@ int8_t* copy_to_tile(int8_t* tile, const int8_t* from, int32_t count) {
 }
 
 TilePass::TilePass(const Gemm& gemm, int32_t first, const int8_t* tile)
-    : gemm_(gemm), first_(first), channels_(gemm.channels - first), tile_(tile) {
+    : gemm_(gemm),
+      first_(first),
+      channels_(gemm.channels - first),
+      pitch_(gemm.pitch == 0 ? gemm.terms : gemm.pitch),
+      tile_(tile) {
   if (channels_ > kTileChannels) channels_ = kTileChannels;
-  const int8_t* row = gemm.weights + first * gemm.terms;
-  for (int32_t c = 0; c < channels_; ++c, row += gemm.terms) {
+  const int8_t* row = gemm.weights + first * pitch_;
+  for (int32_t c = 0; c < channels_; ++c, row += pitch_) {
     shifts_right_ = shifts_right_ && gemm.shifts[first + c] < 0;
     int32_t value = gemm.addend != nullptr ? gemm.addend[first + c] : 0;
     if (gemm.input_offset != 0)
@@ -112,16 +116,16 @@ void TilePass::accumulate() {
   TileDot dot;
   dot.count = by_32 ? terms / 32 : terms;
   dot.tile = tile_;
-  dot.weights = gemm_.weights + first_ * terms;
-  dot.next_weights = dot.weights + terms;
+  dot.weights = gemm_.weights + first_ * pitch_;
+  dot.next_weights = dot.weights + pitch_;
   dot.initial = initial_;
   dot.sums = sums_;
-  dot.step = 2 * terms - tile_bytes(terms) / kTileRows;
+  dot.step = 2 * pitch_ - tile_bytes(terms) / kTileRows;
   dot.end = sums_ + 2 * pairs;
   const auto run = by_32 ? wick_mve_dot_tile_32 : wick_mve_dot_tile;
   if (pairs > 0) run(&dot);
   if (channels_ % 2 == 0) return;
-  dot.weights += 2 * pairs * terms;
+  dot.weights += 2 * pairs * pitch_;
   dot.next_weights = dot.weights;
   dot.initial += 2 * pairs;
   dot.sums += 2 * pairs;

@@ -1,6 +1,7 @@
 // quantized_transpose_conv2d as products of matrices: a row is what arrives at one output pixel, in the order of the
-// weights; taps that no input pixel reaches count as padding. Three rows at a time (gemm_tile.h), in a tile in scratch,
-// or on the stack where that is too small. The equation: reference.cpp.
+// weights; taps that no input pixel reaches count as padding. Where each output pixel meets one tap, each tap by
+// itself. Three rows at a time (gemm_tile.h), in a tile in scratch, or on the stack where that is too small. The
+// equation: reference.cpp.
 #include "backends/cortex_m/kernels/mve/gemm_tile.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
 #include "backends/cortex_m/kernels/near_positions.h"
@@ -81,6 +82,43 @@ class Arrivals {
   int8_t* tile_;
 };
 
+/// One tap, for the channels of a pass: `image` and `out` are its first pixels.
+void write_tap(const TransposeConv2d& c, const TapPositions& y, const TapPositions& x, const int8_t* image,
+               int8_t* tile, TilePass& pass, int8_t* out) {
+  const int32_t channels = static_cast<int32_t>(c.from.c), step = c.window.stride[1] * static_cast<int32_t>(c.to.c);
+  const int32_t line = static_cast<int32_t>(c.from.w) * channels;
+  const int32_t out_line = c.window.stride[0] * static_cast<int32_t>(c.to.w * c.to.c);
+  for (int32_t row = 0; row < y.count; ++row, image += line, out += out_line) {
+    const int8_t* pixel = image;
+    int8_t* to = out;
+    for (int32_t left = x.count; left > 0; left -= kTileRows, to += kTileRows * step) {
+      const int32_t count = left < kTileRows ? left : kTileRows;
+      for (int32_t i = 0; i < count; ++i, pixel += channels) copy_to_tile(tile + kTileVector * i, pixel, channels);
+      pass.run(count, to, step);
+    }
+  }
+}
+
+/// Each tap by itself. `gemm` is that of all taps.
+void run_taps(const TransposeConv2d& c, Gemm gemm, int8_t* tile) {
+  const int64_t image_size = c.from.h * c.from.w * c.from.c, out_size = c.to.h * c.to.w * c.to.c;
+  gemm.pitch = gemm.terms;
+  gemm.terms = static_cast<int32_t>(c.from.c);
+  for (int32_t ky = 0; ky < c.window.kernel[0]; ++ky) {
+    const TapPositions y(c, 0, ky);
+    for (int32_t kx = 0; kx < c.window.kernel[1]; ++kx, gemm.weights += gemm.terms) {
+      const TapPositions x(c, 1, kx);
+      const int8_t* image = c.x + (y.first * c.from.w + x.first) * c.from.c;
+      int8_t* out = c.out + (y.out * c.to.w + x.out) * c.to.c;
+      for (int32_t begin = 0; begin < gemm.channels; begin += kTileChannels) {
+        TilePass pass(gemm, begin, tile);
+        for (int64_t n = 0; n < c.from.n; ++n)
+          write_tap(c, y, x, image + n * image_size, tile, pass, out + n * out_size + begin);
+      }
+    }
+  }
+}
+
 void run_tiles(const TransposeConv2d& c, int8_t* tile) {
   const int64_t image_size = c.from.h * c.from.w * c.from.c, out_size = c.to.h * c.to.w * c.to.c;
   Gemm gemm;
@@ -92,6 +130,7 @@ void run_tiles(const TransposeConv2d& c, int8_t* tile) {
   gemm.addend = c.quantization.bias;
   gemm.multipliers = c.quantization.multipliers;
   gemm.shifts = c.quantization.shifts;
+  if (c.has_one_tap_for_each()) return run_taps(c, gemm, tile);
   const Arrivals arrivals(c, tile);
   for (int32_t begin = 0; begin < gemm.channels; begin += kTileChannels) {
     TilePass pass(gemm, begin, tile);
@@ -110,7 +149,8 @@ __attribute__((noinline)) void run_on_stack(const TransposeConv2d& c) {
 void quantized_transpose_conv2d(KernelContext& context, Span<EValue*> args) {
   TransposeConv2d c;
   if (!read_transpose_conv2d(context, args, &c)) return;
-  const int64_t terms = int64_t{c.window.kernel[0]} * c.window.kernel[1] * c.from.c;
+  const int64_t taps = c.has_one_tap_for_each() ? 1 : int64_t{c.window.kernel[0]} * c.window.kernel[1];
+  const int64_t terms = taps * c.from.c;
   const int64_t bytes = kTileRows * ((terms + kTileVector - 1) / kTileVector * kTileVector) + terms;
   const bool near = has_near_positions(c.window, c.from) && has_near_positions(c.window, c.to);
   if (near && terms > 0 && static_cast<int64_t>(c.row_scratch.size()) >= bytes)

@@ -11,6 +11,27 @@ struct TransposeConv2d {
   const int8_t *x, *weights;
   int8_t* out;
   Span<uint8_t> row_scratch, filter_scratch;
+
+  /// Whether each output pixel meets one tap on one input pixel: then each tap is a product of matrices, whose results
+  /// lie a stride apart.
+  bool has_one_tap_for_each() const {
+    return window.stride[0] == window.kernel[0] && window.stride[1] == window.kernel[1];
+  }
+};
+/// Input positions along an axis from which a tap reaches the output, and where the first one does. Requires: near
+/// positions.
+struct TapPositions {
+  int32_t first, count, out;
+
+  TapPositions(const TransposeConv2d& c, size_t axis, int32_t tap) {
+    const int32_t stride = c.window.stride[axis], before = c.window.padding[axis] - tap;
+    const auto from = static_cast<int32_t>(axis == 0 ? c.from.h : c.from.w);
+    const auto to = static_cast<int32_t>(axis == 0 ? c.to.h : c.to.w);
+    first = before > 0 ? (before + stride - 1) / stride : 0;
+    const int32_t end = to + before > 0 ? (to + before + stride - 1) / stride : 0;
+    count = (end < from ? end : from) - first;
+    out = first * stride - before;
+  }
 };
 bool read_transpose_conv2d(KernelContext& context, Span<EValue*> args, TransposeConv2d* c);
 

@@ -1,5 +1,6 @@
 // quantized_transpose_conv2d as a matrix multiplication on cores without vectors (gemm.h): a row is what arrives at one
-// output pixel, in the order of the weights; taps that no input pixel reaches count as padding. C++17, freestanding.
+// output pixel, in the order of the weights; taps that no input pixel reaches count as padding. Where each output pixel
+// meets one tap, each tap by itself. C++17, freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/gemm/gemm.h"
 #include "backends/cortex_m/kernels/near_positions.h"
@@ -54,6 +55,29 @@ struct TransposeConv2dRows {
   }
 };
 
+/// Each tap by itself. `gemm` is that of all taps.
+template <typename Isa>
+void transpose_convolve_taps(const TransposeConv2d& c, Gemm gemm, Span<uint32_t> tile) {
+  gemm.pitch = gemm.depth;
+  gemm.depth = static_cast<int32_t>(c.from.c);
+  gemm.row_stride = c.window.stride[1] * gemm.num_outputs;
+  for (int32_t ky = 0; ky < c.window.kernel[0]; ++ky) {
+    const TapPositions y(c, 0, ky);
+    for (int32_t kx = 0; kx < c.window.kernel[1]; ++kx, gemm.weights += gemm.depth) {
+      const TapPositions x(c, 1, kx);
+      gemm.num_rows = x.count;
+      GemmTile<Isa> products(gemm, tile);
+      for (int64_t n = 0; n < c.from.n; ++n) {
+        for (int32_t row = 0; row < y.count; ++row) {
+          const int64_t from = (n * c.from.h + y.first + row) * c.from.w + x.first;
+          const int64_t to = (n * c.to.h + y.out + row * c.window.stride[0]) * c.to.w + x.out;
+          products.run(MatrixRows<int8_t>{c.x + from * c.from.c, gemm.depth}, c.out + to * c.to.c);
+        }
+      }
+    }
+  }
+}
+
 template <typename Isa>
 __attribute__((noinline)) void transpose_convolve(const TransposeConv2d& c, Span<uint32_t> tile) {
   const TransposeConv2dRows rows(c);
@@ -67,6 +91,7 @@ __attribute__((noinline)) void transpose_convolve(const TransposeConv2d& c, Span
   gemm.bias = c.quantization.bias;
   gemm.multipliers = c.quantization.multipliers;
   gemm.shifts = c.quantization.shifts;
+  if (c.has_one_tap_for_each()) return transpose_convolve_taps<Isa>(c, gemm, tile);
   GemmTile<Isa>(gemm, tile).run(rows, c.out);
 }
 
