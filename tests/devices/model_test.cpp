@@ -28,8 +28,6 @@ constexpr const char* kModels[] = {"autoencoder",
                                    "vit",
                                    "vit_int16"};
 constexpr uint64_t kMostStackBytes = 2560;
-// Of transformer_int16, whose softmax a quantizer has taken apart: the portable kernel for its maxima takes more.
-constexpr uint64_t kMostStackBytesOfMaxima = 3840;
 
 class ModelsOnBoards : public BoardTest {};
 
@@ -56,8 +54,7 @@ TEST_P(ModelsOnBoards, GiveTheBytesOfTheHost) {
     ASSERT_FALSE(outcome->refusal) << outcome->refusal->message;
     ASSERT_EQ(outcome->outputs.size(), wanted.size());
     for (size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(bytes_of(outcome->outputs[i]), bytes_of(wanted[i])) << i;
-    EXPECT_LE(outcome->footprint.execution_stack_bytes,
-              name == std::string("transformer_int16") ? kMostStackBytesOfMaxima : kMostStackBytes);
+    EXPECT_LE(outcome->footprint.execution_stack_bytes, kMostStackBytes);
   }
 }
 

@@ -15,6 +15,7 @@ bool beats(T x, T value) {
 template <typename T, bool kMax, bool kIndex>
 struct Extreme {
   static constexpr int kLanes = 8;
+  static constexpr int64_t kConverted = 256 / sizeof(T);  // devices have little stack
   T value{};
   int64_t index = -1;
   int64_t seen = 0;

@@ -106,6 +106,16 @@ struct HasColumns : std::false_type {};
 template <typename State>
 struct HasColumns<State, std::void_t<typename State::Columns>> : std::true_type {};
 
+/// Elements that are converted at a time: kChunk, or State::kConverted where the result does not depend on it.
+template <typename State, typename = void>
+struct ConvertedAtATime {
+  static constexpr int64_t count = kChunk;
+};
+template <typename State>
+struct ConvertedAtATime<State, std::void_t<decltype(State::kConverted)>> {
+  static constexpr int64_t count = State::kConverted;
+};
+
 /// For each output: a copy of `init` takes all its elements by fold(const T* chunk, int64_t count), then
 /// finish(output number, state). A State with Columns takes whole rows where they are dense. T is a lane's type. Fails
 /// with InvalidType if the input has no conversion to T.
@@ -121,7 +131,8 @@ void reduce(KernelContext& context, const ReductionPlan& plan, DType dtype, cons
   const bool in_place =
       is_lane_dtype(dtype, LaneOf<T>::value) && plan.reduced_rank == 1 && plan.reduced_strides[0] == 1;
   context.parallel_for(plan.blocks(), work > 32768 ? 1 : 32768 / work + 1, [&](int64_t begin, int64_t end) {
-    T buffer[kChunk];
+    T buffer[ConvertedAtATime<State>::count];
+    const int64_t chunk = in_place ? kChunk : ConvertedAtATime<State>::count;
     for (int64_t block = begin; block < end; ++block) {
       const int64_t row = block / plan.blocks_per_row(),
                     first = block % plan.blocks_per_row() * ReductionPlan::kColumns;
@@ -133,8 +144,8 @@ void reduce(KernelContext& context, const ReductionPlan& plan, DType dtype, cons
         states[c] = init;
         offsets[c] = plan.input_offset(row * plan.columns() + first + c);
       }
-      for (int64_t r = 0; r < plan.reduced; r += kChunk) {
-        const int64_t n = plan.reduced - r < kChunk ? plan.reduced - r : kChunk;
+      for (int64_t r = 0; r < plan.reduced; r += chunk) {
+        const int64_t n = plan.reduced - r < chunk ? plan.reduced - r : chunk;
         for (int64_t c = 0; c < columns; ++c) {
           if (in_place) {
             states[c].fold(reinterpret_cast<const T*>(plan.data) + offsets[c] + r, n);
