@@ -11,6 +11,7 @@
 #include "backends/cortex_m/compile/passes/fold_hardsigmoid.h"
 #include "backends/cortex_m/compile/passes/fuse_activations.h"
 #include "backends/cortex_m/compile/passes/join_cells.h"
+#include "backends/cortex_m/compile/passes/linear_layers.h"
 #include "backends/cortex_m/compile/passes/merge_tables.h"
 #include "backends/cortex_m/compile/passes/quantize_between.h"
 #include "backends/cortex_m/compile/passes/signed_elements.h"
@@ -33,6 +34,8 @@ std::vector<std::string> prepared_for(const compiler::TargetOptions& options) {
 
 constexpr compiler::TargetOption kOptions[] = {kCpu, kIsa, kMemory};
 constexpr compiler::Pass kPasses[] = {
+    {"linear_layers", compiler::run_simple<linear_layers>, compiler::Phase::last,
+     "before fold_quantization: a layer's weights may have a scale for each output"},
     {"signed_elements", compiler::run_simple<signed_elements>, compiler::Phase::last,
      "before fold_quantization, which asks what the backend takes"},
     {"join_cells", compiler::run_simple<join_cells>, compiler::Phase::last,
@@ -60,9 +63,9 @@ const compiler::Target kTarget = {
     .name = "cortex-m",
     .keep = keep,
     .supports = supports,
-    .passes = {"recognize_quantization", "signed_elements", "fold_quantization", "join_cells", "spread_quantization",
-               "fold_elements", "absorb_padding", "fold_hardsigmoid", "fuse_activations", "merge_tables",
-               "split_weights", "quantize_between"},
+    .passes = {"recognize_quantization", "linear_layers", "signed_elements", "fold_quantization", "join_cells",
+               "spread_quantization", "fold_elements", "absorb_padding", "fold_hardsigmoid", "fuse_activations",
+               "merge_tables", "split_weights", "quantize_between"},
     .own_passes = kPasses,
     .options = kOptions,
     .rewrite = rewrite,

@@ -1,0 +1,9 @@
+// Linear layers of the matmuls that decompositions leave of them. The contract: linear_layers.cpp. C++20.
+#pragma once
+#include "compiler/passes/pipeline.h"
+
+namespace wick::cortex_m {
+
+compiler::Result<compiler::Changed> linear_layers(compiler::Graph& graph);
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,46 @@
+// linear_layers: what run_decompositions() leaves of linear layers are integers as the layers are.
+#include <gtest/gtest.h>
+
+#include "backends/cortex_m/test/graph_test_support.h"
+
+namespace wick::cortex_m {
+namespace {
+
+using testing::Pipeline;
+using testing::Stage;
+
+std::string model(const std::string& layer) {
+  return "graph f(%x: f32[2, 3, 4]) {\n" +
+         constant_line("w", "i8[5, 4]", std::vector<int>{1,  -20, 127, 40, -127, 3, 9, 33,  100, -7,
+                                                         64, 2,   -90, 11, 5,    6, 7, -80, 55,  12}) +
+         constant_line("s", "f32[5]", std::vector<double>{0.01, 0.02, 0.005, 0.03, 0.008}) +
+         constant_line("z", "i64[5]", std::vector<int>(5, 0)) +
+         constant_line("b", "f32[5]", std::vector<double>{0.5, -1.5, 0.25, 2.0, -0.125}) +
+         fake_quantized("d", "x", "q", parameters(0.03, 5)) +
+         "  %v = quantized_decomposed.dequantize_per_channel(%w, %s, %z, 0, -127, 127, i8)\n"
+         "  %t = aten.permute(%v, [1, 0])\n  %r = aten.view(%d, [6, 4])\n  %m = " +
+         layer + "\n  %y = aten.view(%m, [2, 3, 5])\n" + fake_quantized("o", "y", "p", parameters(0.05, 3)) +
+         "  return %o\n}";
+}
+
+TEST(CortexMLinearLayers, MatmulsWithWeightsOfAScaleForEachOutput) {
+  for (const char* layer : {"aten.addmm(%b, %r, %t)", "aten.mm(%r, %t)"}) {
+    SCOPED_TRACE(layer);
+    for (const char* cpu : {"m55", "m4", "m3"}) {
+      Pipeline p = std::move(Pipeline::from_text(model(layer)).backend(backend_for(cpu)));
+      p.at(Stage::lower).check_outside({}).check_count("wick_cortex_m.linear_per_channel", 1);
+      p.run_and_compare(one_step());
+      EXPECT_EQ(p.failures(), "") << cpu;
+    }
+  }
+}
+
+TEST(CortexMLinearLayers, FactorsAndOtherBiasesStay) {
+  Pipeline p = std::move(Pipeline::from_text(model("aten.addmm(%b, %r, %t, 2, 1)")).backend("cortex-m"));
+  p.at(Stage::lower).check_not("linear_per_channel");
+  p.run_and_compare(one_step());
+  EXPECT_EQ(p.failures(), "");
+}
+
+}  // namespace
+}  // namespace wick::cortex_m
