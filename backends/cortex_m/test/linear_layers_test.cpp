@@ -35,6 +35,31 @@ TEST(CortexMLinearLayers, MatmulsWithWeightsOfAScaleForEachOutput) {
   }
 }
 
+TEST(CortexMLinearLayers, AStackOfEqualMatrices) {
+  std::string text = model("aten.bmm(%r, %u)");
+  const std::string rows = "  %r = aten.view(%d, [6, 4])\n";
+  text.replace(text.find(rows), rows.size(), "  %r = aten.view(%d, [2, 3, 4])\n  %u = aten.expand(%t, [2, 4, 5])\n");
+  Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+  p.at(Stage::lower).check_outside({}).check_count("wick_cortex_m.linear_per_channel", 1);
+  p.run_and_compare(one_step());
+  EXPECT_EQ(p.failures(), "");
+}
+
+// Decomposed attention gives 0 for a row of scores without a finite one.
+TEST(CortexMLinearLayers, AGuardOfAttentionIsNotNeeded) {
+  const std::string text =
+      "graph f(%x: f32[2, 6, 8]) {\n" + fake_quantized("d", "x", "q", parameters(0.03125, -11)) +
+      "  %t = aten.permute(%d, [0, 2, 1])\n  %s = aten.bmm(%d, %t)\n  %r = aten.mul.Scalar(%s, 0.35)\n"
+      "  %w = aten._softmax(%r, -1, false)\n  %e = aten.eq.Scalar(%r, -inf)\n  %n = aten.logical_not(%e)\n"
+      "  %a = aten.any.dim(%n, -1, true)\n  %g = aten.logical_not(%a)\n  %z = aten.full_like(%w, 0)\n"
+      "  %v = aten.where.self(%g, %z, %w)\n  %y = aten.bmm(%v, %d)\n" +
+      fake_quantized("o", "y", "p", parameters(0.03125, 3)) + "  return %o\n}";
+  Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+  p.at(Stage::lower).check_outside({}).check_not("logical_not").check("wick_cortex_m.softmax_int16");
+  p.run_and_compare(one_step());
+  EXPECT_EQ(p.failures(), "");
+}
+
 TEST(CortexMLinearLayers, FactorsAndOtherBiasesStay) {
   Pipeline p = std::move(Pipeline::from_text(model("aten.addmm(%b, %r, %t, 2, 1)")).backend("cortex-m"));
   p.at(Stage::lower).check_not("linear_per_channel");

@@ -23,8 +23,25 @@ bool is_weight(const Value& value) {
          (node && compiler::converts(*node, Conversion::dequantize) && node->operands()[0]->is_constant());
 }
 
-// [N, K] of weights that a permute shows as [K, N]; null for others.
-Value* rows_of(const Value& matrix) {
+// The matrix that each of a stack of matrices is; the value itself if it is one.
+const Value& matrix_of(const Value& stack) {
+  const Value* value = &stack;
+  while (value->rank() == 3 && value->producer) {
+    const Node& node = *value->producer;
+    const bool repeats =
+        node.is("aten.expand.default") || node.is("aten.view.default") || node.is("aten.unsqueeze.default");
+    const Value& x = *node.operands()[0];
+    const bool same_rows = repeats && x.rank() >= 2 && x.sizes().back() == value->sizes().back() &&
+                           x.sizes()[x.rank() - 2] == value->sizes()[1];
+    if (!same_rows || (x.rank() == 3 && !node.is("aten.expand.default"))) break;
+    value = &x;
+  }
+  return value->rank() == 2 ? *value : stack;
+}
+
+// [N, K] of weights that a permute shows as [K, N], or as a stack of that; null for others.
+Value* rows_of(const Value& stack) {
+  const Value& matrix = matrix_of(stack);
   const Node* node = matrix.producer;
   if (!node || !node->is("aten.permute.default") || node->static_ints("dims") != std::vector<int64_t>{1, 0})
     return nullptr;
@@ -38,7 +55,7 @@ bool adds_one_for_one(const Node& node) {
 
 Value* linear_of(Builder& b, Node& node) {
   const bool summed = node.is("aten.addmm.default");
-  if (!summed && !node.is("aten.mm.default")) return nullptr;
+  if (!summed && !node.is("aten.mm.default") && !node.is("aten.bmm.default")) return nullptr;
   Value* weight = rows_of(*node.tensor("mat2"));
   if (!weight) return nullptr;
   if (!summed) return b.call("aten.linear", {node.tensor("self"), weight});
@@ -52,6 +69,7 @@ Value* linear_of(Builder& b, Node& node) {
 
 // Matmuls with constant weights are linear layers.
 //   before: t = permute(dequantize(w), [1, 0]); y = addmm(b, x, t)        after: y = linear(x, dequantize(w), b)
+//           u = view(t, [1, K, N]); y = bmm(x, u)                         after: y = linear(x, dequantize(w))
 // Programs hold them so after run_decompositions(). Weights with a scale for each output have one for each column of
 // the permuted matrix, which no matmul takes. Requires: quantization is in nodes. Keeps: every number.
 Result<Changed> linear_layers(Graph& graph) {
