@@ -76,6 +76,30 @@ std::vector<size_t> permutation(const OperatorCall& call) {
   return dims;
 }
 
+// The lines of both that dimensions which lie side by side in both make, `dims` of the operand for those of the result.
+Lines merged_lines(const CallArgument& x, const CallArgument& result, const std::vector<size_t>& dims) {
+  std::vector<size_t> in, out;  // dimensions of x
+  for (const uint8_t dim : x.dim_order) {
+    if (size(x, dim) != 1) in.push_back(dim);
+  }
+  for (const uint8_t dim : result.dim_order) {
+    if (dim < dims.size() && size(x, dims[dim]) != 1) out.push_back(dims[dim]);
+  }
+  return {merged_line(x, in, out), merged_line(x, out, in)};
+}
+
+// What the portable kernel copies at a time: 32 elements of a line that it writes, or of shorter lines as many columns
+// as make 1024 elements.
+void count_tiles(const CallArgument& result, const Lines& lines, Terms& terms) {
+  constexpr double kTile = 32;
+  const double elements = numel(result), row = lines.written, column = lines.read;
+  const bool is_short = row < kTile;
+  const double planes = elements / at_least_one(row * column);
+  terms.add("copied lines",
+            planes * (is_short ? row * std::ceil(column * row / (kTile * kTile)) : column * std::ceil(row / kTile)));
+  terms.add("in long lines", is_short ? 0 : elements);
+}
+
 }  // namespace
 
 void count_pad(const OperatorCall& call, Terms& terms) {
@@ -98,22 +122,16 @@ void count_permuted(const OperatorCall& call, Terms& terms) {
 void count_turned(const OperatorCall& call, Terms& terms) {
   const CallArgument &x = call.arguments[0], &result = call.arguments.back();
   const std::vector<size_t> dims = permutation(call);
-  std::vector<size_t> in, out;  // dimensions of x
-  for (const uint8_t dim : x.dim_order) {
-    if (size(x, dim) != 1) in.push_back(dim);
-  }
-  for (const uint8_t dim : result.dim_order) {
-    if (dim < dims.size() && size(x, dims[dim]) != 1) out.push_back(dims[dim]);
-  }
-  count_moved(result, moved_run(x, result, dims), {merged_line(x, in, out), merged_line(x, out, in)}, terms);
+  count_moved(result, moved_run(x, result, dims), merged_lines(x, result, dims), terms);
 }
 
 void count_copied(const OperatorCall& call, Terms& terms) {
   const CallArgument &x = call.arguments[0], &result = call.arguments.back();
   std::vector<size_t> dims(result.sizes.size());
   for (size_t i = 0; i < dims.size(); ++i) dims[i] = i;
-  count_moved(result, x.sizes.size() == result.sizes.size() ? moved_run(x, result, dims) : numel(result),
-              {line_of(x), line_of(result)}, terms);
+  const double run = x.sizes.size() == result.sizes.size() ? moved_run(x, result, dims) : numel(result);
+  count_moved(result, run, {line_of(x), line_of(result)}, terms);
+  if (run == 1 && x.sizes == result.sizes) count_tiles(result, merged_lines(x, result, dims), terms);
 }
 
 }  // namespace wick::cortex_m

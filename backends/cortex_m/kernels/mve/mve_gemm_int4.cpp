@@ -140,28 +140,14 @@ struct DotSingle {
   const int8_t* weights[kSix];
 };
 
-/// Words kOdd and kOdd + 2 of both.
-template <int kOdd>
-int32x4_t every_other(int32x4_t first, int32x4_t second) {
-  int32x4_t words = second;
-  words = vsetq_lane_s32(vgetq_lane_s32(first, kOdd), words, 0);
-  words = vsetq_lane_s32(vgetq_lane_s32(first, kOdd + 2), words, 1);
-  words = vsetq_lane_s32(vgetq_lane_s32(second, kOdd), words, 2);
-  return vsetq_lane_s32(vgetq_lane_s32(second, kOdd + 2), words, 3);
-}
-
 /// Even words of 32 terms to `to`, odd ones to to + odd; returns their sum. At the end of a row what is missing is 0.
 int32_t pack_terms(const int8_t* from, int32_t count, int8_t* to, int32_t odd) {
-  int8_t last[kVectorTerms];
-  if (count < kVectorTerms) {
-    fill_bytes(last, 0, kVectorTerms);
-    copy_bytes(last, from, count);
-    from = last;
-  }
-  const int32x4_t first = vreinterpretq_s32_s8(vldrbq_s8(from));  // loads of words would have to be aligned
-  const int32x4_t second = vreinterpretq_s32_s8(vldrbq_s8(from + 16));
-  const int8x16_t low = vreinterpretq_s8_s32(every_other<0>(first, second));
-  const int8x16_t high = vreinterpretq_s8_s32(every_other<1>(first, second));
+  alignas(16) int32_t words[kVectorTerms / 4];  // as loads of words have to be aligned
+  const auto live = [=](int32_t at) { return vctp8q(count > at ? static_cast<uint32_t>(count - at) : 0U); };
+  vstrwq_s32(words, vreinterpretq_s32_s8(vldrbq_z_s8(from, live(0))));
+  vstrwq_s32(words + 4, vreinterpretq_s32_s8(vldrbq_z_s8(from + 16, live(16))));
+  const int32x4x2_t pairs = load_pairs(words);
+  const int8x16_t low = vreinterpretq_s8_s32(pairs.val[0]), high = vreinterpretq_s8_s32(pairs.val[1]);
   vstrbq_s8(to, low);
   vstrbq_s8(to + odd, high);
   return vaddvaq_s8(vaddvq_s8(low), high);
