@@ -220,6 +220,13 @@ Results decompose_tensordot(Builder& b, Node& node) {
     return free;
   };
   const std::vector<int64_t> fx = split(x, dx), fy = split(y, dy);
+  // A size of 1 fits any other: then that operand's other elements are summed first.
+  for (size_t i = 0; i < dx.size(); ++i) {
+    const Sym &a = x->sizes()[static_cast<size_t>(dx[i])], &other = y->sizes()[static_cast<size_t>(dy[i])];
+    if (a == other) continue;
+    if (a.is(1)) y = b.call("aten.sum.dim_IntList", {y, Ints{dy[i]}, true});
+    if (other.is(1)) x = b.call("aten.sum.dim_IntList", {x, Ints{dx[i]}, true});
+  }
   Sizes out;
   Sym rows = 1, columns = 1, inner = 1;
   for (int64_t dim : fx) {
@@ -401,9 +408,8 @@ Results decompose_vecdot(Builder& b, Node& node) {
 Results decompose_vander(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("x");
-  require(x->rank() > 0, "vander of a scalar");
   const bool rising = node.is("aten.linalg_vander.default") || node.boolean("increasing");
-  const Sym count = node.is_none("N") ? x->sizes().back() : node.integer("N");
+  const Sym count = !node.is_none("N") ? node.integer("N") : x->rank() == 0 ? Sym(1) : x->sizes().back();
   Value* exponents = c.arange(count, DType::i64);
   if (!rising) exponents = b.call("aten.flip", {exponents, Ints{0}});
   return {b.call("aten.pow.Tensor_Tensor", {b.unsqueeze(x, -1), exponents})};
@@ -468,7 +474,8 @@ const OpDef kLinearAlgebraRows[] = {
      Cases("f32[3, 4], f32[3, 4]")},
     {"aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", nullptr,
      decompose_tensordot, nullptr, kPure,
-     Cases("f32[2, 3, 4], f32[4, 4], [-1], [0]", "f32[2, 3, 4], f32[2, 4, 3], [2], [1]")},
+     Cases("f32[2, 3, 4], f32[4, 4], [-1], [0]", "f32[2, 3, 4], f32[2, 4, 3], [2], [1]",
+           "f32[2, 1, 4], f32[4, 3], [1, 2], [1, 0]")},
     {"aten::kron(Tensor self, Tensor other) -> Tensor", nullptr, decompose_kron, nullptr, kPure,
      Cases("f32[3, 4], f32[2, 3]")},
     {"aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", infer_bilinear,

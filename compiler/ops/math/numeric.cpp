@@ -127,29 +127,57 @@ Results decompose_cumulative_trapezoid(Builder& b, Node& node) {
   return {c.div(b.call("aten.cumsum", {doubled_areas(c, s), s.dim}), 2.0)};
 }
 
+// The distance of neighbours along each of `count` dimensions.
+std::vector<double> spacings(const Node& node, size_t count) {
+  if (!has_arg(node, "spacing") || node.is_none("spacing")) return std::vector<double>(count, 1.0);
+  if (!node.arg("spacing").is<Reals>() && !node.arg("spacing").is<Ints>())
+    return std::vector<double>(count, node.real("spacing"));
+  std::vector<double> out;
+  if (node.arg("spacing").is<Reals>()) {
+    const Reals& given = node.arg("spacing").as<Reals>();
+    out.assign(given.begin(), given.end());
+  } else {
+    for (const int64_t step : node.static_ints("spacing")) out.push_back(static_cast<double>(step));
+  }
+  require(out.size() == count, "gradient: as many spacings as dimensions are needed");
+  return out;
+}
+
+// The slope at a border: of the two elements there, or of the parabola through three of them.
+Value* border_slope(Compose& c, Value* x, int64_t dim, bool is_last, bool parabola, double h) {
+  const Sym size = x->sizes()[static_cast<size_t>(dim)];
+  const auto element = [&](int64_t i) {  // counted from the border
+    const Sym at = is_last ? size - 1 - i : Sym(i);
+    return c.b.slice(x, dim, at, at + 1);
+  };
+  Value* slope = parabola ? c.sub(c.add(c.mul(element(0), -1.5), c.mul(element(1), 2.0)), c.mul(element(2), 0.5))
+                          : c.sub(element(1), element(0));
+  return c.div(slope, is_last ? -h : h);
+}
+
 // Central differences inside, one-sided ones at the borders.
 Results decompose_gradient(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
   require(x->rank() > 0, "gradient needs two elements");
-  require(node.static_integer("edge_order") == 1, "gradient with edge_order 2 is not supported");
+  const int64_t order = node.static_integer("edge_order");
+  require(order == 1 || order == 2, "gradient: edge_order is neither 1 nor 2");
   std::vector<int64_t> dims = all_dims(x->rank());
-  if (has_arg(node, "dim") && node.is("aten.gradient.scalarint")) {
+  if (node.op->parsed->args[static_cast<size_t>(node.op->parsed->find("dim"))].type == ArgType::integer) {
     if (!node.is_none("dim")) dims = {node.static_integer("dim")};
   } else {
     dims = node.static_ints("dim");
   }
-  const double h = !has_arg(node, "spacing") || node.is_none("spacing") ? 1 : node.real("spacing");
+  const std::vector<double> steps = spacings(node, dims.size());
   Results out;
-  for (int64_t dim : dims) {
-    dim = wrap_dim(dim, x->rank());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const int64_t dim = wrap_dim(dims[i], x->rank());
     const Sym size = x->sizes()[static_cast<size_t>(dim)];
-    require(!size.is_const() || size.value() > 1, "gradient needs two elements");
-    auto element = [&](const Sym& i) { return b.slice(x, dim, i, i + 1); };
-    Value* inner = c.div(c.sub(from(b, x, dim, 2), up_to(b, x, dim, 2)), 2 * h);
-    Value *first = c.div(c.sub(element(1), element(0)), h),
-          *last = c.div(c.sub(element(size - 1), element(size - 2)), h);
-    out.push_back(c.cat({first, inner, last}, dim));
+    require(!size.is_const() || size.value() > order, "gradient: edge_order elements and one more are needed");
+    Value* inner = c.div(c.sub(from(b, x, dim, 2), up_to(b, x, dim, 2)), 2 * steps[i]);
+    out.push_back(c.cat({border_slope(c, x, dim, false, order == 2, steps[i]), inner,
+                         border_slope(c, x, dim, true, order == 2, steps[i])},
+                        dim));
   }
   return out;
 }
@@ -255,9 +283,14 @@ const OpDef kNumericRows[] = {
     {"aten::cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", nullptr,
      decompose_cumulative_trapezoid, nullptr, kPure, Cases("f32[3, 4]")},
     {"aten::gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> Tensor[]",
-     nullptr, decompose_gradient, nullptr, kPure, Cases("f32[5]", "f32[3, 4], spacing=2.0, dim=1")},
+     nullptr, decompose_gradient, nullptr, kPure,
+     Cases("f32[5]", "f32[3, 4], spacing=2.0, dim=1", "f32[5], edge_order=2")},
     {"aten::gradient.scalararray(Tensor self, *, Scalar spacing, int[] dim, int edge_order=1) -> Tensor[]", nullptr,
      decompose_gradient, nullptr, kPure, Cases("f32[3, 4], spacing=0.5, dim=[0, 1]")},
+    {"aten::gradient.scalarrayint(Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1) -> Tensor[]",
+     nullptr, decompose_gradient, nullptr, kPure, Cases("f32[3, 4], spacing=[2.0], dim=1")},
+    {"aten::gradient.scalarrayarray(Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1) -> Tensor[]",
+     nullptr, decompose_gradient, nullptr, kPure, Cases("f32[3, 4], spacing=[0.5, 2.0], dim=[0, 1], edge_order=2")},
     {"aten::gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]", nullptr, decompose_gradient,
      nullptr, kPure, Cases("f32[3, 4], dim=[0, 1]")},
     {"aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", nullptr, decompose_combinations,

@@ -193,22 +193,31 @@ Results decompose_linspace(Builder& b, Node& node) {
   return {b.cast(linspace(c, node), node.result()->dtype())};
 }
 // Between numbers that are tensors: from the start in the first half, from the end in the second.
-Results decompose_linspace_tensor(Builder& b, Node& node) {
-  Compose c(b);
-  const DType dtype = node.dtype("dtype").value_or(DType::f32);
+Value* linspace_of_tensors(Compose& c, const Node& node, DType dtype) {
+  Builder& b = c.b;
   const int64_t steps = node.static_integer("steps");
   auto bound = [&](const char* name) {
     Value* value = b.cast(c.tensor(node.arg(name), dtype), dtype);
     return value->rank() ? b.reshape(value, {}) : value;
   };
   Value *start = bound("start"), *end = bound("end");
-  if (steps < 2) return {b.expand(start, {steps})};
+  if (steps < 2) return b.expand(start, {steps});
   Value* step = c.div(c.sub(end, start), static_cast<double>(steps - 1));
   Value* i = c.arange(steps, dtype);
   Value* back = c.add(c.neg(i), static_cast<double>(steps - 1));
   const int64_t half = steps / 2;
   Value* first = c.compare("lt", i, static_cast<double>(half));
-  return {c.where(first, c.add(start, c.mul(step, i)), c.sub(end, c.mul(step, back)))};
+  return c.where(first, c.add(start, c.mul(step, i)), c.sub(end, c.mul(step, back)));
+}
+Results decompose_linspace_tensor(Builder& b, Node& node) {
+  Compose c(b);
+  return {linspace_of_tensors(c, node, node.dtype("dtype").value_or(DType::f32))};
+}
+Results decompose_logspace_tensor(Builder& b, Node& node) {
+  Compose c(b);
+  const DType dtype = node.dtype("dtype").value_or(DType::f32);
+  Value* exponents = linspace_of_tensors(c, node, is_floating(dtype) ? dtype : DType::f32);
+  return {b.cast(b.call("aten.pow.Scalar", {node.real("base"), exponents}), dtype)};
 }
 // As arange, with the end included.
 Results decompose_range(Builder& b, Node& node) {
@@ -451,6 +460,15 @@ const OpDef kCreationRows[] = {
     {"aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? "
      "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
      infer_linspace, decompose_logspace, nullptr, kPure, Cases("0, 1, 4, device=cpu, pin_memory=false")},
+    {"aten::logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, "
+     "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+     infer_linspace, decompose_logspace_tensor, nullptr, kPure, Cases("f32[]{=0}, f32[]{=2}, 5")},
+    {"aten::logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, "
+     "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+     infer_linspace, decompose_logspace_tensor, nullptr, kPure, Cases("f32[]{=-1}, 1, 4, 2.0")},
+    {"aten::logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, "
+     "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+     infer_linspace, decompose_logspace_tensor, nullptr, kPure, Cases("0.5, f32[]{=2}, 3")},
     {"aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) "
      "-> Tensor",
      infer_eye, decompose_eye, nullptr, kPure, Cases("3, device=cpu, pin_memory=false")},

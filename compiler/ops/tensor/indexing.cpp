@@ -58,10 +58,19 @@ Results decompose_index_select(Builder& b, Node& node) {
 
 void infer_gather(Node& node) {
   const Value *x = node.tensor("self"), *index = node.tensor("index");
-  require(index->dtype() == DType::i64, "gather: the index is not i64");
+  require(is_index(index->dtype()), "gather: the index is not i32 or i64");
   index_dim(node);
   if (x->rank() != index->rank() && x->rank() > 0 && index->rank() > 0) reject("gather: ranks differ");
   set_result(node, x->dtype(), index->sizes());
+}
+// Kernels take i64.
+Results decompose_narrow_index(Builder& b, Node& node) {
+  const int at = node.op->parsed->find("index");
+  Value* index = node.tensor("index");
+  if (index->dtype() == DType::i64) return {};
+  Args args = node.args();
+  args[static_cast<size_t>(at)] = b.cast(index, DType::i64);
+  return {b.call(node.op->name(), std::move(args))};
 }
 Results decompose_take_along(Builder& b, Node& node) {
   Value *x = node.tensor("self"), *index = node.tensor("indices");
@@ -249,7 +258,7 @@ void require_equal_ranks(const Value* a, const Value* b) {
 }
 void infer_scatter(Node& node) {
   const Value *x = node.tensor("self"), *index = node.tensor("index");
-  require(index->dtype() == DType::i64, "scatter: the index is not i64");
+  require(is_index(index->dtype()), "scatter: the index is not i32 or i64");
   index_dim(node);
   require_equal_ranks(x, index);
   if (node.op->parsed->find("src") >= 0) require_equal_ranks(index, node.tensor("src"));
@@ -344,10 +353,10 @@ const OpDef kIndexingRows[] = {
     {"aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", infer_index_select, decompose_index_select,
      "aten::index_select.out", kPassesBoth | kMoves | Movement::index_select | ranges::operands | Growth::keeps,
      Cases("f32[3, 4], 0, i32[1]{=1}", "f32[3, 4], -1, i64[3]{=2, 0, 2}")},
-    {"aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", infer_gather, nullptr,
-     "aten::gather.out", kPassesBoth | kMoves | ranges::operands,
-     Cases("f32[3, 4], 1, i64[3, 4]{index<3}", "i64[2, 3, 4], 2, i64[2, 3, 2]{index<3}",
-           "f32[3, 3]{range=0.2..2.8}, -1, i64[2, 3]{=0, 0, 1, 2, 1, 0}")},
+    {"aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", infer_gather,
+     decompose_narrow_index, "aten::gather.out", kPassesBoth | kMoves | ranges::operands,
+     Cases("f32[3, 4], 1, i64[3, 4]{index<3}", "f32[3, 4], 0, i32[2, 4]{index<3}",
+           "i64[2, 3, 4], 2, i64[2, 3, 2]{index<3}", "f32[3, 3]{range=0.2..2.8}, -1, i64[2, 3]{=0, 0, 1, 2, 1, 0}")},
     {"aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", nullptr, decompose_take_along,
      nullptr, kPure, Cases("f32[3, 4], i64[3, 4]{index<3}, 1")},
     {"aten::take(Tensor self, Tensor index) -> Tensor", nullptr, decompose_take, nullptr, kPure,
@@ -374,28 +383,28 @@ const OpDef kIndexingRows[] = {
      decompose_index_write, nullptr, kAlsoInPlace, Cases("f32[3, 4], 0, i64[1]{=2}, 5.0")},
     {"aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", infer_index_write,
      decompose_index_write, nullptr, kAlsoInPlace, Cases("f32[3, 4], 1, i64[2]{=0, 3}, f32[]")},
-    {"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer_scatter, nullptr,
-     "aten::scatter.src_out", kAlsoInPlace | kPassesBoth | ranges::operands | Growth::keeps,
-     Cases("f32[3, 4], 1, i64[3, 4]{index<3}, f32[3, 4]")},
-    {"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", infer_scatter, nullptr,
-     "aten::scatter.value_out", kAlsoInPlace,
+    {"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer_scatter,
+     decompose_narrow_index, "aten::scatter.src_out", kAlsoInPlace | kPassesBoth | ranges::operands | Growth::keeps,
+     Cases("f32[3, 4], 1, i64[3, 4]{index<3}, f32[3, 4]", "f32[3, 4], 0, i32[1, 4]{index<3}, f32[1, 4]")},
+    {"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", infer_scatter,
+     decompose_narrow_index, "aten::scatter.value_out", kAlsoInPlace,
      Cases("f32[3, 4], 1, i64[3, 4]{index<3}, 1.5", "f32[3, 3], -1, i64[1, 3]{=2, 0, 1}, 2.5")},
     {"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
-     infer_scatter_reduce, nullptr, "aten::scatter.reduce_out", kNoStock | kAlsoInPlace,
+     infer_scatter_reduce, decompose_narrow_index, "aten::scatter.reduce_out", kNoStock | kAlsoInPlace,
      Cases("f32[3, 4], 1, i64[3, 2]{index<4}, f32[3, 2], reduce=add",
            "f32[3, 4], 0, i64[2, 4]{index<3}, f32[2, 4], reduce=multiply")},
     {"aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
-     infer_scatter_reduce, nullptr, "aten::scatter.value_reduce_out", kNoStock | kAlsoInPlace,
+     infer_scatter_reduce, decompose_narrow_index, "aten::scatter.value_reduce_out", kNoStock | kAlsoInPlace,
      Cases("f32[3, 4], 1, i64[3, 2]{index<4}, 2.0, reduce=add",
            "f32[3, 4], 0, i64[2, 4]{index<3}, 2.0, reduce=multiply")},
-    {"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer_scatter_reduce, nullptr,
-     "aten::scatter_add.out", kAlsoInPlace,
-     Cases("f32[3, 4], 1, i64[3, 4]{index<3}, f32[3, 4]",
+    {"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer_scatter_reduce,
+     decompose_narrow_index, "aten::scatter_add.out", kAlsoInPlace,
+     Cases("f32[3, 4], 1, i64[3, 4]{index<3}, f32[3, 4]", "f32[3, 4], 0, i32[3, 4]{index<3}, f32[3, 4]",
            "i64[4]{=-7, 6, 2, 4}, 0, i64[3]{=0, 0, 3}, i64[3]{=-1, 6, -9}",
            "f32[3, 3], -1, i64[2, 3]{=2, 0, 1, 1, 1, 2}, f32[3, 3]")},
     {"aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) "
      "-> Tensor",
-     infer_scatter_reduce, nullptr, "aten::scatter_reduce.two_out", kNoStock | kAlsoInPlace,
+     infer_scatter_reduce, decompose_narrow_index, "aten::scatter_reduce.two_out", kNoStock | kAlsoInPlace,
      Cases("f32[3, 4], 1, i64[3, 4]{index<3}, f32[3, 4], amax",
            "f32[3, 3], 0, i64[2, 3]{=0, 1, 0, 1, 1, 1}, f32[2, 3], sum, include_self=true")},
     {"aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", infer_masked_scatter, nullptr,

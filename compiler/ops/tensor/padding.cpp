@@ -141,7 +141,7 @@ const OpDef kPaddingRows[] = {
     {"aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", infer_edge_pad, nullptr,
      "aten::reflection_pad3d.out", kPure, Cases("f32[1, 1, 3, 3, 3], [1, 1, 1, 1, 1, 1]")},
     {"aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", infer_edge_pad, nullptr,
-     "aten::replication_pad1d.out", kPure, Cases("f32[2, 5], [2, 3]")},
+     "aten::replication_pad1d.out", kPure, Cases("f32[2, 5], [2, 3]", "f32[2, 4], [-4, 5]")},
     {"aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", infer_edge_pad, nullptr,
      "aten::replication_pad2d.out", kPure, Cases("f32[1, 2, 3, 4], [1, 2, 2, 1]")},
     {"aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", infer_edge_pad, nullptr,

@@ -434,6 +434,8 @@ const OpDef kViewRows[] = {
     ORDER("aten::numpy_T(Tensor(a) self) -> Tensor(a)", "f32[3, 4]", "f16[3, 4]", "bf16[3, 4]"),
     ORDER("aten::mT(Tensor(a) self) -> Tensor(a)", "f32[2, 3, 4]"),
     {"aten::adjoint(Tensor(a) self) -> Tensor(a)", nullptr, decompose_adjoint, nullptr, kPure, Cases("c64[3, 4]")},
+    {"aten::matrix_H(Tensor(a) self) -> Tensor(a)", nullptr, decompose_adjoint, nullptr, kPure,
+     Cases("f32[3, 4]", "c64[3, 4]")},
     {"aten::mH(Tensor(a) self) -> Tensor(a)", nullptr, decompose_adjoint, nullptr, kPure, Cases("f32[2, 3, 4]")},
     {"aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", infer_movedim, decompose_movedim,
      nullptr, kView, Cases("f32[2, 3, 4], 0, -1")},

@@ -96,8 +96,9 @@ void pad_spatial(KernelContext& context, Span<EValue*> args, int spatial, Border
         border == Border::replicate || (padding.before[d] < src.sizes[d] && padding.after[d] < src.sizes[d]);
     if (!require(context, fits, "reflection padding must be smaller than the dimension")) return;
     if (!require(context, src.sizes[d] > 0 && sizes[d] > 0, "padding needs a non-empty input and output")) return;
-    // Cutting more than everything from one side would read past the other.
-    const bool inside = padding.before[d] > -src.sizes[d] && padding.after[d] > -src.sizes[d];
+    // Cutting more than everything from one side would read past the other; replication repeats the last element.
+    const bool inside =
+        border == Border::replicate || (padding.before[d] > -src.sizes[d] && padding.after[d] > -src.sizes[d]);
     if (!require(context, inside, "a negative pad removes the whole dimension")) return;
   }
   if (!require_dtype(context, out, in.dtype, "out has a different dtype than the input")) return;
