@@ -1,0 +1,23 @@
+// Variances and standard deviations over dimensions. C++20.
+#pragma once
+#include <vector>
+
+#include "compiler/ops/rules.h"
+
+namespace wick::compiler {
+
+/// (x - mean)^2 summed over the dimensions, divided by count - correction.
+struct Spread {
+  std::vector<int64_t> dims;
+  double correction = 1;
+  bool keepdim = false;
+};
+
+/// `correction` as an argument: an integer if it is one.
+Arg correction_arg(double correction);
+/// Of complex numbers the sum of the variances of their parts.
+Value* variance(Builder& b, Value* x, const Spread& s);
+/// The root of the variance, finite where only squares overflow.
+Value* deviation(Builder& b, Value* x, const Spread& s);
+
+}  // namespace wick::compiler
