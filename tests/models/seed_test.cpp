@@ -92,8 +92,10 @@ TEST_F(Seed, TheCutsAddUp) {
   EXPECT_EQ(delegates({kNormParts, kSoftmax, kScalars, kSelects}), 1 + kNorms + 2 * kLayers);
 }
 
-TEST_F(Seed, IsOneDelegateWithoutAnyOfThePasses) {
+// additive_masks drops the guard of attention against rows of nothing but minus infinity, which tests scores.
+TEST_F(Seed, IsOneDelegateWithoutAnyOfTheOtherPasses) {
   for (const std::string_view pass : xnnpack::kTarget.passes) {
+    if (pass == "additive_masks") continue;
     Pipeline p = model();
     p.backend("xnnpack").skip(std::string(pass));
     p.at(Stage::partition).check_delegates(1).check_outside({});

@@ -382,6 +382,7 @@ TEST(FiniteInputs, HalfPrecisionIsWidenedWhereEagerWidensIt) {
       {"%i = aten.mul.Tensor(%a, %a)\n %w = aten._to_copy(%i, f32)\n %r = aten.sqrt(%w)\n %e = aten.reciprocal(%r)\n"
        " %o = aten._to_copy(%e, f16)",
        {0, 0}},
+      {"%o: f16[1, 2] = aten.scaled_dot_product_attention(%a, %n, %a)", {30000, 40000}},
   };
   for (const KnownHalf& known : cases) {
     for (const bool on_xnnpack : {false, true}) {
@@ -392,6 +393,32 @@ TEST(FiniteInputs, HalfPrecisionIsWidenedWhereEagerWidensIt) {
       for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], known.want[i], 2e-3 * std::abs(known.want[i]));
     }
   }
+}
+
+// Of rows whose scores are all -inf eager's attention makes 0, whether a mask hides them or the matmul overflows.
+TEST(FiniteInputs, AttentionWhoseScoresOverflow) {
+  constexpr char kText[] = R"(graph forward(%q: f32[2, 2], %k: f32[3, 2], %v: f32[3, 2], %m: f32[2, 3]) {
+    %a: f32[2, 2] = aten.scaled_dot_product_attention(%q, %k, %v)
+    %b: f32[2, 2] = aten.scaled_dot_product_attention(%q, %k, %v, %m)
+    %c: f32[2, 2] = aten.scaled_dot_product_attention(%q, %k, %v, none, 0.0, true)
+    return %a, %b, %c
+  })";
+  const auto tensor_of = [](int32_t rows, const Floats& elements) {
+    std::vector<uint8_t> bytes(elements.size() * sizeof(float));
+    std::memcpy(bytes.data(), elements.data(), bytes.size());
+    return HostTensor{DType::f32, {rows, static_cast<int32_t>(elements.size()) / rows}, std::move(bytes)};
+  };
+  const auto module = Pipeline::from_text(kText).load();
+  ASSERT_TRUE(module);
+  std::vector<HostValue> outputs;
+  ModuleError error;
+  ASSERT_TRUE(module->forward({tensor_of(2, {1e30f, 1e30f, 0, 0}), tensor_of(3, {-1e30f, -1e30f, -1e30f, 0, 0, -1e30f}),
+                               tensor_of(3, {1, 2, 3, 4, 5, 6}), tensor_of(2, {0, 0, 0, 0, -INFINITY, 0})},
+                              &outputs, &error))
+      << error.message;
+  EXPECT_EQ(floats_of(outputs.at(0)), (Floats{0, 0, 3, 4}));
+  EXPECT_EQ(floats_of(outputs.at(1)), (Floats{0, 0, 3, 4}));
+  EXPECT_EQ(floats_of(outputs.at(2)), (Floats{0, 0, 2, 3}));
 }
 
 // --- programs by chance ---

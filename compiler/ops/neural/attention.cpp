@@ -4,6 +4,7 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/pointwise/half_numbers.h"
 
 namespace wick::compiler {
 namespace {
@@ -65,38 +66,24 @@ Value* causal_mask(Compose& c, const Sym& rows, const Sym& columns) {
   return c.compare("le", c.arange(columns, DType::i64), row);
 }
 
-struct Masked {
-  Value* scores;
-  Value* live = nullptr;  // rows with at least one column; null: all
-};
-
-// Rows that see no column have scores of -inf only; their result is 0, not NaN.
-Masked apply_mask(Compose& c, Node& node, Value* scores) {
+Value* masked(Compose& c, Node& node, Value* scores) {
   const double lowest = -std::numeric_limits<double>::infinity();
-  Masked out{scores};
   const Sym rows = scores->sizes()[scores->rank() - 2], columns = scores->sizes().back();
-  if (node.op->parsed->find("is_causal") >= 0 && node.boolean("is_causal")) {
-    out.scores = c.where(causal_mask(c, rows, columns), scores, lowest, scores->dtype());
-  }
+  if (node.op->parsed->find("is_causal") >= 0 && node.boolean("is_causal"))
+    scores = c.where(causal_mask(c, rows, columns), scores, lowest, scores->dtype());
   const char* name = mask_name(node);
   Value* mask = node.op->parsed->find(name) >= 0 ? node.optional_tensor(name) : nullptr;
-  if (!mask) return out;
+  if (!mask) return scores;
   const Sizes together = broadcast(scores->sizes(), mask->sizes());
   if (together.size() != scores->rank()) reject("attention: the mask has more dimensions than the scores");
-  if (mask->dtype() == DType::boolean) {
-    out.scores = c.where(mask, out.scores, lowest, scores->dtype());
-    out.live = mask;
-  } else {
-    out.scores = c.add(out.scores, c.b.cast(mask, scores->dtype()));
-    out.live = c.compare("ne", mask, lowest);
-  }
-  if (out.live->rank() == 0) out.live = c.b.reshape(out.live, {1});
-  out.live = c.any(out.live, {static_cast<int64_t>(out.live->rank()) - 1}, true);
-  return out;
+  if (mask->dtype() == DType::boolean) return c.where(mask, scores, lowest, scores->dtype());
+  return c.add(scores, c.b.cast(mask, scores->dtype()));
 }
 
-// query * scale; by default 1 / sqrt(features).
-Value* scaled_query(Compose& c, Node& node, Value* q) {
+// query * scale, widened; by default 1 / sqrt(features). Powers of two are exact factors, which linears before may
+// absorb.
+template <typename Widen>
+Value* scaled_query(Compose& c, Node& node, Value* q, const Widen& widened) {
   double scale = 1;
   const Sym features = q->sizes().back();
   if (!node.is_none("scale")) {
@@ -104,30 +91,41 @@ Value* scaled_query(Compose& c, Node& node, Value* q) {
   } else if (features.is_const()) {
     if (features.value() > 0) scale = 1.0 / std::sqrt(static_cast<double>(features.value()));
   } else {
+    q = widened(q);
     Value* root = c.unary("aten.rsqrt", c.tensor(features, DType::f64));
     return c.mul(q, c.b.cast(root, q->dtype()));
   }
-  return scale == 1 ? q : c.mul(q, scale);
+  if (scale == 1) return widened(q);
+  int exponent = 0;
+  return std::frexp(scale, &exponent) == 0.5 ? widened(c.mul(q, scale)) : c.mul(widened(q), scale);
 }
 
-// softmax(query * scale @ key^T + mask) @ value
+// softmax(query * scale @ key^T + mask) @ value. Rows whose scores are all -inf, masked or overflowed, give 0, not NaN.
+Value* attend(Compose& c, Node& node, Value* q, Value* k, Value* v) {
+  const double lowest = -std::numeric_limits<double>::infinity();
+  Value* scores = masked(c, node, c.matmul(q, c.b.transpose(k, -2, -1)));
+  const auto last = static_cast<int64_t>(scores->rank()) - 1;
+  Value* live = c.any(c.compare("ne", scores, lowest), {last}, true);
+  return c.where(live, c.matmul(c.softmax(scores, last), v), 0.0, v->dtype());
+}
+
+// Eager computes scores and weights of 16-bit floats in f32.
 Results decompose_sdpa(Builder& b, Node& node) {
   Compose c(b);
   Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value");
   if (node.op->parsed->find("dropout_p") >= 0 && node.real("dropout_p") != 0) {
     reject("attention with dropout is not supported: export the model in eval mode");
   }
+  const DType dtype = q->dtype();
+  const auto widened = [&](Value* x) { return is_16_bit(dtype) ? b.cast(x, DType::f32) : x; };
+  q = scaled_query(c, node, q, widened), k = widened(k), v = widened(v);
   if (node.op->parsed->find("enable_gqa") >= 0 && node.boolean("enable_gqa")) {
     require(q->rank() >= 3 && k->rank() == q->rank() && v->rank() == q->rank(), "grouped attention needs heads");
     const Sym heads = q->sizes()[q->rank() - 3];
     k = repeat_heads(b, k, heads);
     v = repeat_heads(b, v, heads);
   }
-  Value* scores = b.call("aten.matmul", {scaled_query(c, node, q), b.transpose(k, -2, -1)});
-  const Masked masked = apply_mask(c, node, scores);
-  Value* out = b.call("aten.matmul", {c.softmax(masked.scores, static_cast<int64_t>(scores->rank()) - 1), v});
-  if (masked.live) out = c.where(masked.live, out, 0.0, out->dtype());
-  Results results{out};
+  Results results{b.cast(attend(c, node, q, k, v), dtype)};
   for (size_t i = 1; i < node.results().size(); ++i) {
     if (node.result(i)->num_uses() != 0) reject("only the first result of this attention operator is supported");
     results.push_back(nullptr);

@@ -164,6 +164,22 @@ bool rows_live(const Value& constant, size_t count, Dead&& dead) {
   return row != 0;
 }
 
+// arange(columns) <= arange(rows)[:, None]
+bool is_causal(const Value& condition) {
+  const auto counts = [](const Value* value) {
+    for (int i = 0; i < kMaxDepth && value->producer && moves_data(*value->producer); ++i)
+      value = moved(*value->producer);
+    const Node* node = value->producer;
+    if (!node || !node->is("aten.arange.start_step")) return false;
+    const auto start = number_of(node->arg(0), DType::i64), step = number_of(node->arg(2), DType::i64);
+    return start && start->is(0) && step && step->is(1);
+  };
+  const Node* compared = condition.producer;
+  if (!compared || !compared->is("aten.le.Tensor")) return false;
+  const Value *column = operand(*compared, 0), *row = operand(*compared, 1);
+  return column->rank() == 1 && row->rank() == 2 && row->sizes()[1].is(1) && counts(column) && counts(row);
+}
+
 // True if no row of the mask consists only of minus infinity.
 bool is_never_empty(const Value& mask) {
   if (mask.is_constant()) {
@@ -175,7 +191,7 @@ bool is_never_empty(const Value& mask) {
   std::vector<Value*> inner;
   find_masks(select->scores, 0, inner);
   if (!inner.empty() && !is_scores(select->scores)) return false;  // what this one leaves may be masked in there
-  if (!select->infinite) return true;
+  if (!select->infinite || (select->keeps && is_causal(*select->condition))) return true;
   if (!select->condition->is_constant()) return false;
   const auto& bytes = select->condition->data.bytes();
   return rows_live(*select->condition, bytes.size(), [&](size_t i) { return (bytes[i] != 0) != select->keeps; });
@@ -315,11 +331,17 @@ class Masker {
   Value* live_rows(Builder& b, Value& mask) {
     const auto select = mask.producer ? match_select(*mask.producer) : std::nullopt;
     if (select && !is_zero(select->scores, mask.dtype())) return nullptr;
+    Value* live = live_mask(b, mask);
+    return live ? b.cast(live, mask.dtype()) : nullptr;
+  }
+
+  // Whether a row of the mask has an element above minus infinity. Selected scores count as such.
+  static Value* live_mask(Builder& b, Value& mask) {
+    const auto select = mask.producer ? match_select(*mask.producer) : std::nullopt;
     Value* above = select ? select->condition : b.call("aten.ne.Scalar", {&mask, -INFINITY});
     if (select && !select->keeps) above = b.call("aten.logical_not", {above});
     if (above->rank() == 0) return nullptr;
-    Value* any = b.call("aten.any.dims", {above, Ints{static_cast<int64_t>(above->rank()) - 1}, true});
-    return b.cast(any, mask.dtype());
+    return b.call("aten.any.dims", {above, Ints{static_cast<int64_t>(above->rank()) - 1}, true});
   }
 
   // --- softmax(where(condition, scores, -inf)) ---
@@ -356,14 +378,22 @@ class Masker {
     return has_guard(value) ? b.call("aten.clamp", {value, lowest(value->dtype())}) : value;
   }
 
-  // Whether something compares the tensor with minus infinity. Otherwise it is an ordinary operand of a sum.
+  static bool is_compared(const Value* value) {
+    return std::any_of(value->users().begin(), value->users().end(), [&](const Node* reader) {
+      return (reader->is("aten.ne.Scalar") || reader->is("aten.eq.Scalar")) &&
+             is_minus_infinity(reader->arg(1), value->dtype());
+    });
+  }
+
+  // Whether something compares the tensor, or its sum with scores, with minus infinity. Otherwise it is an ordinary
+  // operand.
   static bool has_guard(const Value* value) {
     for (int i = 0; i < kMaxDepth; ++i) {
-      const bool compared = std::any_of(value->users().begin(), value->users().end(), [&](const Node* reader) {
-        return (reader->is("aten.ne.Scalar") || reader->is("aten.eq.Scalar")) &&
-               is_minus_infinity(reader->arg(1), value->dtype());
+      const bool added = std::any_of(value->users().begin(), value->users().end(), [&](const Node* reader) {
+        return is_plain_add(*reader) && is_compared(reader->result()) &&
+               (is_scores(operand(*reader, 0)) || is_scores(operand(*reader, 1)));
       });
-      if (compared) return true;
+      if (added || is_compared(value)) return true;
       const bool moves =
           value->producer && (moves_data(*value->producer) || value->producer->is("aten._to_copy.default"));
       if (!moves) return false;
@@ -395,15 +425,25 @@ class Masker {
   void multiply_guard(Node& guard) {
     if (guard.result()->num_uses() == 0) return;
     Value *live = operand(guard, 0), *out = operand(guard, 1);
-    if (!is_zero(guard.arg(2), out->dtype()) || guard.result()->type != out->type || !any_behind(live)) return;
+    if (!is_zero(guard.arg(2), out->dtype()) || guard.result()->type != out->type) return;
+    if (!any_behind(live) && !test_behind(live)) return;
     if (guards_scores_only(*live)) return replace(guard, out, out);
+    Builder b(graph_, &guard);
+    if (Value* mask = tested_mask(*live)) {
+      if (mask->rank() == 0 || is_never_empty(*mask)) return replace(guard, out, out);
+      if (live->producer) left_.push_back(live->producer);
+      live = live_mask(b, *mask);
+      if (!live) return;
+      graph_.set_arg(&guard, 0, live);
+      changed_ = Changed::yes;
+      if (guards_scores_only(*live)) return replace(guard, out, out);
+    }
     // For a row of minus infinity, zero times NaN would be NaN. Two lowest numbers add up to minus infinity.
     const Node* softmax = softmax_behind(out);
     if (!softmax) return;
     MaskKinds kinds;
     look_at_masks(moved(*softmax), 0, kinds);
     if (kinds.infinite || kinds.unknown || kinds.nested || kinds.masks > 1) return;
-    Builder b(graph_, &guard);
     Value* product = b.call("aten.mul.Tensor", {out, b.cast(live, out->dtype())});
     // A negative number times 0 is -0.
     if (ZeroSigns(graph_).matter(guard.result())) product = b.call("aten.add.Scalar", {product, 0.0});
@@ -416,9 +456,16 @@ class Masker {
     return value->producer && value->producer->is("aten.any.dims") ? value->producer : nullptr;
   }
 
+  // The test whose results `live` combines by rows. Of rows of one element it is the test itself.
+  static const Node* test_behind(const Value* live) {
+    if (const Node* any = any_behind(live)) return moved(*any)->producer;
+    const Node* test = live->producer;
+    return test && test->is("aten.ne.Scalar") && live->rank() > 0 && live->sizes().back().is(1) ? test : nullptr;
+  }
+
   // Whether any(..) tests for elements above minus infinity where there are only matmuls and finite masks.
   static bool guards_scores_only(const Value& live) {
-    const Node* above = moved(*any_behind(&live))->producer;
+    const Node* above = test_behind(&live);
     if (!above || !above->is("aten.ne.Scalar")) return false;
     Value* mask = moved(*above);
     if (mask->rank() == 0 || !is_floating(mask->dtype()) || !is_minus_infinity(above->arg(1), mask->dtype()))
@@ -428,6 +475,19 @@ class Masker {
     MaskKinds kinds;
     look_at_masks(mask, 0, kinds);
     return !kinds.infinite && !kinds.unknown && !kinds.nested;
+  }
+
+  // The mask of the scores that `live` tests for elements above minus infinity; null if it tests something else. Of
+  // selected scores it is the select.
+  static Value* tested_mask(const Value& live) {
+    const Node* above = test_behind(&live);
+    if (!above || !above->is("aten.ne.Scalar")) return nullptr;
+    Value* tested = moved(*above);
+    const Node* sum = tested->producer;
+    if (!sum || !is_floating(tested->dtype()) || !is_minus_infinity(above->arg(1), tested->dtype())) return nullptr;
+    if (const auto select = match_select(*sum)) return is_scores(select->scores) ? tested : nullptr;
+    if (!is_plain_add(*sum) || is_scores(operand(*sum, 0)) == is_scores(operand(*sum, 1))) return nullptr;
+    return operand(*sum, is_scores(operand(*sum, 0)) ? 1 : 0);
   }
 
   static const Node* softmax_behind(const Value* value) {
