@@ -10,7 +10,6 @@
 
 namespace wick::cortex_m {
 
-using compiler::Arg;
 using compiler::Args;
 using compiler::Changed;
 using compiler::Graph;
