@@ -95,8 +95,10 @@ bool may_be_checked(const SizeRequirement& requirement) {
 
 }  // namespace
 
+// No tensor has fewer than 0 elements, whatever the model's expression for its size.
 SizeRequirement equal(const Sym& found, const Sym& wanted, const char* otherwise) {
-  return {found, wanted, wanted, otherwise};
+  const Sym size = sym_max(wanted, 0);
+  return {sym_max(found, 0), size, size, otherwise};
 }
 SizeRequirement at_least(const Sym& found, const Sym& low, const char* otherwise) {
   return {found, low, std::nullopt, otherwise};
