@@ -115,6 +115,22 @@ TEST(TileChoice, SharedMemoryOfEveryTileFitsWithoutAskingForMore) {
   }
 }
 
+// .. which pass through the memory of the tiles, at least one part of each warp's lines at a time.
+TEST(TileChoice, ResultsFitWhereTheTilesWere) {
+  for (const bool by_matrices : {false, true}) {
+    for (const bool copies : {false, true}) {
+      for (int64_t m = 2; m <= 16384; m *= 2) {
+        for (int64_t n = 16; n <= 16384; n *= 2) {
+          for (const int64_t k : {16, 80, 512}) {
+            const Schedule s = tiles(m, n, k, by_matrices, copies);
+            ASSERT_LE(bytes_of_results(s), bytes_of_tiles(s)) << m << " x " << n << " x " << k;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(TileChoice, AThreadHoldsFewComputedElements) {
   for (const bool by_matrices : {false, true}) {
     uint32_t most = 0;

@@ -12,12 +12,8 @@
 namespace wick::cuda {
 namespace {
 
-// Lanes of a warp along m and n, where each thread has lines of its own.
-constexpr uint32_t kLanesM = 4, kLanesN = 8;
 // Of a warp, for the norms of one line.
 constexpr uint32_t kLanesOfNorm = 8;
-// Of rows of results in shared memory: rows of fragments lie in different banks.
-constexpr uint32_t kPadding = 8;
 // Results that a thread computes and stores at once.
 constexpr uint32_t kMostNeighbours = 4;
 
@@ -311,7 +307,7 @@ class ContractionWriter : public TileWriter {
   // read and write lies side by side, and the text of the results stands once. `parts` parts of a warp's lines at once.
   void write_results() {
     const uint32_t rows = by_matrices_ ? 16 * schedule_.warps_m : kLanesM * schedule_.warps_m;  // of a part
-    const uint32_t pitch = schedule_.tile.n + kPadding, parts = parts_at_once(rows * pitch * 4), all = parts_m();
+    const uint32_t pitch = schedule_.tile.n + kResultPadding, parts = parts_at_once(), all = parts_m();
     block_.line("f32* const results = reinterpret_cast<f32*>(tiles);");
     block_.open_inner();
     if (parts < all) block_.line("WICK_NO_UNROLL");
@@ -343,9 +339,8 @@ class ContractionWriter : public TileWriter {
   }
 
   // As many parts as the tiles have room for, all of the same number.
-  uint32_t parts_at_once(uint32_t part_bytes) const {
-    const uint32_t element_bytes = by_matrices_ ? 2 : 4;
-    const uint32_t room = schedule_.stages * (schedule_.tile.m + schedule_.tile.n) * schedule_.tile.k * element_bytes;
+  uint32_t parts_at_once() const {
+    const uint32_t part_bytes = bytes_of_results(schedule_), room = bytes_of_tiles(schedule_);
     uint32_t parts = parts_m();
     while (parts > 1 && parts * part_bytes > room) parts /= 2;
     WICK_CHECK(parts_m() % parts == 0 && parts * part_bytes <= room);

@@ -50,6 +50,14 @@ struct ContractionFacts {
 /// multiprocessors.
 Schedule choose_tiles(const ContractionFacts& facts);
 
+/// Lanes of a warp along m and n, where each thread has lines of its own.
+constexpr uint32_t kLanesM = 4, kLanesN = 8;
+/// Floats between two rows of results in shared memory, so that they lie in different banks.
+constexpr uint32_t kResultPadding = 8;
+/// Of a contraction: bytes of its tiles in shared memory, and of the rows of results that pass through there at least.
+uint32_t bytes_of_tiles(const Schedule& schedule);
+uint32_t bytes_of_results(const Schedule& schedule);
+
 /// The same of attention: `batch` problems of `queries` and `keys`, with `features` of each query and key and `results`
 /// of each value.
 struct AttentionFacts {

@@ -98,6 +98,18 @@ uint32_t shared_bytes(const AttentionWidths& widths, const Tile& tile, uint32_t 
          (by_matrices ? 0 : tile_bytes(tile.m, tile.n, element));
 }
 
+Schedule schedule_of(const ContractionFacts& facts, const Row& row, int64_t splits) {
+  Schedule out;
+  out.kind = facts.by_matrices ? ScheduleKind::matrix_tiles : ScheduleKind::fma_tiles;
+  out.threads = 32 * row.warps_m * row.warps_n;
+  out.tile = row.tile;
+  out.warps_m = row.warps_m;
+  out.warps_n = row.warps_n;
+  out.stages = facts.copies ? stages_that_fit(facts, row) : 2;
+  out.splits = static_cast<uint32_t>(splits);
+  return out;
+}
+
 template <size_t kRows>
 Schedule best(const ContractionFacts& facts, const std::array<Row, kRows>& rows) {
   Schedule out;
@@ -110,14 +122,10 @@ Schedule best(const ContractionFacts& facts, const std::array<Row, kRows>& rows)
       if (wanted > 1 && (fills || steps / wanted < kFewestStepsPerSplit)) break;
       const int64_t splits = quotient_up(steps, quotient_up(steps, wanted));  // none is empty
       const double taken = clocks(facts, row, splits);
-      if (taken >= least) continue;
+      const Schedule made = schedule_of(facts, row, splits);
+      if (taken >= least || bytes_of_results(made) > bytes_of_tiles(made)) continue;
       least = taken;
-      out.threads = 32 * row.warps_m * row.warps_n;
-      out.tile = row.tile;
-      out.warps_m = row.warps_m;
-      out.warps_n = row.warps_n;
-      out.stages = facts.copies ? stages_that_fit(facts, row) : 2;
-      out.splits = static_cast<uint32_t>(splits);
+      out = made;
     }
   }
   return out;
@@ -126,9 +134,17 @@ Schedule best(const ContractionFacts& facts, const std::array<Row, kRows>& rows)
 }  // namespace
 
 Schedule choose_tiles(const ContractionFacts& facts) {
-  Schedule out = facts.by_matrices ? best(facts, kMatrixRows) : best(facts, kFmaRows);
-  out.kind = facts.by_matrices ? ScheduleKind::matrix_tiles : ScheduleKind::fma_tiles;
-  return out;
+  return facts.by_matrices ? best(facts, kMatrixRows) : best(facts, kFmaRows);
+}
+
+uint32_t bytes_of_tiles(const Schedule& schedule) {
+  const uint32_t element_bytes = schedule.kind == ScheduleKind::matrix_tiles ? 2 : 4;
+  return schedule.stages * (schedule.tile.m + schedule.tile.n) * schedule.tile.k * element_bytes;
+}
+
+uint32_t bytes_of_results(const Schedule& schedule) {
+  const uint32_t rows = (schedule.kind == ScheduleKind::matrix_tiles ? 16 : kLanesM) * schedule.warps_m;
+  return rows * (schedule.tile.n + kResultPadding) * 4;
 }
 
 AttentionWidths attention_widths(const AttentionFacts& facts) {

@@ -7,7 +7,6 @@
 namespace wick::cuda {
 namespace {
 
-using compiler::Verdict;
 
 // The same elements in the same order under other sizes.
 void lower_view(Lowering& l, const Node& node) {
