@@ -7,7 +7,6 @@
 namespace wick::cuda {
 namespace {
 
-
 // The same elements in the same order under other sizes.
 void lower_view(Lowering& l, const Node& node) {
   const Value *x = node.operands()[0], *y = node.result();
