@@ -285,6 +285,55 @@ TEST_P(SeveralUnknownSizes, ADimensionStaysWhereAReaderTellsTheSignOfZeros) {
   EXPECT_EQ(p.failures(), "");
 }
 
+// Rows sorted by expert and back, as transformers exports it.
+constexpr char kExperts[] = R"(graph f(%x: f32[s0, s1, 8]) {
+  range s0: 1..4
+  range s1: 1..20
+  const %router: f32[4, 8] = ...
+  const %up: f32[4, 8, 6] = ...
+  const %down: f32[4, 6, 8] = ...
+  %h: f32[s0, s1, 8] = aten.tanh(%x)
+  %v: f32[s0*s1, 8] = aten.view(%h, [s0*s1, 8])
+  %l: f32[s0*s1, 4] = aten.linear(%v, %router)
+  %p: f32[s0*s1, 4] = aten._softmax(%l, 1, false)
+  %t: f32[s0*s1, 2], %n: i64[s0*s1, 2] = aten.topk(%p, 2)
+  %f: i64[2*s0*s1] = aten.view(%n, [2*s0*s1])
+  %o: i64[2*s0*s1], %q: i64[2*s0*s1] = aten.sort(%f)
+  %d: i64[2*s0*s1] = aten.div.Scalar_mode(%q, 2, "floor")
+  %g: f32[2*s0*s1, 8] = aten.index.Tensor(%v, [%d])
+  %column: i64[2*s0*s1, 1] = aten.view(%o, [2*s0*s1, 1])
+  %experts: i64[4] = aten.arange.start_step(0, 4, 1, i64)
+  %is: bool[2*s0*s1, 4] = aten.le.Tensor(%column, %experts)
+  %e: i64[4] = aten.sum.dim_IntList(%is, [0])
+  %ends: i32[4] = aten._to_copy(%e, i32)
+  %a: f32[2*s0*s1, 6] = transformers.grouped_mm_fallback(%g, %up, %ends)
+  %b: f32[2*s0*s1, 6] = aten.silu(%a)
+  %c: f32[2*s0*s1, 8] = transformers.grouped_mm_fallback(%b, %down, %ends)
+  %sum: f32[s0*s1, 1] = aten.sum.dim_IntList(%t, [1], true)
+  %share: f32[s0*s1, 2] = aten.div.Tensor(%t, %sum)
+  %s: f32[2*s0*s1] = aten.view(%share, [2*s0*s1])
+  %w: f32[2*s0*s1] = aten.index.Tensor(%s, [%q])
+  %u: f32[2*s0*s1, 1] = aten.view(%w, [2*s0*s1, 1])
+  %m: f32[2*s0*s1, 8] = aten.mul.Tensor(%c, %u)
+  %z: i64[2*s0*s1] = aten.full([2*s0*s1], 0, i64)
+  %r: i64[2*s0*s1] = aten.arange.start_step(0, 2*s0*s1, 1, i64)
+  %i: i64[2*s0*s1] = aten.index_put(%z, [%q], %r)
+  %back: f32[2*s0*s1, 8] = aten.index.Tensor(%m, [%i])
+  %pairs: f32[s0*s1, 2, 8] = aten.view(%back, [s0*s1, 2, 8])
+  %j: f32[s0*s1, 8] = aten.sum.dim_IntList(%pairs, [1])
+  %k: f32[s0, s1, 8] = aten.view(%j, [s0, s1, 8])
+  %y: f32[s0, s1, 8] = aten.add.Tensor(%h, %k)
+  return %y
+})";
+
+TEST_P(SeveralUnknownSizes, ExpertsAreOneDelegateBetweenTheRoutingAndTheRest) {
+  if (!has_xnnpack_library()) GTEST_SKIP() << "this build has no XNNPACK";
+  Pipeline p = Pipeline::from_text(kExperts);
+  p.backend("xnnpack").at(Stage::partition).check_delegates(3);
+  p.run_and_compare({}, {waves({GetParam().batch, GetParam().length, 8}, 0.7f)});
+  EXPECT_EQ(p.failures(), "");
+}
+
 constexpr Call kCalls[] = {{1, 2}, {1, 20}, {3, 7}, {4, 20}};
 INSTANTIATE_TEST_SUITE_P(Xnnpack, SeveralUnknownSizes, ::testing::ValuesIn(kCalls));
 

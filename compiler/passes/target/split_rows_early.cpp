@@ -36,7 +36,7 @@ class Splitter {
   bool can(const Value* value, const Sizes& lead, int depth = kMaxDepth) const {
     const Node* node = value->producer;
     if (!node) return !value->is_constant();
-    if (is_outside(*node)) return true;
+    if (is_outside(*node) || is_split(*node, lead)) return true;
     if (depth == 0 || value->num_uses() != 1 || node->results().size() != 1) return false;
     if (node->is("aten.view.default")) {
       const auto further = lead_of(*node, lead);
@@ -52,6 +52,7 @@ class Splitter {
   Value* split(Value* value, const Sizes& lead) {
     Node* node = value->producer;
     if (!node || is_outside(*node)) return b_.reshape(value, joined(lead, without_first(value->sizes())));
+    if (is_split(*node, lead)) return node->tensor("self");
     if (node->is("aten.view.default")) {
       const Sizes further = *lead_of(*node, lead);
       return b_.reshape(split(node->tensor("self"), further), joined(lead, without_first(value->sizes())));
@@ -62,12 +63,11 @@ class Splitter {
       if (operand && has_rows(*operand, *value)) args[i] = split(operand, lead);
     }
     const int64_t more = static_cast<int64_t>(lead.size()) - 1;
-    if (node->op->has(kReduction)) {
-      const auto place = static_cast<size_t>(node->op->parsed->find("dim"));
+    if (node->op->has(kReduction) || is_softmax(*node)) {
+      Arg& along = args[static_cast<size_t>(node->op->parsed->find("dim"))];
       Ints dims;
-      for (const int64_t dim : node->static_ints("dim"))
-        dims.push_back(wrap_dim(dim, node->tensor_or_null(0)->rank()) + more);
-      args[place] = dims;
+      for (const int64_t dim : dims_of(*node)) dims.push_back(dim + more);
+      along = along.is<Ints>() ? Arg(dims) : Arg(dims[0]);
     }
     Value* out = b_.call(node->op->name(), std::move(args));
     add_origins(*out->producer, *node);
@@ -80,12 +80,28 @@ class Splitter {
     if (node.op->has(kPointwise)) return true;
     if (const Gemm& gemm = node.op->facts.gemm)
       return gemm.rank == 2 && gemm.turns && node.tensor_or_null(gemm.right)->is_constant();
-    const int place = node.op->has(kReduction) ? node.op->parsed->find("dim") : -1;
-    if (place < 0 || !node.arg(static_cast<size_t>(place)).is<Ints>()) return false;
-    const std::vector<int64_t> dims = node.static_ints("dim");
-    return !dims.empty() && std::none_of(dims.begin(), dims.end(), [&](int64_t dim) {
-      return wrap_dim(dim, node.tensor_or_null(0)->rank()) == 0;
-    });
+    const std::vector<int64_t> dims =
+        node.op->has(kReduction) || is_softmax(node) ? dims_of(node) : std::vector<int64_t>();
+    return !dims.empty() && std::find(dims.begin(), dims.end(), 0) == dims.end();
+  }
+  static bool is_softmax(const Node& node) { return node.is("aten._softmax.default"); }
+
+  // The dimensions that a softmax, or a reduction with a list of them, works along.
+  static std::vector<int64_t> dims_of(const Node& node) {
+    const int place = node.op->parsed->find("dim");
+    std::vector<int64_t> dims;
+    if (is_softmax(node))
+      dims.push_back(node.static_integer("dim"));
+    else if (place >= 0 && node.arg(static_cast<size_t>(place)).is<Ints>())
+      dims = node.static_ints("dim");
+    for (int64_t& dim : dims) dim = wrap_dim(dim, node.tensor_or_null(0)->rank());
+    return dims;
+  }
+
+  // A view that merges what would be split again.
+  static bool is_split(const Node& node, const Sizes& lead) {
+    return node.is("aten.view.default") &&
+           node.tensor("self")->sizes() == joined(lead, without_first(node.result()->sizes()));
   }
 
   static bool has_rows(const Value& operand, const Value& result) {
@@ -123,9 +139,9 @@ class Splitter {
 // Splits rows of several sizes known only at run time where they come from outside of a delegate, not behind operators
 // that treat rows alike: a view there would be a graph break.
 //   before: x = index(..); y = view(relu(x: [s0 s1, 8]), [s0, s1, 8])        after: y = relu(view(x, [s0, s1, 8]))
-// Works through pointwise operators, linear, sums, means and views. Changes nothing unless all operands come from nodes
-// that read or give integers or booleans, or from inputs.
-// Requires: canonical forms.  Keeps: every element.
+// Works through pointwise operators, linear, softmax, reductions and views. Changes nothing unless all operands come
+// from nodes that read or give integers or booleans, from inputs, or from rows that a view has merged. Requires:
+// canonical forms.  Keeps: every element.
 Result<Changed> split_rows_early(Graph& graph, const TargetFacts& facts) {
   const auto early = [&facts](Builder& b, Node& node) -> Value* {
     if (!node.is("aten.view.default") || num_unknown(node.result()->sizes()) <= facts.max_unknown_view_sizes)
