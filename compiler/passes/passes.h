@@ -26,6 +26,7 @@ Result<Changed> fold_norm_affine(Graph& graph);
 Result<Changed> fold_scale(Graph& graph);
 Result<Changed> gather_by_products(Graph& graph);
 Result<Changed> gather_by_slices(Graph& graph);
+Result<Changed> interleave_by_products(Graph& graph, const TargetFacts& facts);
 Result<Changed> mask_groups(Graph& graph);
 Result<Changed> merge_dims(Graph& graph, const TargetFacts& facts);
 Result<Changed> merge_parts(Graph& graph);

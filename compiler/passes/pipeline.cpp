@@ -101,6 +101,8 @@ constexpr Pass kPasses[] = {
      "after arithmetic_selects, which needs fewer steps where no NaN is possible"},
     {"quantize_by_rows", run_simple<quantize_by_rows>, Phase::target,
      "before narrow_early, which can narrow row-wise quantization to the rows that are read"},
+    {"interleave_by_products", run_for_target<interleave_by_products>, Phase::target,
+     "before avoid_views, which knows linears, but no slices with a step", NonFinite::may_change},
     {"split_rows_early", run_for_target<split_rows_early>, Phase::target,
      "before avoid_views, which would keep rows merged that come from outside"},
     {"avoid_views", run_for_target<avoid_views>, Phase::target,

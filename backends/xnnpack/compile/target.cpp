@@ -95,6 +95,7 @@ const compiler::Target kTarget = {
      "arithmetic_selects",
      "band_by_slices",
      "quantize_by_rows",
+     "interleave_by_products",
      "split_rows_early",
      "avoid_views",
      "narrow_early",
