@@ -69,6 +69,21 @@ TEST_P(SeveralUnknownSizes, AttentionIsOneDelegate) {
   EXPECT_EQ(p.failures(), "");
 }
 
+TEST_P(SeveralUnknownSizes, AttentionThatExportLeavesWholeIsOneDelegate) {
+  if (!has_xnnpack_library()) GTEST_SKIP() << "this build has no XNNPACK";
+  const auto [n, s] = GetParam();
+  Pipeline p = Pipeline::from_text(R"(graph f(%x: f32[s0, 3, s1, 8]) {
+  range s0: 1..4
+  range s1: 1..20
+  %q: f32[s0, 3, s1, 8] = aten.tanh(%x)
+  %y: f32[s0, 3, s1, 8] = aten.scaled_dot_product_attention(%q, %x, %q)
+  return %y
+})");
+  p.backend("xnnpack").at(Stage::partition).check_delegates(1).check_outside({});
+  p.run_and_compare({}, {waves({n, 3, s, 8}, 0.7f)});
+  EXPECT_EQ(p.failures(), "");
+}
+
 TEST_P(SeveralUnknownSizes, DataMovementStaysInside) {
   if (!has_xnnpack_library()) GTEST_SKIP() << "this build has no XNNPACK";
   const auto [n, s] = GetParam();

@@ -103,10 +103,12 @@ Value* scaled_query(Compose& c, Node& node, Value* q, const Widen& widened) {
 // softmax(query * scale @ key^T + mask) @ value. Rows whose scores are all -inf, masked or overflowed, give 0, not NaN.
 Value* attend(Compose& c, Node& node, Value* q, Value* k, Value* v) {
   const double lowest = -std::numeric_limits<double>::infinity();
-  Value* scores = masked(c, node, c.matmul(q, c.b.transpose(k, -2, -1)));
+  // Whole, for backends that keep matmuls of any rank.
+  const auto matmul = [&](Value* x, Value* y) { return c.b.call("aten.matmul", {x, y}); };
+  Value* scores = masked(c, node, matmul(q, c.b.transpose(k, -2, -1)));
   const auto last = static_cast<int64_t>(scores->rank()) - 1;
   Value* live = c.any(c.compare("ne", scores, lowest), {last}, true);
-  return c.where(live, c.matmul(c.softmax(scores, last), v), 0.0, v->dtype());
+  return c.where(live, matmul(c.softmax(scores, last), v), 0.0, v->dtype());
 }
 
 // Eager computes scores and weights of 16-bit floats in f32.
