@@ -4,6 +4,7 @@
 
 #include "compiler/analysis/value_ranges.h"
 #include "compiler/analysis/zero_signs.h"
+#include "compiler/ops/rules.h"
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/constants/weights.h"
 #include "compiler/passes/match/data_movement.h"
@@ -96,7 +97,8 @@ bool is_scores(const Value* value) {
   for (int i = 0; i < kMaxDepth && value->producer; ++i) {
     const Node& node = *value->producer;
     if (node.op->facts.gemm) return true;
-    const bool scaled = node.is(Binary::mul) || node.is(Binary::div);
+    const auto shift = node.is("aten.add.Scalar") ? literal(node.arg(1)) : std::nullopt;
+    const bool scaled = node.is(Binary::mul) || node.is(Binary::div) || (shift && std::isfinite(*shift));
     if ((!scaled && !moves_data(node) && !node.is("aten._to_copy.default")) || !node.tensor_or_null(0)) return false;
     value = node.tensor_or_null(0);
   }
