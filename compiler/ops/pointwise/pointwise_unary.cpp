@@ -182,15 +182,22 @@ Results decompose_logical_not(Builder& b, Node& node) {
   return {Compose(b).compare("eq", x, 0)};
 }
 
-// Eager rounds each step of 16-bit floats.
+// Eager rounds each step of 16-bit floats. Where the bounds cross, the lower one comes first: what lies below it
+// becomes it, and only the rest is held against the upper one.
 Results decompose_logit(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   const DType dtype = x->dtype();
-  const bool clamps = !node.is_none("eps");
+  const bool clamps = !node.is_none("eps") && node.real("eps") >= 0;
   const double low = clamps ? half_number(node.real("eps"), dtype) : 0;
-  if ((dtype != DType::f16 && dtype != DType::bf16) || low > 0.5) return decompose_complex(b, node);
+  if (dtype != DType::f16 && dtype != DType::bf16) return decompose_complex(b, node);
   Compose c(b);
-  if (clamps) x = c.clamp(x, low, half_number(1 - low, dtype));
+  const double high = half_number(1 - low, dtype);
+  if (clamps && low > high) {
+    Value* below = c.compare("lt", x, low);
+    x = c.where(below, low, c.clamp(x, None{}, high), dtype);
+  } else if (clamps) {
+    x = c.clamp(x, low, high);
+  }
   return {c.log(c.div(x, b.call("aten.rsub.Scalar", {x, 1})))};
 }
 
@@ -227,8 +234,8 @@ const OpDef kPointwiseUnaryRows[] = {
     FLOAT_UNARY("aten::log2(Tensor self) -> Tensor", "aten::log2.out", kPassesBoth | curves::log2 | ranges::log2),
     {"aten::logit(Tensor self, float? eps=None) -> Tensor", infer_float_unary, decompose_logit, "aten::logit.out",
      kPointwise | kAlsoInPlace | kNoComplexInStock | ranges::unknown,
-     Cases("f32[20]{special}", "f64[3, 4]{range=0.1..0.9}", "f16[2, 0, 3]", "i64[]", "bool[2]",
-           "bf16[3]{=0.498046875, 0.01, 0.99}, 0.0333")},
+     Cases("f32[20]{special}", "f64[3, 4]{range=0.1..0.9}, 0.7", "f16[2, 0, 3]", "i64[]",
+           "bf16[3]{=0.498046875, 0.01, 0.99}, 0.0333", "bf16[4]{=0.1, 0.5, 0.75, 0.9}, 0.7")},
     FLOAT_UNARY("aten::reciprocal(Tensor self) -> Tensor", "aten::reciprocal.out",
                 kPassesNan | kTellsZeros | curves::reciprocal | ranges::reciprocal),
     FLOAT_UNARY("aten::rsqrt(Tensor self) -> Tensor", "aten::rsqrt.out",

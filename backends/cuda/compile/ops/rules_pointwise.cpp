@@ -116,9 +116,11 @@ void lower_clamp(Lowering& l, const Node& node) {
   define_by_text(l, node, *find_rule(node), text);
 }
 
+// The bounds may cross: the lower one comes first.
 void lower_logit(Lowering& l, const Node& node) {
   define_by_text(l, node, *find_rule(node),
-                 node.is_none("eps") ? "op_logit({0})" : "op_logit(minimum(maximum({0}, {1}), 1 - {1}))");
+                 node.is_none("eps") || node.real("eps") < 0 ? "op_logit({0})"
+                                                             : "op_logit({0} < {1} ? {1} : minimum({0}, 1 - {1}))");
 }
 
 void lower_where(Lowering& l, const Node& node) {

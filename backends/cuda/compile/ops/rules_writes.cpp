@@ -221,15 +221,18 @@ void lower_masked_scatter(Lowering& l, const Node& node) {
   last.draft.kernel.column_stores.push_back({counts, DType::i64, last.at[0], last.reduced, last.inside});
   l.finish_stores(std::move(last.draft));
   const Sym available = compiler::numel(source->sizes());
-  l.define(y, [&l, x, y, source, is_set, counts, check, available](const Indices& at) {
+  Sizes places = source->sizes();  // of an element that is read: an empty source has none, and nothing divides by 0
+  for (Sym& size : places) size = sym_max(size, 1);
+  l.define(y, [&l, x, y, source, is_set, counts, check, available, places](const Indices& at) {
     ExpressionPool& p = l.pool();
     const ExpressionPtr set = is_set(at), kept = l.element(x, l.broadcast(*x, at));
     p.push_guard(set);
     const ExpressionPtr count = p.load(counts, DType::i64, l.join(at, y->sizes()));
-    const ExpressionPtr one = p.constant(1, 1, ScalarType::i64);
-    const ExpressionPtr number = p.select(set, sub(p, count, one), p.constant(0, 0, ScalarType::i64));
-    const ExpressionPtr taken =
-        l.element(source, l.split(l.checked_index(number, available, false, check), source->sizes()));
+    // Of the elements that are set, from 1; 0 where none is.
+    const ExpressionPtr number = p.select(set, count, p.constant(0, 0, ScalarType::i64));
+    const ExpressionPtr checked = l.checked_index(number, available + 1, false, check);
+    const ExpressionPtr place = p.maximum(p.subtract(checked, p.index(1)), p.index(0));
+    const ExpressionPtr taken = l.element(source, l.split(place, places));
     p.pop_guard();
     return p.select(set, taken, kept);
   });
