@@ -86,6 +86,37 @@ void lower_dropout(Lowering& l, const Node& node) {
   });
 }
 
+// Element i draws from a stream of its own, keyed by block i.
+void lower_distribution(Lowering& l, const Node& node, const char* text, std::vector<const Value*> parameters,
+                        const char* what) {
+  const Value* y = node.result();
+  const DType dtype = y->dtype();
+  for (const Value* parameter : parameters) l.store_if_expensive(parameter, 2);
+  const uint32_t check = l.add_check(what);
+  const Lowering::Draw draw = l.draw_blocks(compiler::numel(y->sizes()));
+  l.define(y, [&l, y, draw, dtype, text, parameters, check](const Indices& at) {
+    ExpressionPool& pool = l.pool();
+    const ExpressionPtr linear = pool.cast(l.join(at, y->sizes()), ScalarType::i64);
+    std::vector<ExpressionPtr> args = {draw.seed, add(pool, draw.first, linear)};
+    for (const Value* parameter : parameters) {
+      const ExpressionPtr given = pool.cast(l.element(parameter, at), ScalarType::f64);
+      const std::string checked = fmt::format("checked_parameter({{0}}, {{check}}, {})", check);
+      args.push_back(args.size() == 2 ? pool.call(ScalarType::f64, checked, {given}) : given);
+    }
+    return pool.rounded(pool.cast(pool.call(ScalarType::f64, text, std::move(args)), scalar_type(dtype)), dtype);
+  });
+}
+void lower_poisson(Lowering& l, const Node& node) {
+  lower_distribution(l, node, "draw_poisson({0}, {1}, {2})", {node.tensor("self")}, "a rate is negative or not finite");
+}
+void lower_gamma(Lowering& l, const Node& node) {
+  lower_distribution(l, node, "draw_gamma({0}, {1}, {2})", {node.tensor("self")}, "a shape is negative or not finite");
+}
+void lower_binomial(Lowering& l, const Node& node) {
+  lower_distribution(l, node, "draw_binomial({0}, {1}, {2}, {3})", {node.tensor("count"), node.tensor("prob")},
+                     "a count is negative or not finite");
+}
+
 // An element's number takes 32 bits in kernels.
 Verdict few_numbers(const Node& node, const compiler::TargetOptions& options) {
   if (compiler::SymScope::range(numel(node.result()->sizes())).max > INT32_MAX)
@@ -104,6 +135,9 @@ constexpr OpRule kRows[] = {
     {"aten.rand.default", lower_rand, few_numbers},
     {"aten.randn.default", lower_randn, few_numbers},
     {"aten.native_dropout.default", lower_dropout, in_training},
+    {"aten.poisson.default", lower_poisson, few_numbers},
+    {"aten.binomial.default", lower_binomial, few_numbers},
+    {"aten._standard_gamma.default", lower_gamma, few_numbers},
 };
 
 }  // namespace

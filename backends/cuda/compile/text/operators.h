@@ -129,6 +129,11 @@ WICK_FUNCTION f64 checked_finite(f64 x, u32* status, u32 number) {
   return 0;
 }
 
+/// The same of one that must not be negative, either.
+WICK_FUNCTION f64 checked_parameter(f64 x, u32* status, u32 number) {
+  return checked_finite(x < 0 ? infinity(x) : x, status, number);
+}
+
 /// Rounded down; b > 0.
 template <typename T>
 WICK_FUNCTION T floor_divide(T a, T b) {

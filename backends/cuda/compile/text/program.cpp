@@ -27,7 +27,7 @@ constexpr const char* kCommon[] = {
     "common/math/fmod.cpp",      "common/math/error_function.cpp",
     "common/math/gamma.cpp",     "common/math/power.cpp",
     "common/math/bessel.cpp",    "common/math/special.cpp",
-    "common/math/airy.cpp",
+    "common/math/airy.cpp",      "common/distributions.h",
 };
 // The vocabulary above device.h and host.h.
 constexpr const char* kShared[] = {

@@ -81,5 +81,19 @@ WICK_FUNCTION f64 normal_of_words(i64 seed, i64 counter, i64 lane) {
   return wick::normal_double(lane < 2 ? b.words[0] : b.words[2], lane < 2 ? b.words[1] : b.words[3], lane % 2);
 }
 
+// Numbers of distributions: each from a stream of its own, keyed by a block.
+#define WICK_DISTRIBUTION(name)                                                 \
+  WICK_FUNCTION f64 name(i64 seed, i64 block, f64 parameter) {                  \
+    wick::RandomStream stream(static_cast<u64>(seed), static_cast<u64>(block)); \
+    return wick::name(stream, parameter);                                       \
+  }
+WICK_DISTRIBUTION(draw_poisson)
+WICK_DISTRIBUTION(draw_gamma)
+#undef WICK_DISTRIBUTION
+WICK_FUNCTION f64 draw_binomial(i64 seed, i64 block, f64 count, f64 chance) {
+  wick::RandomStream stream(static_cast<u64>(seed), static_cast<u64>(block));
+  return wick::draw_binomial(stream, count, chance);
+}
+
 }  // namespace
 }  // namespace wick_text

@@ -109,6 +109,32 @@ TEST_F(CudaRandom, DistributionsAreWhatTheCompilerMakesOfUniformAndNormalNumbers
   expect_bits_of_portable({p});
 }
 
+HostTensor scaled(HostTensor x, float factor) {
+  for (size_t i = 0; i < x.bytes.size() / 4; ++i) {
+    const float value = static_cast<float>(std::fabs(element(x, i))) * factor;
+    std::memcpy(&x.bytes[4 * i], &value, 4);
+  }
+  return x;
+}
+
+TEST_F(CudaRandom, NumbersWithAParameterForEachElementAreThoseOfThePortableKernels) {
+  compile(R"(graph f(%rate: f32[9, 7], %count: f32[9, 7], %chance: f32[7]) {
+  %a: f32[9, 7] = aten.poisson(%rate)
+  %b: f32[9, 7] = aten.binomial(%count, %chance)
+  %h: f16[9, 7] = aten._to_copy(%rate, f16)
+  %c: f16[9, 7] = aten._standard_gamma(%h)
+  %d: f32[9, 7] = aten.rand([9, 7], f32)
+  return %a, %b, %c, %d
+})");
+  const HostTensor chance = scaled(numbers(DType::f32, {7}, 3), 1);
+  // Few and many: the distributions have two algorithms each.
+  expect_bits_of_portable(
+      {scaled(numbers(DType::f32, {9, 7}, 1), 30), scaled(numbers(DType::f32, {9, 7}, 2), 90), chance});
+  HostTensor negative = numbers(DType::f32, {9, 7}, 1);
+  expect_error({negative, scaled(negative, 1), chance}, "aten.poisson.default: a rate is negative or not finite");
+  expect_error({scaled(negative, 1), negative, chance}, "aten.binomial.default: a count is negative or not finite");
+}
+
 // Whoever reads a drawn tensor reads the same numbers, computed again or not.
 TEST_F(CudaRandom, AllReadersOfADrawReadTheSameNumbers) {
   compile(R"(graph f(%x: f32[8, 32]) {
