@@ -163,7 +163,7 @@ TEST(CudaResources, ASampleOfTheModelsKernelsDoesNotSpill) {
 
 constexpr char kOperators[] = R"(graph f(%x: f32[4, 5000], %h: f16[4, 5000], %d: f64[4, 5000], %i: i64[4, 5000],
         %s: f32[64, 20], %p: f32[1, 3, 40, 40], %g: f32[1, 9, 9, 2], %w: i64[64, 20], %l: f32[2, 30000], %r: f32[3, 9, 9],
-        %t: f32[3, 9, 3]) {
+        %t: f32[3, 9, 3], %u: f32[4, 5]) {
   %a0: f32[4, 5000], %a1: i64[4, 5000] = aten.sort(%x)
   %b0: f16[4, 5000], %b1: i64[4, 5000] = aten.sort(%h, -1, true)
   %c0: f64[4, 5000], %c1: i64[4, 5000] = aten.sort(%d)
@@ -185,8 +185,14 @@ constexpr char kOperators[] = R"(graph f(%x: f32[4, 5000], %h: f16[4, 5000], %d:
   %r0: f32[3, 9, 3], %r1: f32[3, 9, 9], %r2: i32[3, 9], %r3: i32[3] = aten._linalg_solve_ex(%r, %t)
   %r4: f32[3, 9, 9], %r5: i32[3] = aten.linalg_cholesky_ex(%r)
   %r6: f32[3, 9, 3] = aten.linalg_solve_triangular(%r, %t, true)
+  %s0: f32[3, 9, 9], %s1: f32[3, 9, 9] = aten.linalg_qr(%r)
+  %s2: f32[3, 9], %s3: f32[3, 9, 9] = aten._linalg_eigh(%r)
+  %s4: f32[3, 9, 9], %s5: f32[3, 9], %s6: f32[3, 9, 9] = aten._linalg_svd(%r)
+  %s7: f32[3, 9, 9] = aten.linalg_matrix_exp(%r)
+  %u0: f32[4, 3, 7, 7] = torchvision.roi_align(%p, %u, 0.5, 7, 7, -1, true)
+  %u1: f32[4, 3, 7, 7], %u2: i32[4, 3, 7, 7] = torchvision.roi_pool(%p, %u, 0.5, 7, 7)
   return %a0, %a1, %b0, %b1, %c0, %c1, %e0, %e1, %f0, %f1, %g0, %g1, %h0, %h1, %i0, %i1, %j0, %j1, %j2, %k0, %k1, %m0, %n0, %n1, %o0, %q0,
-    %q1, %r0, %r2, %r4, %r6
+    %q1, %r0, %r2, %r4, %r6, %s0, %s1, %s2, %s3, %s4, %s5, %s6, %s7, %u0, %u1
 })";
 
 // Random numbers, conditions, loops, and what they carry.
@@ -199,6 +205,9 @@ constexpr char kRandomAndControl[] =
   %f: f32[64] = aten.bernoulli(%p)
   %g: i64[40] = aten.randint.low(-3, 9, [40])
   %i: i64[12] = aten.randperm(12)
+  %i1: f32[64] = aten.poisson(%p)
+  %i2: f32[64] = aten.binomial(%i1, %p)
+  %i3: f32[64] = aten._standard_gamma(%p)
   %j: f32[64, 300] = higher_order.cond(%c, [%x]) graph (%u: f32[64, 300]) {
     %v: f32[64, 300] = aten._softmax(%u, 1, false)
     return %v
@@ -220,7 +229,7 @@ constexpr char kRandomAndControl[] =
     %z: f32[16] = aten.add.Tensor(%y, %u)
     return %z, %t
   }
-  return %a, %b, %d, %e, %f, %g, %i, %j, %k, %l, %q, %r
+  return %a, %b, %d, %e, %f, %g, %i, %i2, %i3, %j, %k, %l, %q, %r
 })";
 
 // Operators whose kernels have schedules or vocabulary of their own, which few models use.

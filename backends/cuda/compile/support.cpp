@@ -20,10 +20,10 @@ namespace {
 
 const compiler::RuleTable<OpRule>& rules() {
   static const compiler::RuleTable<OpRule> kRules(
-      {kAttentionRules, kControlRules,   kCreationRules, kDeformedRules,  kDistanceRules,
-       kFactorRules,    kIndexingRules,  kMatmulRules,   kMovementRules,  kNormalizationRules,
-       kPointwiseRules, kQuantizedRules, kRandomRules,   kReductionRules, kResizeRules,
-       kSamplingRules,  kScanRules,      kSortingRules,  kWindowRules,    kWriteRules});
+      {kAttentionRules, kControlRules,    kCreationRules,  kDeformedRules,      kDistanceRules,  kFactorRules,
+       kIndexingRules,  kMatmulRules,     kMovementRules,  kNormalizationRules, kPointwiseRules, kQuantizedRules,
+       kRandomRules,    kRecurrenceRules, kReductionRules, kRegionRules,        kResizeRules,    kSamplingRules,
+       kScanRules,      kSortingRules,    kSpectrumRules,  kWindowRules,        kWriteRules});
   return kRules;
 }
 
@@ -47,8 +47,8 @@ bool has_kernels(DType dtype) {
 // nothing to do for empty tensors.
 bool needs_elements(const Node& node) {
   static const compiler::RuleTable<OpRule> kRules({kAttentionRules, kControlRules, kDeformedRules, kDistanceRules,
-                                                   kQuantizedRules, kRandomRules, kResizeRules, kSamplingRules,
-                                                   kWindowRules});
+                                                   kQuantizedRules, kRandomRules, kRecurrenceRules, kRegionRules,
+                                                   kResizeRules, kSamplingRules, kWindowRules});
   return kRules.find(node) != nullptr;
 }
 

@@ -138,8 +138,8 @@ class Worker {
 
   void call(const BlockCall& call) {
     add_to(work_.flops, times(rows_, most(call.operations)));
-    work_.uses_f64 = true;
     for (const BlockCall::Place& place : call.places) {
+      work_.uses_f64 = work_.uses_f64 || graph_.buffers[place.buffer].dtype == DType::f64;
       const Touched all = {most(graph_.buffers[place.buffer].elements), 0, INT64_MAX};
       reads_.try_emplace(place.buffer, all);
       if (place.writes) writes_.try_emplace(place.buffer, all);

@@ -84,8 +84,9 @@ struct BlockCall {
   };
   const char* function = "";
   std::vector<Place> places;
-  std::vector<Sym> numbers;
-  bool has_shared = false;  // behind the addresses: one Positioned<f64> per warp
+  std::vector<ExpressionPtr> numbers;  // indices as i64, real numbers
+  bool waits = true;                   // its threads wait for each other
+  bool has_shared = false;             // behind the addresses: one Positioned<f64> per warp
   uint32_t threads = 32;
   Sym operations;  // of a row, about
 };

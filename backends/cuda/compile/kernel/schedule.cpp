@@ -88,6 +88,7 @@ void visit_expressions(Kernel& kernel, Line* line, Add&& add) {
   }
   if (kernel.call) {
     for (auto& place : kernel.call->places) add(place.offset);
+    for (auto& number : kernel.call->numbers) add(number);
   }
   add_stores(kernel.row_stores);
   add_stores(kernel.column_stores);

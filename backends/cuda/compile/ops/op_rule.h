@@ -59,7 +59,8 @@ const OpRule* find_rule(const compiler::Node& node);
 // Families, one file each.
 extern const Span<const OpRule> kAttentionRules, kControlRules, kCreationRules, kDeformedRules, kDistanceRules,
     kFactorRules, kIndexingRules, kMatmulRules, kMovementRules, kNormalizationRules, kPointwiseRules, kQuantizedRules,
-    kRandomRules, kReductionRules, kResizeRules, kSamplingRules, kScanRules, kSortingRules, kWindowRules, kWriteRules;
+    kRandomRules, kRecurrenceRules, kReductionRules, kRegionRules, kResizeRules, kSamplingRules, kScanRules,
+    kSortingRules, kSpectrumRules, kWindowRules, kWriteRules;
 
 /// Whether the sizes are equal, or one is no larger, for all values of their symbols.
 bool same(const Sym& a, const Sym& b);

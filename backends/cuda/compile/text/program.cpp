@@ -35,7 +35,9 @@ constexpr const char* kShared[] = {
     "backends/cuda/compile/text/functions.h",   "backends/cuda/compile/text/special.h",
     "backends/cuda/compile/text/operators.h",   "backends/cuda/compile/text/quantized.h",
     "backends/cuda/compile/text/tile_layout.h", "backends/cuda/compile/text/lines.h",
-    "backends/cuda/compile/text/resample.h",    "backends/cuda/compile/text/matrices.h",
+    "backends/cuda/compile/text/resample.h",    "backends/cuda/compile/text/regions.h",
+    "backends/cuda/compile/text/matrices.h",    "backends/cuda/compile/text/spectra.h",
+    "backends/cuda/compile/text/recurrences.h",
 };
 
 // Above device_matrix.h and host_matrix.h.

@@ -17,7 +17,7 @@ class BlockCallWriter : public KernelWriter {
     const BlockCall& call = *kernel_.call;
     source_.schedule.kind = ScheduleKind::block_per_row;
     source_.schedule.threads = call.threads;
-    source_.has_barriers = true;
+    source_.has_barriers = call.waits;
     source_.grid[0] = extent_of(kernel_.rows);
     Scope row;
     row.indent = "  ";
@@ -32,7 +32,10 @@ class BlockCallWriter : public KernelWriter {
           fmt::format("{}{} + {}", arguments.empty() ? "" : ", ", parameter(place.buffer, place.writes), offset);
     }
     if (call.has_shared) arguments += ", shared";
-    for (const Sym& number : call.numbers) arguments += fmt::format(", static_cast<i64>({})", text(number));
+    for (const ExpressionPtr number : call.numbers) {
+      const std::string held = value(row, number);
+      arguments += is_real(number->type) ? ", " + held : fmt::format(", static_cast<i64>({})", held);
+    }
     row.line(fmt::format("{}<{}>({});", call.function, call.threads, arguments));
     return finish(row.text, extent_of(kernel_.rows));
   }

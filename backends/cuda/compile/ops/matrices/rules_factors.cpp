@@ -2,50 +2,23 @@
 #include <algorithm>
 
 #include "backends/cuda/compile/ops/arithmetic.h"
+#include "backends/cuda/compile/ops/matrices/matrix_blocks.h"
 #include "backends/cuda/compile/ops/op_rule.h"
 
 namespace wick::cuda {
 namespace {
 
-using compiler::SymScope;
 using compiler::Verdict;
 
-Sizes batch_of(const Value* a) { return {a->sizes().begin(), a->sizes().end() - 2}; }
-const Sym& rows_of(const Value* a) { return a->sizes()[a->rank() - 2]; }
-const Sym& columns_of(const Value* a) { return a->sizes().back(); }
-Sym flag(bool value) { return value ? 1 : 0; }
-
-// Matrices of f64, one for each element of the batch.
-struct Matrices {
-  uint32_t buffer = 0;
-  Sizes sizes;
-  Sym area;
-};
 struct Factors {
   Matrices lu;
   uint32_t pivots = 0, info = 0;
   Sym count;  // of pivots
 };
 
-class Factoring {
+class Factoring : public MatrixBlocks {
  public:
-  Factoring(Lowering& l, const Node& node, const Value* batch_of_matrices)
-      : l_(l), pool_(l.pool()), node_(node), batch_(batch_of(batch_of_matrices)), matrices_(compiler::numel(batch_)) {}
-
-  Matrices copy(const Value* x, bool transposed = false) {
-    return filled(x->sizes(), [&](const Indices& at) {
-      Indices from = at;
-      if (transposed) std::swap(from[from.size() - 2], from[from.size() - 1]);
-      return pool_.cast(l_.element(x, from), ScalarType::f64);
-    });
-  }
-
-  Matrices identity(const Sizes& sizes) {
-    return filled(sizes, [&](const Indices& at) {
-      const ExpressionPtr here = pool_.equal(at[at.size() - 2], at[at.size() - 1]);
-      return pool_.select(here, pool_.number(1, ScalarType::f64), pool_.number(0, ScalarType::f64));
-    });
-  }
+  using MatrixBlocks::MatrixBlocks;
 
   Factors factor(const Value* a, bool pivot, bool check) {
     Factors out{copy(a), 0, 0, sym_min(rows_of(a), columns_of(a))};
@@ -54,7 +27,7 @@ class Factoring {
     BlockCall call;
     call.function = "factor_lu";
     call.has_shared = true;
-    call.numbers = {rows_of(a), columns_of(a), flag(pivot)};
+    call.numbers = indices({rows_of(a), columns_of(a), flag(pivot)});
     call.operations = out.lu.area * out.count;
     run(std::move(call), out.lu.area,
         {{out.lu.buffer, out.lu.area, true}, {out.pivots, out.count, true}, {out.info, 1, true}});
@@ -66,7 +39,7 @@ class Factoring {
     const uint32_t info = l_.scratch(DType::i32, matrices_);
     BlockCall call;
     call.function = "factor_cholesky";
-    call.numbers = {n};
+    call.numbers = indices({n});
     call.operations = a.area * n;
     run(std::move(call), a.area, {{a.buffer, a.area, true}, {info, 1, true}});
     if (check) require_zero(info, "a matrix is not positive definite");
@@ -76,7 +49,7 @@ class Factoring {
   void solve(const Factors& a, const Matrices& right, const Sym& n, bool left, bool adjoint) {
     BlockCall call;
     call.function = "solve_lu";
-    call.numbers = {n, floor_div(right.area, n), flag(left), flag(adjoint)};
+    call.numbers = indices({n, floor_div(right.area, n), flag(left), flag(adjoint)});
     call.operations = right.area * n * 2;
     run(std::move(call), a.lu.area,
         {{a.lu.buffer, a.lu.area, false}, {a.pivots, n, false}, {right.buffer, right.area, true}});
@@ -86,8 +59,8 @@ class Factoring {
     const bool left = node_.boolean("left");
     BlockCall call;
     call.function = "solve_triangular";
-    call.numbers = {n, floor_div(right.area, n), flag(node_.boolean("upper")), flag(left),
-                    flag(node_.boolean("unitriangular"))};
+    call.numbers = indices(
+        {n, floor_div(right.area, n), flag(node_.boolean("upper")), flag(left), flag(node_.boolean("unitriangular"))});
     call.operations = right.area * n;
     run(std::move(call), a.area, {{a.buffer, a.area, false}, {right.buffer, right.area, true}});
   }
@@ -111,66 +84,11 @@ class Factoring {
     const uint32_t out = l_.scratch(DType::i32, matrices_ * rows);
     BlockCall call;
     call.function = "order_of_swaps";
-    call.numbers = {count, rows};
+    call.numbers = indices({count, rows});
     call.operations = rows;
     run(std::move(call), rows, {{pivots, count, false}, {out, rows, true}});
     return out;
   }
-
-  // Result `index` is what lies in a buffer, transposed or not.
-  void give(size_t index, uint32_t buffer, DType held, bool transposed = false) {
-    const Value* y = node_.result(index);
-    if (y->num_uses() == 0) return;
-    Lowering& l = l_;
-    l.define(y, [&l, y, buffer, held, transposed](const Indices& at) {
-      Indices from = at;
-      if (transposed) std::swap(from[from.size() - 2], from[from.size() - 1]);
-      ExpressionPool& pool = l.pool();
-      return pool.cast(pool.load(buffer, held, l.join(from, y->sizes())), scalar_type(y->dtype()));
-    });
-  }
-
- private:
-  struct Place {
-    uint32_t buffer;
-    Sym size;  // of a matrix
-    bool writes;
-  };
-
-  Matrices filled(const Sizes& sizes, const Element& element) {
-    Matrices out{l_.scratch(DType::f64, compiler::numel(sizes)), sizes, sizes[sizes.size() - 2] * sizes.back()};
-    Draft draft = l_.draft(sizes, {});
-    draft.kernel.row_stores.push_back(
-        {out.buffer, DType::f64, l_.join(draft.rows, sizes), element(draft.rows), nullptr});
-    l_.finish_stores(std::move(draft));
-    return out;
-  }
-
-  // Small matrices take a warp.
-  void run(BlockCall call, const Sym& area, const std::vector<Place>& places) {
-    const int64_t most = SymScope::range(area).max;
-    call.threads = most <= 32 * 32 ? 32 : most <= 64 * 64 ? 128 : 256;
-    Draft draft = l_.draft({matrices_}, {});
-    for (const Place& place : places)
-      call.places.push_back({place.buffer, pool_.multiply(draft.rows[0], pool_.index(place.size)), place.writes});
-    draft.kernel.call = std::move(call);
-    l_.finish_stores(std::move(draft));
-  }
-
-  void require_zero(uint32_t info, const char* message) {
-    const uint32_t check = l_.add_check(message), seen = l_.scratch(DType::i32, matrices_);
-    Draft draft = l_.draft({matrices_}, {});
-    const ExpressionPtr number = pool_.load(info, DType::i32, draft.rows[0]);
-    const ExpressionPtr value = pool_.cast(l_.checked_index(number, 1, false, check), ScalarType::i32);
-    draft.kernel.row_stores.push_back({seen, DType::i32, draft.rows[0], value, nullptr});
-    l_.finish_stores(std::move(draft));
-  }
-
-  Lowering& l_;
-  ExpressionPool& pool_;
-  const Node& node_;
-  const Sizes batch_;
-  const Sym matrices_;
 };
 
 void lower_lu_factor(Lowering& l, const Node& node) {
@@ -317,21 +235,11 @@ bool same_batch(const Value* a, const Value* b, size_t rest) {
   return same_sizes;
 }
 
-bool has_elements(const Value* x) { return SymScope::range(compiler::numel(x->sizes())).max > 0; }
-constexpr char kEmpty[] = "a matrix is empty";
-
-Verdict has_matrices(const Node& node, const compiler::TargetOptions&) {
-  return has_elements(node.tensor(node.op->parsed->args[0].name)) ? Verdict::yes() : Verdict::no(kEmpty);
-}
-Verdict is_square(const Node& node, const compiler::TargetOptions&) {
-  const Value* a = node.tensor(node.op->parsed->args[0].name);
-  return has_elements(a) ? agreed(same(rows_of(a), columns_of(a))) : Verdict::no(kEmpty);
-}
 // A right side for each matrix, and of its size.
 Verdict right_side_fits(const Node& node, const compiler::TargetOptions& options) {
   const Value *a = node.tensor(node.op->parsed->args[0].name), *b = node.tensor("B");
   if (Verdict square = is_square(node, options); !square.taken) return square;
-  if (!has_elements(b)) return Verdict::no(kEmpty);
+  if (!has_elements(b)) return Verdict::no(kEmptyMatrix);
   const Sym& n = node.boolean("left") ? rows_of(b) : columns_of(b);
   bool fits = same_batch(a, b, 2) && same(n, rows_of(a));
   if (fits && node.op->parsed->find("pivots") >= 0) {
@@ -342,7 +250,7 @@ Verdict right_side_fits(const Node& node, const compiler::TargetOptions& options
 }
 Verdict pivots_fit(const Node& node, const compiler::TargetOptions&) {
   const Value *lu = node.tensor("LU_data"), *pivots = node.tensor("LU_pivots");
-  if (!has_elements(lu)) return Verdict::no(kEmpty);
+  if (!has_elements(lu)) return Verdict::no(kEmptyMatrix);
   if (!node.boolean("unpack_pivots")) return Verdict::yes();
   return agreed(same_batch(lu, pivots, 1) && same(pivots->sizes().back(), sym_min(rows_of(lu), columns_of(lu))));
 }
