@@ -22,8 +22,11 @@ enum class Phase : uint8_t {
 
 /// Limits of a backend that shared passes respect.
 struct TargetFacts {
-  size_t max_rank = 6;                // of a tensor
-  size_t max_unknown_view_sizes = 1;  // sizes of a view's result that are known only at run time
+  size_t max_rank = 6;                 // of a tensor
+  size_t max_unknown_view_sizes = 1;   // sizes of a view's result that are known only at run time
+  int64_t max_transform_points = 512;  // of a Fourier transform that becomes matmuls, of up to 512 points each
+  /// Complex numbers become pairs between operators that know only complex numbers, too.
+  bool takes_parts_of_complex = false;
 };
 
 /// What a pass does with NaN and infinities.

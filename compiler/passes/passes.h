@@ -17,7 +17,7 @@ Result<Changed> cancel_permutations(Graph& graph);
 Result<Changed> canonicalize(Graph& graph);
 Result<Changed> center_residual(Graph& graph);
 Result<Changed> common_subexpressions(Graph& graph);
-Result<Changed> complex_as_pairs(Graph& graph);
+Result<Changed> complex_as_pairs(Graph& graph, const TargetFacts& facts);
 Result<Changed> dead_code(Graph& graph);
 Result<Changed> defer_row_writes(Graph& graph);
 Result<Changed> fold_batch_norm(Graph& graph);

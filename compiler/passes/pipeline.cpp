@@ -67,7 +67,7 @@ constexpr Pass kPasses[] = {
     {"dead_code", run_simple<dead_code>, Phase::optimize, "last: the next round counts readers"},
     {"respell", run_simple<respell>, Phase::target,
      "first of its phase: all later passes see operators that the backends have"},
-    {"complex_as_pairs", run_simple<complex_as_pairs>, Phase::target,
+    {"complex_as_pairs", run_for_target<complex_as_pairs>, Phase::target,
      "early in its phase: the later passes know only floats"},
     {"gather_by_slices", run_simple<gather_by_slices>, Phase::target,
      "early in its phase: the later passes know slices, but neither flips nor indices"},

@@ -46,7 +46,10 @@ compiler::Target make_target() {
   target.draws_random = true;
   target.takes_graphs = true;
   target.device = {1, "cuda:0"};
-  target.facts = {.max_rank = kMaxRank, .max_unknown_view_sizes = kMaxRank};
+  target.facts = {.max_rank = kMaxRank,
+                  .max_unknown_view_sizes = kMaxRank,
+                  .max_transform_points = 1 << 16,
+                  .takes_parts_of_complex = true};
   target.check_settings = check_settings;
   target.write_files = write_files;
   target.report = report;

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compiler/ops/compose.h"
 #include "compiler/passes/constants/constant_element.h"
@@ -13,7 +14,8 @@
 namespace wick::compiler {
 namespace {
 
-// A transform becomes a matmul with a matrix of this many rows at most. Larger ones are faster as transforms.
+// A transform becomes a matmul with a matrix of this many rows at most. Larger ones are faster as transforms, or as
+// two smaller ones.
 constexpr int64_t kMaxPoints = 512;
 
 bool is_complex_value(const Value* value) {
@@ -30,16 +32,39 @@ struct Pair {
 bool moves_parts(const Node& node) { return node.op->has(kPartwise) && node.op->has(kMoves | kView); }
 bool is_multiplication(const Node& node) { return node.is("aten.mul.Tensor"); }
 bool is_conjugate(const Node& node) { return node.is("aten._conj_physical.default"); }
+bool is_matrix_product(const Node& node) { return node.is("aten.mm.default") || node.is("aten.bmm.default"); }
+// Between floats and complex numbers: nothing is computed.
+bool is_border(const Node& node) {
+  return node.is("aten.view_as_complex.default") || node.is("aten.view_as_real.default");
+}
 bool is_transform(const Node& node) { return node.op->name().starts_with("aten._fft_"); }
 
-// Elements of the signal along each transformed dimension, if all are known and few.
+// The largest divisor that is not above the square root.
+int64_t smaller_factor(int64_t points) {
+  auto factor = static_cast<int64_t>(std::sqrt(static_cast<double>(points)));
+  while (points % factor != 0) --factor;
+  return factor;
+}
+
+// Whether a transform is one matmul, or one of one factor's points and others of the rest's.
+bool becomes_matmuls(int64_t points, const TargetFacts& facts) {
+  if (points < 1 || points > facts.max_transform_points) return false;
+  while (points > kMaxPoints) {
+    const int64_t factor = smaller_factor(points);
+    if (factor == 1 || factor > kMaxPoints) return false;
+    points /= factor;
+  }
+  return true;
+}
+
+// Elements of the signal along each transformed dimension, if all are known and not too many.
 std::optional<std::vector<int64_t>> points_of(const Node& node) {
   const Value& x = *node.tensor("self");
   std::vector<int64_t> points;
   for (const Sym& listed : node.ints("dim")) {
     if (!listed.is_const()) return std::nullopt;
     const Sym& size = x.sizes()[static_cast<size_t>(wrap_dim(listed.value(), x.rank()))];
-    if (!size.is_const() || size.value() < 1 || size.value() > kMaxPoints) return std::nullopt;
+    if (!size.is_const() || size.value() < 1) return std::nullopt;
     points.push_back(size.value());
   }
   if (points.empty()) return std::nullopt;
@@ -48,10 +73,19 @@ std::optional<std::vector<int64_t>> points_of(const Node& node) {
     if (!last.is_const() || last.value() < 1 || last.value() / 2 + 1 != points.back()) return std::nullopt;
     points.back() = last.value();
   }
-  return points.back() <= kMaxPoints ? std::optional(points) : std::nullopt;
+  return points;
 }
 
-bool has_parts(const Node& node) {
+bool has_matmuls(const Node& node, const TargetFacts& facts) {
+  const auto points = points_of(node);
+  if (points && *std::max_element(points->begin(), points->end()) > kMaxPoints &&
+      node.tensor("self")->rank() + 1 > facts.max_rank)
+    return false;  // a dimension becomes two
+  return points &&
+         std::all_of(points->begin(), points->end(), [&](int64_t each) { return becomes_matmuls(each, facts); });
+}
+
+bool has_parts(const Node& node, const TargetFacts& facts) {
   const auto operands = node.operands();
   for (const Value* operand : operands) {
     if (!operand->type.is_tensor()) return false;
@@ -60,13 +94,15 @@ bool has_parts(const Node& node) {
     if (operand->is_constant() && !operand->tensor().dim_order.empty()) return false;
   }
   if (node.results().size() != 1 || (is_complex_value(node.result()) && !is_c64(node.result()))) return false;
-  if (is_transform(node)) return points_of(node).has_value();
+  if (is_transform(node)) return has_matmuls(node, facts);
   if (is_add_or_sub(node))
     return operands.size() == 2 && node.arg("alpha").is<Sym>() && node.arg("alpha").as<Sym>().is(1);
-  if (is_multiplication(node)) return operands.size() == 2;
+  if (is_multiplication(node) || is_matrix_product(node)) return operands.size() == 2;
+  if (node.is("aten.div.Tensor")) return operands.size() == 2 && !is_complex_value(operands[1]);
+  if (node.is("aten.full.default")) return literal(node.arg("fill_value")).has_value();
+  if (node.is("aten.sum.dim_IntList")) return node.is_none("dtype");
   if (moves_parts(node)) return std::all_of(operands.begin(), operands.end(), is_c64);
-  const bool joins = node.is("aten.view_as_complex.default") || node.is("aten.view_as_real.default");
-  return joins || node.op->has(kPartwise) || is_conjugate(node) || node.is("aten.abs.default");
+  return is_border(node) || node.op->has(kPartwise) || is_conjugate(node) || node.is("aten.abs.default");
 }
 
 Value* sum(Builder& b, Value* x, Value* y) { return x && y ? b.call("aten.add.Tensor", {x, y}) : x ? x : y; }
@@ -74,7 +110,9 @@ Value* negative(Builder& b, Value* x) { return x ? b.call("aten.neg", {x}) : nul
 Value* difference(Builder& b, Value* x, Value* y) {
   return x && y ? b.call("aten.sub.Tensor", {x, y}) : x ? x : negative(b, y);
 }
-Value* product(Builder& b, Value* x, Value* y) { return x && y ? b.call("aten.mul.Tensor", {x, y}) : nullptr; }
+Value* product(Builder& b, Value* x, Value* y, std::string_view op = "aten.mul.Tensor") {
+  return x && y ? b.call(op, {x, y}) : nullptr;
+}
 
 Value* scaled(Builder& b, Value* x, const Arg& factor) { return x ? b.call("aten.mul.Scalar", {x, factor}) : nullptr; }
 
@@ -105,23 +143,29 @@ Value* applied(Builder& b, Value* x, size_t dim, Value* matrix) {
 
 class Splitter {
  public:
-  explicit Splitter(Graph& graph) : graph_(graph) {}
+  Splitter(Graph& graph, const TargetFacts& facts) : graph_(graph), facts_(facts) {}
 
   Changed run() {
     std::vector<Node*> nodes;
+    bool computes = false;
     for (const auto& node : graph_.nodes()) {
       const auto operands = node->operands();
       const bool reads = std::any_of(operands.begin(), operands.end(), is_complex_value);
       const auto results = node->results();
       const bool makes = std::any_of(results.begin(), results.end(), is_complex_value);
       if (!reads && !makes) continue;
-      if (!node->graphs.empty() || !has_parts(*node)) return Changed::no;
+      if (!node->graphs.empty() || !has_parts(*node, facts_)) {
+        if (!facts_.takes_parts_of_complex) return Changed::no;
+        continue;
+      }
+      computes = computes || !is_border(*node);
       nodes.push_back(node.get());
     }
     const auto is_outside = [](const auto& port) { return is_complex_value(port.value); };
-    if (nodes.empty() || std::any_of(graph_.inputs.begin(), graph_.inputs.end(), is_outside) ||
-        std::any_of(graph_.outputs.begin(), graph_.outputs.end(), is_outside))
-      return Changed::no;
+    const bool passes_border = std::any_of(graph_.inputs.begin(), graph_.inputs.end(), is_outside) ||
+                               std::any_of(graph_.outputs.begin(), graph_.outputs.end(), is_outside);
+    if (nodes.empty() || (facts_.takes_parts_of_complex ? !computes : passes_border)) return Changed::no;
+    inside_.insert(nodes.begin(), nodes.end());
     for (Node* node : nodes) {
       Builder b(graph_, node);
       split(b, *node);
@@ -135,7 +179,8 @@ class Splitter {
   Pair pair_of(Builder& b, Value* value) {
     if (!is_complex_value(value)) return {value, nullptr};
     const auto [known, is_new] = pairs_.try_emplace(value);
-    if (!is_new || !value->is_constant()) return known->second;
+    if (!is_new) return known->second;
+    if (!value->is_constant()) return known->second = taken_apart(b, b.call("aten.view_as_real", {value}));
     const Span<const uint8_t> bytes = value->data.bytes();
     std::vector<uint8_t> halves[2];
     for (size_t at = 0; at + 2 * sizeof(float) <= bytes.size(); at += 2 * sizeof(float)) {
@@ -151,14 +196,34 @@ class Splitter {
   }
 
   void split(Builder& b, Node& node) {
-    Value* x = node.operands()[0];
+    Value* x = node.operands().empty() ? nullptr : node.operands()[0];
+    if (node.is("aten.view_as_real.default") && !pairs_.count(x) && !x->is_constant()) return;
     if (node.is("aten.view_as_real.default")) return join(b, node);
     if (node.is("aten.abs.default")) return graph_.replace(node.result(), size_of(b, pair_of(b, x)));
     if (node.is("aten._fft_c2r.default")) return graph_.replace(node.result(), to_real(b, node));
-    pairs_[node.result()] = parts(b, node, x);
+    const Pair pair = pairs_[node.result()] = parts(b, node, x);
+    if (is_border(node) || !leaves(node)) return;
+    Value* whole = b.call("aten.view_as_complex", {joined(b, pair)});
+    graph_.replace(node.result(), whole);
+    pairs_[whole] = pair;
+  }
+
+  // Whether an operator reads the result that knows only complex numbers, or the caller does.
+  bool leaves(const Node& node) const {
+    const auto& users = node.result()->users();
+    return std::any_of(graph_.outputs.begin(), graph_.outputs.end(),
+                       [&](const auto& port) { return port.value == node.result(); }) ||
+           std::any_of(users.begin(), users.end(), [&](const Node* user) { return inside_.count(user) == 0; });
+  }
+
+  Value* joined(Builder& b, const Pair& pair) {
+    return b.call("aten.cat", {Values{b.unsqueeze(pair.re, -1), b.unsqueeze(imaginary(b, pair), -1)}, -1});
   }
 
   Pair parts(Builder& b, Node& node, Value* x) {
+    if (node.is("aten.full.default"))
+      return {b.full(node.result()->sizes(), *literal(node.arg("fill_value")), DType::f32), nullptr};
+    if (node.is("aten.sum.dim_IntList")) return moved(b, node);
     if (node.is("aten.view_as_complex.default")) return taken_apart(b, x);
     if (node.is("aten._to_copy.default")) return pair_of(b, x);
     if (moves_parts(node)) return moved(b, node);
@@ -167,7 +232,13 @@ class Splitter {
     if (node.is("aten.mul.Scalar")) return {scaled(b, a.re, node.arg(1)), scaled(b, a.im, node.arg(1))};
     if (node.is("aten.neg.default")) return {negative(b, a.re), negative(b, a.im)};
     if (is_conjugate(node)) return {a.re, negative(b, a.im)};
+    if (node.is("aten.div.Tensor")) {
+      Value* divisor = node.operands()[1];
+      const auto quotient = [&](Value* part) { return part ? b.call("aten.div.Tensor", {part, divisor}) : nullptr; };
+      return {quotient(a.re), quotient(a.im)};
+    }
     const Pair out = combined(b, node, a, pair_of(b, node.operands()[1]));
+    if (is_matrix_product(node)) return out;
     const Sizes& sizes = node.result()->sizes();
     return {b.expand(out.re, sizes), out.im ? b.expand(out.im, sizes) : nullptr};
   }
@@ -175,8 +246,9 @@ class Splitter {
   static Pair combined(Builder& b, const Node& node, const Pair& a, const Pair& c) {
     if (node.is("aten.add.Tensor")) return {sum(b, a.re, c.re), sum(b, a.im, c.im)};
     if (node.is("aten.sub.Tensor")) return {difference(b, a.re, c.re), difference(b, a.im, c.im)};
-    return {difference(b, product(b, a.re, c.re), product(b, a.im, c.im)),
-            sum(b, product(b, a.re, c.im), product(b, a.im, c.re))};
+    const std::string_view op = node.op->name();
+    return {difference(b, product(b, a.re, c.re, op), product(b, a.im, c.im, op)),
+            sum(b, product(b, a.re, c.im, op), product(b, a.im, c.re, op))};
   }
 
   // [.., 2], possibly just concatenated.
@@ -231,8 +303,7 @@ class Splitter {
       --whole;
     }
     if (whole == 0) return;
-    Values both{b.unsqueeze(pair.re, -1), b.unsqueeze(imaginary(b, pair), -1)};
-    graph_.replace(node.result(), b.call("aten.cat", {std::move(both), -1}));
+    graph_.replace(node.result(), joined(b, pair));
   }
 
   static Value* size_of(Builder& b, const Pair& pair) {
@@ -254,12 +325,56 @@ class Splitter {
     return static_cast<size_t>(wrap_dim(node.static_ints("dim")[i], node.tensor("self")->rank()));
   }
 
-  // sum of x_j (cos - i sin) forward, (cos + i sin) backward, over `points` values.
+  // sum of x_j (cos - i sin) forward, (cos + i sin) backward, over `points` values: the first `rows` of them.
   static Pair along(Builder& b, const Pair& x, size_t dim, int64_t rows, int64_t points, double scale, bool forward) {
+    if (points > kMaxPoints) return by_factors(b, x, dim, rows, points, scale, forward);
     Value* cos = wave(b, rows, points, points, scale, cosine);
     Value* sin = wave(b, rows, points, points, forward ? scale : -scale, sine);
     return {sum(b, applied(b, x.re, dim, cos), applied(b, x.im, dim, sin)),
             difference(b, applied(b, x.im, dim, cos), applied(b, x.re, dim, sin))};
+  }
+
+  // With points = p q, x_[j q + l] and y_[k + m p]: transforms of p points over j, turned by k l of `points`, then of q
+  // points over l.
+  static Pair by_factors(Builder& b, const Pair& x, size_t dim, int64_t rows, int64_t points, double scale,
+                         bool forward) {
+    const int64_t p = smaller_factor(points), q = points / p, later = (rows - 1) / p + 1;
+    const auto view = [&](Value* value, const Sizes& parts) -> Value* {
+      if (!value) return nullptr;
+      Sizes sizes = x.re->sizes();
+      sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(dim));
+      sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(dim), parts.begin(), parts.end());
+      return b.reshape(value, std::move(sizes));
+    };
+    Pair y = along(b, {view(x.re, {p, q}), view(x.im, {p, q})}, dim, p, p, 1, forward);
+    y = turned(b, y, dim, p, q, forward);
+    y = along(b, y, dim + 1, later, q, scale, forward);
+    const auto first = static_cast<int64_t>(dim);
+    const auto joined = [&](Value* value) {
+      return b.slice(view(b.transpose(value, first, first + 1), {later * p}), first, 0, Sym(rows));
+    };
+    return {joined(y.re), joined(y.im)};
+  }
+
+  // Element (k, l) of two dimensions times cos - i sin (backward +) of k l / (p q) turns.
+  static Pair turned(Builder& b, const Pair& x, size_t dim, int64_t p, int64_t q, bool forward) {
+    Sizes sizes(x.re->rank(), Sym(1));
+    sizes[dim] = Sym(p);
+    sizes[dim + 1] = Sym(q);
+    Value* cos = b.reshape(wave(b, p, q, p * q, 1, cosine), sizes);
+    Value* sin = b.reshape(wave(b, p, q, p * q, forward ? 1 : -1, sine), sizes);
+    return {sum(b, product(b, x.re, cos), product(b, x.im, sin)),
+            difference(b, product(b, x.im, cos), product(b, x.re, sin))};
+  }
+
+  // All values of a spectrum of which a real signal's first half is there: the rest mirrors it.
+  Pair mirrored(Builder& b, const Pair& x, size_t dim, int64_t points) {
+    const auto at = static_cast<int64_t>(dim);
+    const auto extended = [&](Value* half, bool negates) {
+      Value* rest = b.call("aten.flip", {b.slice(half, at, 1, Sym((points + 1) / 2)), Ints{at}});
+      return b.call("aten.cat", {Values{half, negates ? negative(b, rest) : rest}, at});
+    };
+    return {extended(x.re, false), x.im ? extended(x.im, true) : nullptr};
   }
 
   Pair transformed(Builder& b, const Node& node) {
@@ -282,6 +397,10 @@ class Splitter {
     for (size_t i = 0; i + 1 < points.size(); ++i) x = along(b, x, dim_of(node, i), points[i], points[i], 1, false);
     const int64_t size = points.back(), half = size / 2 + 1;
     const double scale = scale_of(node);
+    if (size > kMaxPoints) {
+      const size_t last = dim_of(node, points.size() - 1);
+      return along(b, mirrored(b, x, last, size), last, size, size, scale, false).re;
+    }
     Reals64 cos, sin;
     for (int64_t k = 0; k < size; ++k) {
       for (int64_t j = 0; j < half; ++j) {
@@ -298,6 +417,8 @@ class Splitter {
   }
 
   Graph& graph_;
+  const TargetFacts& facts_;
+  std::unordered_set<const Node*> inside_;        // that become others
   std::vector<Node*> left_;                       // that nobody reads any more
   std::unordered_map<const Value*, Pair> pairs_;  // looked up only
 };
@@ -305,13 +426,15 @@ class Splitter {
 }  // namespace
 
 // Represents each complex tensor by two float tensors, for backends without complex numbers. Fourier transforms of up
-// to 512 points become matmuls.
+// to 512 points become matmuls, of up to TargetFacts::max_transform_points several of them, if their factors are no
+// larger.
 //   before: y = view_as_real(view_as_complex(x) * c)
 //   after:  re = x[.., 0] * c.re - x[.., 1] * c.im; im = x[.., 0] * c.im + x[.., 1] * c.re; y = cat(re, im)
 // Applies only to c64, and only if every complex value of the graph is made from floats and read as floats by the
-// operators listed here.  Keeps: values up to rounding.
-Result<Changed> complex_as_pairs(Graph& graph) {
-  return for_each_graph(graph, [&](Graph& g) { return &g == &graph ? Splitter(g).run() : Changed::no; });
+// operators listed here; with TargetFacts::takes_parts_of_complex what others read or make is joined or taken apart.
+// Keeps: values up to rounding.
+Result<Changed> complex_as_pairs(Graph& graph, const TargetFacts& facts) {
+  return for_each_graph(graph, [&](Graph& g) { return &g == &graph ? Splitter(g, facts).run() : Changed::no; });
 }
 
 }  // namespace wick::compiler

@@ -31,5 +31,77 @@ TEST_F(CudaComplex, ASmallSpectrogramIsOneDelegate) {
   expect_like_portable({numbers(DType::f32, {2, 400}, 1), numbers(DType::f32, {64}, 2)}, 1e-5);
 }
 
+// A complex input, and an operator without a kernel between others that have parts.
+TEST_F(CudaComplex, OperatorsBetweenOthersThatKnowOnlyComplexNumbersAreInside) {
+  const std::string text = R"(graph f(%z: c64[4, 6], %w: f32[6, 6, 2], %r: f32[4, 1]) {
+  %c: c64[6, 6] = aten.view_as_complex(%w)
+  %f: c64[4, 6] = aten._fft_c2c(%z, [1], 0, true)
+  %p: c64[4, 6] = aten.mm(%f, %c)
+  %q: c64[4, 6] = aten.div.Tensor(%p, %r)
+  %o: c64[4, 6] = aten.full([4, 6], 2.0, c64)
+  %a: c64[4, 6] = aten.add.Tensor(%q, %o)
+  %e: c64[4, 6] = aten.reciprocal(%a)
+  %g: c64[4, 6] = aten._fft_c2c(%e, [1], 2, false)
+  %s: c64[4] = aten.sum.dim_IntList(%g, [1])
+  %v: f32[4, 2] = aten.view_as_real(%s)
+  %y: f32[4, 6] = aten.abs(%g)
+  return %v, %y, %a
+})";
+  for (const auto& [op, reason] : outside_of(text)) {
+    EXPECT_TRUE(op == "aten.reciprocal.default" || op == "aten.view_as_real.default" ||
+                op == "aten.view_as_complex.default")
+        << op << ": " << reason;
+  }
+  HostTensor z = numbers(DType::f32, {4, 6, 2}, 1), r = numbers(DType::f32, {4, 1}, 3);
+  z.dtype = DType::c64;
+  z.sizes = {4, 6};
+  for (size_t i = 0; i < 4; ++i) r.bytes[4 * i + 3] = 0x40;  // at least 2
+  const std::vector<HostValue> inputs = {z, numbers(DType::f32, {6, 6, 2}, 2), r};
+  CompileResult result, ignored;
+  const auto program = program_of(text, "cuda", {{"gpu", "none"}, {"twin", twin()}}, &result);
+  EXPECT_GE(result.methods[0].delegates, 2u);
+  const auto want = outputs_of(program_of(text, "portable", {}, &ignored), inputs, "");
+  auto got = outputs_of(program, inputs, "cuda-twin=" + twin());
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) {
+    ASSERT_EQ(got[i].tensor.dtype, want[i].tensor.dtype);
+    ASSERT_EQ(got[i].tensor.bytes.size(), want[i].tensor.bytes.size());
+    HostTensor a = got[i].tensor, b = want[i].tensor;
+    a.dtype = b.dtype = DType::f32;  // parts
+    for (size_t k = 0; k < b.bytes.size() / 4; ++k)
+      EXPECT_NEAR(element(a, k), element(b, k), 1e-5 * (1 + std::fabs(element(b, k)))) << i << ", " << k;
+  }
+}
+
+// One factor and two, even and odd sizes, one half of the values and all of them.
+TEST_F(CudaComplex, LongTransformsAreMatmulsOfTheirFactors) {
+  for (const int n : {513, 600, 1024, 1331}) {
+    const int half = n / 2 + 1;
+    compile(fmt::format(R"(graph f(%x: f32[2, {0}], %p: f32[2, {0}, 2]) {{
+  %r: c64[2, {1}] = aten._fft_r2c(%x, [1], 0, true)
+  %a: f32[2, {1}, 2] = aten.view_as_real(%r)
+  %z: c64[2, {0}] = aten.view_as_complex(%p)
+  %f: c64[2, {0}] = aten._fft_c2c(%z, [1], 1, true)
+  %b: f32[2, {0}, 2] = aten.view_as_real(%f)
+  %g: c64[2, {0}] = aten._fft_c2c(%f, [1], 1, false)
+  %c: f32[2, {0}, 2] = aten.view_as_real(%g)
+  %d: f32[2, {0}] = aten._fft_c2r(%r, [1], 2, {0})
+  return %a, %b, %c, %d
+}})",
+                        n, half));
+    expect_like_portable({numbers(DType::f32, {2, n}, 1), numbers(DType::f32, {2, n, 2}, 2)}, 2e-6);
+  }
+}
+
+TEST_F(CudaComplex, ASpectrogramOfLongFramesIsOneDelegate) {
+  compile(R"(graph f(%x: f32[1, 4000], %w: f32[1024]) {
+  %s: c64[1, 513, 16] = aten.stft.center(%x, 1024, 256, 1024, %w, true, "reflect", false, true, true)
+  %a: f32[1, 513, 16] = aten.abs(%s)
+  %y: f32[1, 513, 16] = aten.log1p(%a)
+  return %y
+})");
+  expect_like_portable({numbers(DType::f32, {1, 4000}, 1), numbers(DType::f32, {1024}, 2)}, 1e-5);
+}
+
 }  // namespace
 }  // namespace wick::cuda
