@@ -74,8 +74,8 @@ class PlanBuilder {
     if (!linear || symbols_.count(linear->symbol)) return;
     const auto number = static_cast<int64_t>(plan().symbols.size());
     const compiler::SymRange range = SymScope::range(size);
-    plan().symbols.push_back(
-        {size.text(), range.min, range.max, static_cast<uint32_t>(input), static_cast<uint32_t>(dim)});
+    plan().symbols.push_back({size.text(), std::max<int64_t>(range.min, 0), range.max, static_cast<uint32_t>(input),
+                              static_cast<uint32_t>(dim)});
     Formula& value = symbols_[linear->symbol];
     value = {{FormulaOp::symbol, number}};
     if (linear->factor != 1) multiples_.push_back(number);
