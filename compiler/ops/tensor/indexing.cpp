@@ -409,8 +409,8 @@ const OpDef kIndexingRows[] = {
            "f32[3, 3], 0, i64[2, 3]{=0, 1, 0, 1, 1, 1}, f32[2, 3], sum, include_self=true")},
     {"aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", infer_masked_scatter, nullptr,
      "aten::masked_scatter.out", kAlsoInPlace,
-     Cases("f32[3, 3], bool[3, 3], f32[5]", "f32[3, 4], bool[3, 4], f32[3, 4]",
-           "f32[4], bool[4]{=0, 0, 0, 0}, f32[0]", "f32[2, 2], bool[2]{=0, 0}, f32[2, 0]")},
+     Cases("f32[3, 3], bool[3, 3], f32[5]", "f32[3, 4], bool[3, 4], f32[3, 4]", "f32[4], bool[4]{=0, 0, 0, 0}, f32[0]",
+           "f32[2, 2], bool[2]{=0, 0}, f32[2, 0]")},
     {"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> "
      "Tensor",
      infer_write_view, decompose_slice_scatter, "aten::slice_scatter.out",
