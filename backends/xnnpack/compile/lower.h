@@ -71,6 +71,8 @@ class Lowering {
   /// The range of the elements of `value`.
   compiler::ValueRange numbers_of(const compiler::Value* value) const;
   bool overflows_half(const compiler::Value* value) const;
+  /// Whether results must be eager's for infinite inputs, too.
+  bool is_strict() const { return options_.strict_nan; }
   /// Bounds that the last payload node of `node` must clamp to: those of the clamp that is its only reader.
   OutputRange range_of(const compiler::Node& node) const;
 

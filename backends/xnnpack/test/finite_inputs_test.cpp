@@ -395,6 +395,28 @@ TEST(FiniteInputs, HalfPrecisionIsWidenedWhereEagerWidensIt) {
   }
 }
 
+// Cosines are between -1 and 1, but of infinity NaN, which a matmul with a triangle of ones would spread.
+TEST(FiniteInputs, StrictRunningSumsKeepNaNBehindIt) {
+  if (!has_xnnpack_library()) GTEST_SKIP() << "no library";
+  Pipeline pipeline = Pipeline::from_text(graph(" %c = aten.cos(%x)\n %o = aten.cumsum(%c, 1)\n", "%o"));
+  pipeline.backend("xnnpack").options().strict_nan = true;
+  const auto module = pipeline.load();
+  ASSERT_EQ(pipeline.failures(), "");
+  EXPECT_EQ(pipeline.delegates(), 1u);
+  Floats x(kElements, 0);
+  x[2] = INFINITY;
+  std::vector<HostValue> outputs;
+  ModuleError error;
+  ASSERT_TRUE(module->forward({tensor(x), tensor(x), mask_tensor(std::vector<uint8_t>(kElements))}, &outputs, &error))
+      << error.message;
+  const Floats got = floats_of(outputs.at(0));
+  for (size_t i = 0; i < kElements; ++i) {
+    const bool is_nan = i >= 2 && i < kColumns;
+    EXPECT_EQ(std::isnan(got[i]), is_nan) << i;
+    if (!is_nan) EXPECT_EQ(got[i], static_cast<float>(i % kColumns + 1)) << i;
+  }
+}
+
 // Of rows whose scores are all -inf eager's attention makes 0, whether a mask hides them or the matmul overflows.
 TEST(FiniteInputs, AttentionWhoseScoresOverflow) {
   constexpr char kText[] = R"(graph forward(%q: f32[2, 2], %k: f32[3, 2], %v: f32[3, 2], %m: f32[2, 3]) {
