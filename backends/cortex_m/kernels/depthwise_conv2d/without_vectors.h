@@ -6,6 +6,7 @@
 #include "backends/cortex_m/kernels/isa/depthwise_loops.h"
 #include "backends/cortex_m/kernels/near_positions.h"
 #include "backends/cortex_m/kernels/reference.h"
+#include "backends/cortex_m/kernels/seldom.h"
 
 namespace wick::cortex_m {
 
@@ -14,7 +15,13 @@ struct DepthwiseWeights {
   const int8_t* begin;
   int32_t outputs;
 
-  int32_t of(int32_t tap, int32_t channel) const { return begin[tap * outputs + channel]; }
+  /// Pixels `step` bytes apart, each plus offset, times the weights of a channel from `tap` on.
+  uint32_t dot(const int8_t* x, int32_t step, int32_t offset, int32_t tap, int32_t channel, int32_t count) const {
+    const int8_t* weight = begin + tap * outputs + channel;
+    uint32_t sum = 0;
+    for (; count > 0; --count, x += step, weight += outputs) sum += static_cast<uint32_t>((*x + offset) * *weight);
+    return sum;
+  }
   /// Those of four channels, each `apart` from the one before, as bytes.
   uint32_t four(int32_t tap, int32_t channel, int32_t apart) const {
     const int8_t* bytes = begin + tap * outputs + channel;
@@ -174,7 +181,7 @@ class TiledDepthwise {
     }
   }
   /// Outputs that meet no tap.
-  void finish_bias(int32_t channel, int32_t count, int8_t* out) const {
+  WICK_SELDOM void finish_bias(int32_t channel, int32_t count, int8_t* out) const {
     for (; count > 0; --count, out += block_.out_step) {
       for (int32_t i = 0; i < kChannels; ++i)
         out[i * block_.out_apart] = c_.quantization.finish(bias_[i], channel + i * block_.out_apart);
@@ -193,18 +200,12 @@ class TiledDepthwise {
         uint32_t sum = static_cast<uint32_t>(c_.quantization.initial(channel));
         for (int32_t ky = rows.begin; ky < rows.end; ++ky) {
           const int32_t line = (top + ky * w.dilation[0]) * width_ + left + taps.begin * w.dilation[1];
-          sum += dot(x + line * channels_, ky * w.kernel[1] + taps.begin, channel, taps.end - taps.begin);
+          sum += of_taps_.dot(x + line * channels_, w.dilation[1] * channels_, c_.quantization.input_offset,
+                              ky * w.kernel[1] + taps.begin, channel, taps.end - taps.begin);
         }
         *out = c_.quantization.finish(static_cast<int32_t>(sum), channel);
       }
     }
-  }
-  uint32_t dot(const int8_t* x, int32_t tap, int32_t channel, int32_t count) const {
-    const int32_t offset = c_.quantization.input_offset, x_step = c_.window.dilation[1] * channels_;
-    uint32_t sum = 0;
-    for (; count > 0; --count, x += x_step, ++tap)
-      sum += static_cast<uint32_t>((*x + offset) * of_taps_.of(tap, channel));
-    return sum;
   }
 
   const DepthwiseConv2d& c_;

@@ -9,7 +9,11 @@ namespace wick::cortex_m {
 struct PackedDepthwiseWeights {
   const DepthwiseConv2dInt4& c;
 
-  int32_t of(int32_t tap, int32_t channel) const { return c.weight(tap, channel); }
+  uint32_t dot(const int8_t* x, int32_t step, int32_t offset, int32_t tap, int32_t channel, int32_t count) const {
+    uint32_t sum = 0;
+    for (; count > 0; --count, x += step, ++tap) sum += static_cast<uint32_t>((*x + offset) * c.weight(tap, channel));
+    return sum;
+  }
   uint32_t four(int32_t tap, int32_t channel, int32_t apart) const {
     if (apart == 1 && channel % 4 == 0) {
       const uint32_t codes = load_word(c.weights + tap * c.row_bytes + channel / 8 * 4) >> (channel & 4) & 0x0f0f0f0fu;
@@ -17,7 +21,7 @@ struct PackedDepthwiseWeights {
     }
     uint32_t word = 0;
     for (int32_t i = 0; i < 4; ++i)
-      word |= static_cast<uint32_t>(static_cast<uint8_t>(of(tap, channel + i * apart))) << (8 * i);
+      word |= static_cast<uint32_t>(static_cast<uint8_t>(c.weight(tap, channel + i * apart))) << (8 * i);
     return word;
   }
 };
