@@ -7,7 +7,6 @@
 #include "backends/cuda/compile/plan_builder.h"
 #include "backends/cuda/compile/target.h"
 #include "backends/cuda/payload/plan.h"
-#include "compiler/ir/text/text.h"
 
 namespace wick::cuda {
 

@@ -9,7 +9,6 @@ namespace wick::cuda {
 namespace {
 
 using compiler::Ints;
-using compiler::SymScope;
 using compiler::Verdict;
 
 ExpressionPtr yes(ExpressionPool& pool) { return pool.number(1, ScalarType::boolean); }
