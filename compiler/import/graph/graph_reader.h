@@ -75,6 +75,7 @@ class GraphReader {
   Sym recorded(std::string_view value) const;
   Binding size_of(const pt2::Node& node, std::string_view name);
   Binding element_of(const pt2::Node& node, std::string_view name);
+  std::optional<Sym> rounded_size(std::string_view function, const std::string& result) const;
   Binding python_number(const pt2::Node& node, std::string_view name);
   Binding arithmetic(const pt2::Node& node, std::string_view name, Args numbers);
   void assert_equal(const Sym& read, const Sym& wanted, DType dtype);

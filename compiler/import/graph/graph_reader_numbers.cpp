@@ -1,6 +1,7 @@
 // Nodes whose results are numbers: sizes of tensors, elements that the program reads, and arithmetic on them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "compiler/import/graph/graph_reader.h"
@@ -173,6 +174,24 @@ Binding GraphReader::arithmetic(const pt2::Node& node, std::string_view name, Ar
   return {nullptr, symbol, nullptr};
 }
 
+// What the file records for a rounded number, if that is a function of the sizes of inputs that we read: its bounds are
+// known then.
+std::optional<Sym> GraphReader::rounded_size(std::string_view function, const std::string& result) const {
+  const auto it = source_.sym_int_values.find(result);
+  const bool rounds = function == "trunc" || function == "floor" || function == "ceil";
+  if (!rounds || it == source_.sym_int_values.end() || !it->second.expr) return std::nullopt;
+  const Result<Sym> expr = parse_srepr(it->second.expr->text);
+  if (!expr.ok()) return std::nullopt;
+  std::set<std::string, std::less<>> used, sizes;
+  collect_symbols(*expr, used);
+  for (const GraphInput& input : graph_.inputs) {
+    if (!input.value->type.is_tensor()) continue;
+    for (const Sym& size : input.value->sizes()) collect_symbols(size, sizes);
+  }
+  if (!std::includes(sizes.begin(), sizes.end(), used.begin(), used.end())) return std::nullopt;
+  return *expr;
+}
+
 Binding GraphReader::python_number(const pt2::Node& node, std::string_view name) {
   Ints integers;
   Args numbers;
@@ -184,6 +203,7 @@ Binding GraphReader::python_number(const pt2::Node& node, std::string_view name)
   if (integers.size() == numbers.size()) {
     if (auto value = integer_operator(function, integers)) return {nullptr, value, nullptr};
   }
+  if (auto size = rounded_size(function, result_name(node))) return {nullptr, std::move(size), nullptr};
   if (source_.sym_int_values.count(result_name(node)) == 0) {
     if (Value* value = power(function, numbers)) return {nullptr, std::nullopt, value};
   }

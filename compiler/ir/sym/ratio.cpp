@@ -52,6 +52,23 @@ std::optional<Ratio> ratio_of(double value) {
   return reduced(Sym(static_cast<int64_t>(scaled)), kMaxDenominator);
 }
 
+std::optional<Ratio> scale_of(double value, bool up) {
+  constexpr int64_t kMostParts = 1000;
+  constexpr double kMost = 1 << 20;
+  if (!(value > 1 / kMost && value < kMost)) return std::nullopt;
+  for (int64_t q = 1; q <= kMostParts; ++q) {
+    const auto p = static_cast<int64_t>(std::llround(value * static_cast<double>(q)));
+    if (p == 0 || static_cast<double>(p) / static_cast<double>(q) != value) continue;
+    // Only multiples of q matter: the others are further from an integer than roundings reach. There the exact product
+    // is an integer N, and the product in doubles is N unless value differs from p / q by 2^-54 of it or more. If it
+    // differs away from where it is rounded to, the result is N all the same.
+    const double error = std::fma(value, static_cast<double>(q), -static_cast<double>(p));
+    const bool small = std::abs(error) < std::ldexp(static_cast<double>(p), -54);
+    if (small || (up ? error < 0 : error > 0)) return Ratio{Sym(p), q};
+  }
+  return std::nullopt;
+}
+
 std::optional<Ratio> read_decimal(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);

@@ -38,6 +38,28 @@ TEST(Ratio, WhatDoublesRoundIsNoRatio) {
   EXPECT_FALSE(ratio_of(1e300));
 }
 
+TEST(Ratio, AScaleRoundsAsDoublesDo) {
+  int found = 0;
+  for (int i = 1; i < 400; ++i) {
+    const double value = i / 100.0;
+    const std::optional<Ratio> down = scale_of(value, false), up = scale_of(value, true);
+    found += down.has_value() + up.has_value();
+    for (int64_t size = 0; size < 5000; size += 1 + size / 1000) {
+      const double product = value * static_cast<double>(size);
+      if (down) {
+        ASSERT_EQ(size * down->numerator.value() / down->denominator, std::trunc(product)) << value << " " << size;
+      }
+      if (up) {
+        const int64_t parts = size * up->numerator.value();
+        ASSERT_EQ((parts + up->denominator - 1) / up->denominator, std::ceil(product)) << value << " " << size;
+      }
+    }
+  }
+  EXPECT_GT(found, 600);
+  EXPECT_LT(found, 2 * 399);
+  for (const double wrong : {0.0, -1.5, 3.141592653589793, 1e300, HUGE_VAL}) EXPECT_FALSE(scale_of(wrong, false));
+}
+
 TEST(Ratio, DecimalsAreRead) {
   EXPECT_EQ(read_decimal("-2.0")->numerator.value(), -2);
   EXPECT_EQ(read_decimal("0.375")->denominator, 8);

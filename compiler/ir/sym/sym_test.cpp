@@ -83,6 +83,13 @@ TEST(Sym, SreprOfTorchIsRead) {
   EXPECT_EQ(read("FloorToInt(IntTrueDiv(Symbol('s0'), Symbol('s1')))"), "floordiv(s0, s1)");
   EXPECT_EQ(read("FloorToInt(IntTrueDiv(Symbol('s0'), Integer(3)))"), "floordiv(s0, 3)");
   EXPECT_EQ(read("CeilToInt(ToFloat(Symbol('s0')))"), "s0");
+  EXPECT_EQ(read("TruncToInt(ToFloat(Symbol('s0')))"), "s0");
+  EXPECT_EQ(read("TruncToInt(Mul(Float('1.7', precision=53), ToFloat(Symbol('s0', positive=True, integer=True))))"),
+            "floordiv(17*s0, 10)");
+  EXPECT_EQ(read("FloorToInt(Mul(Float('0.59999999999999998', precision=53), Symbol('s0', positive=True)))"),
+            "floordiv(3*s0, 5)");
+  EXPECT_EQ(read("TruncToInt(Mul(Float('1.5', precision=53), ToFloat(Symbol('s0', nonnegative=True))))"),
+            "floordiv(3*s0, 2)");
 }
 
 TEST(Sym, HostileTextIsRefused) {
@@ -90,7 +97,10 @@ TEST(Sym, HostileTextIsRefused) {
        {"Float('0.5', precision=53)", "Float('1.0e5')", "Float('')", "CeilToInt(FloatTrueDiv(Integer(1)))",
         "CeilToInt(IntTrueDiv(Integer(1), Integer(2), Integer(3)))",
         "CeilToInt(Add(IntTrueDiv(Symbol('s0'), Integer(3)), Integer(1)))",
-        "CeilToInt(Mul(Float('0.1'), Symbol('s0')))", "CeilToInt(FloatTrueDiv(Integer(1), Integer(0)))"})
+        "CeilToInt(Mul(Float('0.1'), Symbol('s0', positive=True)))", "TruncToInt(Mul(Float('1.7'), Symbol('s0')))",
+        "TruncToInt(Mul(Float('0.56999999999999995'), Symbol('s0', positive=True)))",
+        "TruncToInt(Mul(Float('3.1415926535897931'), Symbol('s0', positive=True)))",
+        "TruncToInt(Mul(Float('1.5'), Symbol('s0')))", "CeilToInt(FloatTrueDiv(Integer(1), Integer(0)))"})
     EXPECT_FALSE(parse_srepr(wrong).ok()) << wrong;
   EXPECT_FALSE(parse_srepr("Pow(Integer(9), Integer(9999999))").ok());
   EXPECT_FALSE(parse_srepr("__import__('os')").ok());

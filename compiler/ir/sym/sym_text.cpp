@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <set>
+#include <system_error>
 
 #include "compiler/ir/sym/ratio.h"
 #include "compiler/ir/sym/sym.h"
@@ -121,6 +123,26 @@ class Reader {
     position_ = end + 1;
     return result;
   }
+  /// Goes back to where a copy of the reader stood.
+  void go_back(size_t position) { position_ = position; }
+  size_t position() const { return position_; }
+  /// A symbol that the file says is not negative.
+  void add_size(const std::string& symbol) { sizes_.insert(symbol); }
+  /// False if it may be negative.
+  bool is_size(const Sym& sym) const {
+    if (sym.is_const()) return sym.value() >= 0;
+    const SymNode& node = *sym.node();
+    if (node.op == SymOp::symbol) return sizes_.count(node.name) > 0;
+    const auto size = [this](const Sym& arg) { return is_size(arg); };
+    switch (node.op) {
+      case SymOp::sum:
+      case SymOp::product:
+      case SymOp::floor_div:
+      case SymOp::min: return std::all_of(node.args.begin(), node.args.end(), size);
+      case SymOp::max: return std::any_of(node.args.begin(), node.args.end(), size);
+      default: return false;
+    }
+  }
   [[noreturn]] void error(const std::string& wanted) {
     fail(Diag(Code::unsupported_model, fmt::format("cannot read the symbolic expression '{}'", printable(text_)))
              .expected(fmt::format("position {}", position_), wanted));
@@ -140,6 +162,7 @@ class Reader {
   std::string_view text_;
   size_t position_ = 0;
   int depth_ = 0;
+  std::set<std::string> sizes_;
 };
 
 // --- canonical form ---
@@ -257,19 +280,22 @@ const SreprFunction kSrepr[] = {
     {"Where", 3, [](Reader&, const SymList& a) { return make_sym(SymOp::where, a); }},
     {"ToFloat", 1, [](Reader&, const SymList& a) { return a[0]; }},
     {"Identity", 1, [](Reader&, const SymList& a) { return a[0]; }},
-    {"TruncToInt", 1, [](Reader&, const SymList& a) { return a[0]; }},
 };
 
-// What follows "Float(": '-1.5', precision=53)
-Ratio read_float(Reader& r) {
-  const std::optional<Ratio> value = read_decimal(r.quoted());
-  if (!value) r.error("a number with few digits");
+void read_precision(Reader& r) {  // ", precision=53)"
   while (r.accept(',')) {
     r.name();
     r.expect('=');
     r.number();
   }
   r.expect(')');
+}
+
+// What follows "Float(": '-1.5', precision=53)
+Ratio read_float(Reader& r) {
+  const std::optional<Ratio> value = read_decimal(r.quoted());
+  if (!value) r.error("a number with few digits");
+  read_precision(r);
   return *value;
 }
 
@@ -296,8 +322,44 @@ Ratio read_ratio(Reader& r) {
   return *result;
 }
 
+// "Mul(Float('1.7'), size)", which an image scaled by a factor has, before it is rounded: nothing, and nothing read, if
+// the factor is one that doubles hold exactly.
+std::optional<Ratio> read_scaled_size(Reader& r, bool up) {
+  const size_t start = r.position();
+  if (!r.accept_text("Mul(Float(")) return std::nullopt;
+  const std::string text = r.quoted();
+  double factor = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), factor, std::chars_format::fixed);
+  if (read_decimal(text) || code != std::errc() || end != text.data() + text.size()) {
+    r.go_back(start);
+    return std::nullopt;
+  }
+  read_precision(r);
+  const std::optional<Ratio> scale = scale_of(factor, up);
+  if (!scale) r.error("a factor that is a fraction of integers up to 1000");
+  r.expect(',');
+  const Ratio size = read_ratio(r);
+  r.expect(')');
+  if (size.denominator != 1 || !r.is_size(size.numerator)) r.error("a size behind a factor");
+  return Ratio{size.numerator * scale->numerator, scale->denominator};
+}
+
+// What follows "TruncToInt(".
+Sym read_truncated(Reader& r) {
+  const std::optional<Ratio> scaled = read_scaled_size(r, false);
+  const Ratio value = scaled ? *scaled : read_ratio(r);
+  r.expect(')');
+  if (value.denominator == 1) return value.numerator;
+  if (!r.is_size(value.numerator)) r.error("a number that is not negative");
+  return floor(value);
+}
+
 // What follows "CeilToInt(" or "FloorToInt(". Here, and only here, an integer may be divided by another that varies.
 Sym read_rounded(Reader& r, bool up) {
+  if (const std::optional<Ratio> scaled = read_scaled_size(r, up)) {
+    r.expect(')');
+    return up ? ceil(*scaled) : floor(*scaled);
+  }
   if (!r.accept_text("FloatTrueDiv(") && !r.accept_text("IntTrueDiv(")) {
     const Ratio value = read_ratio(r);
     r.expect(')');
@@ -335,9 +397,9 @@ Sym read_srepr(Reader& r) {
       if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') r.error("a symbol name of letters and digits");
     }
     while (r.accept(',')) {  // assumptions: positive=True ..
-      r.name();
+      const std::string assumption = r.name();
       r.expect('=');
-      r.name();
+      if (r.name() == "True" && (assumption == "positive" || assumption == "nonnegative")) r.add_size(symbol);
     }
     r.expect(')');
     return Sym::symbol(symbol);
@@ -348,6 +410,7 @@ Sym read_srepr(Reader& r) {
     if (value.denominator != 1) r.error("a whole number");
     return value.numerator;
   }
+  if (name == "TruncToInt") return read_truncated(r);
   if (name == "CeilToInt" || name == "FloorToInt") return read_rounded(r, name == "CeilToInt");
   for (const SreprFunction& f : kSrepr) {
     if (name != f.name) continue;

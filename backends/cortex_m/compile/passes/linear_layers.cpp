@@ -28,12 +28,13 @@ const Value& matrix_of(const Value& stack) {
   const Value* value = &stack;
   while (value->rank() == 3 && value->producer) {
     const Node& node = *value->producer;
-    const bool repeats =
-        node.is("aten.expand.default") || node.is("aten.view.default") || node.is("aten.unsqueeze.default");
+    const bool expands = node.is("aten.expand.default");
+    const bool adds_dim = node.is("aten.view.default") || node.is("aten.unsqueeze.default");
+    if (!expands && !adds_dim) break;
     const Value& x = *node.operands()[0];
-    const bool same_rows = repeats && x.rank() >= 2 && x.sizes().back() == value->sizes().back() &&
-                           x.sizes()[x.rank() - 2] == value->sizes()[1];
-    if (!same_rows || (x.rank() == 3 && !node.is("aten.expand.default"))) break;
+    const bool same_rows =
+        x.rank() >= 2 && x.sizes().back() == value->sizes().back() && x.sizes()[x.rank() - 2] == value->sizes()[1];
+    if (!same_rows || (x.rank() == 3 && !expands)) break;
     value = &x;
   }
   return value->rank() == 2 ? *value : stack;
