@@ -1,4 +1,4 @@
-#include "backends/cortex_m/compile/ops/pool_windows.h"
+#include "backends/cortex_m/compile/ops/windows/pool_windows.h"
 
 #include <algorithm>
 

@@ -9,8 +9,8 @@
 #include "backends/cortex_m/compile/ops/int16/int16_convolution.h"
 #include "backends/cortex_m/compile/ops/int16/int16_rules.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
-#include "backends/cortex_m/compile/ops/pool_windows.h"
 #include "backends/cortex_m/compile/ops/tables.h"
+#include "backends/cortex_m/compile/ops/windows/pool_windows.h"
 #include "backends/cortex_m/compile/requantization.h"
 
 namespace wick::cortex_m {
