@@ -3,6 +3,7 @@
 // constants, which it computes with. It must refuse each, or compile it.
 //   WICK_CASES=roi_align        only operators whose name contains the text
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <limits>
@@ -54,14 +55,19 @@ class Attack {
  private:
   void compile(const Case& changed, const std::string& what) {
     progress_.say(test_.arguments.substr(0, 200) + ", " + what);
-    for (const Operands operands : {Operands::inputs, Operands::constants, Operands::dynamic_inputs}) {
-      ++counts_.calls;
-      counts_.compiled += conformance::compile_case(changed, compiler::Profile::native, operands).ok();
-    }
-    for (const compiler::CompileOptions& options : options_) {
-      ++counts_.calls;
-      counts_.compiled += conformance::compile_case(changed, options, Operands::inputs).ok();
-    }
+    for (const Operands operands : {Operands::inputs, Operands::constants, Operands::dynamic_inputs})
+      count(conformance::compile_case(changed, compiler::Profile::native, operands));
+    for (const compiler::CompileOptions& options : options_)
+      count(conformance::compile_case(changed, options, Operands::inputs));
+  }
+
+  void count(const compiler::Result<conformance::CompiledCase>& compiled) {
+    ++counts_.calls;
+    counts_.compiled += compiled.ok();
+    if (compiled.ok() || compiled.diag().code != compiler::Code::internal) return;
+    std::printf("%s", compiler::render(compiled.diag()).c_str());
+    std::fflush(stdout);
+    _exit(1);
   }
 
   void change_sizes(size_t i) {

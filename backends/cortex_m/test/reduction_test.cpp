@@ -90,6 +90,12 @@ TEST(CortexMPools, AveragesWhoseWindowsDifferRoundOnce) {
                  kSums);
 }
 
+// A position that only padding behind the image holds is none, also where padding counts.
+TEST(CortexMPools, APositionInThePaddingIsDropped) {
+  expect_integer(model("%y = aten.avg_pool2d(%d, [2, 2], [2, 2], [1, 1], true)", "1, 3, 11, 11", kInput), kSums);
+  expect_integer(model("%y = aten.avg_pool2d(%d, [3, 2], [2, 3], [1, 1], true)", "2, 5, 10, 11", kInput), kSums);
+}
+
 TEST(CortexMPools, SayWhatTheyDoNotTake) {
   expect_refused(model("%y = aten._adaptive_avg_pool2d(%d, [20, 20])", "1, 1, 29, 29"),
                  "windows of more than 64 kinds");

@@ -71,6 +71,13 @@ TEST(CortexMSplitWeights, WeightsWhoseRestCountsStayFloats) {
   }
 }
 
+TEST(CortexMSplitWeights, ALayerWithoutOutputsStays) {
+  Pipeline p = std::move(
+      Pipeline::from_text(model("2, 6", floats("w", "0, 6", 0, 1), "aten.linear(%d, %w)")).backend("cortex-m"));
+  p.at(Stage::lower).check_not("linear_int16");
+  EXPECT_EQ(p.failures(), "");
+}
+
 TEST(CortexMSplitWeights, StockHasNoFormOfThem) {
   Pipeline p = std::move(
       Pipeline::from_text(model("2, 6", floats("w", "4, 6", 24, 0.4), "aten.linear(%d, %w)")).backend("cortex-m"));

@@ -199,7 +199,7 @@ Indices Lowering::broadcast(const Value& operand, const Indices& at, const Sizes
     const Sym& size = operand.sizes()[i];
     if (size.is(1)) {
       own[i] = pool().index(0);
-    } else if (!wide.empty() && !same(size, wide[wide.size() - own.size() + i])) {
+    } else if (!same(size, wide[wide.size() - own.size() + i])) {
       own[i] = pool().multiply(own[i], pool().index(compiler::make_sym(compiler::SymOp::ne, {size, 1})));
     }
   }

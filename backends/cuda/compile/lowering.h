@@ -171,9 +171,9 @@ class Lowering {
   void store_if_expensive(const Value* value, size_t operations);
 
   Indices indices_of(const Sizes& sizes);  // fresh loop variables
-  /// Of an operand that broadcasts to a tensor of which an element stands at `at`. `wide`: the tensor's sizes; where
-  /// they are given, sizes of the operand may turn out to be 1 at run time.
-  Indices broadcast(const Value& operand, const Indices& at, const Sizes& wide = {});
+  /// Of an operand that broadcasts to a tensor of sizes `wide` of which an element stands at `at`. Sizes of the operand
+  /// may turn out to be 1 at run time.
+  Indices broadcast(const Value& operand, const Indices& at, const Sizes& wide);
   Indices split(ExpressionPtr linear, const Sizes& sizes);
   ExpressionPtr join(const Indices& at, const Sizes& sizes);
   /// Random numbers for the current node: the seed, and which block of the stream is its first. It takes `blocks`, as

@@ -55,9 +55,20 @@ TEST(Ratio, AScaleRoundsAsDoublesDo) {
       }
     }
   }
+  for (const double value : {1.7, 7.3, 99.9, 511.37, 1023.999}) {
+    for (const bool up : {false, true}) {
+      const std::optional<Ratio> scale = scale_of(value, up);
+      for (int64_t size = (int64_t{1} << 31) - 3000; scale && size <= int64_t{1} << 31; ++size) {
+        const double product = value * static_cast<double>(size);
+        const int64_t parts = size * scale->numerator.value();
+        const int64_t whole = (parts + (up ? scale->denominator - 1 : 0)) / scale->denominator;
+        ASSERT_EQ(whole, up ? std::ceil(product) : std::trunc(product)) << value << " " << size;
+      }
+    }
+  }
   EXPECT_GT(found, 600);
   EXPECT_LT(found, 2 * 399);
-  for (const double wrong : {0.0, -1.5, 3.141592653589793, 1e300, HUGE_VAL}) EXPECT_FALSE(scale_of(wrong, false));
+  for (const double wrong : {0.0, -1.5, 1e4, 1e-4, 3.141592653589793, 1e300, HUGE_VAL}) EXPECT_FALSE(scale_of(wrong, false));
 }
 
 TEST(Ratio, DecimalsAreRead) {

@@ -324,16 +324,23 @@ Value* threshold(Compose& c, Node& node, Value* a, Value* values) {
   }
   return given("atol") ? c.maximum(relative, as_column("atol")) : relative;
 }
+// Of a matrix that is said to be symmetric eager reads only what is not above the diagonal.
+Value* read_part(Compose& c, const Node& node) {
+  Value* a = first(node);
+  if (node.op->parsed->find("hermitian") < 0 || !node.boolean("hermitian")) return a;
+  Value* below = c.b.call("aten.tril", {a, -1});
+  return c.add(c.b.call("aten.tril", {a, 0}), transposed(c.b, below));
+}
 Results decompose_matrix_rank(Builder& b, Node& node) {
   Compose c(b);
-  Value* a = first(node);
+  Value* a = read_part(c, node);
   Value* values = svdvals(b, a);
   return {c.sum(b.cast(c.compare("gt", values, threshold(c, node, a, values)), DType::i64), {-1})};
 }
 // V diag(1 / s) U^T over the singular values that count
 Results decompose_pinv(Builder& b, Node& node) {
   Compose c(b);
-  Value* a = first(node);
+  Value* a = read_part(c, node);
   Results all = b.call_multi("aten._linalg_svd", {a, false, true});
   Value* counts = c.compare("gt", all[1], threshold(c, node, a, all[1]));
   Value* reciprocal = c.where(counts, c.unary("aten.reciprocal", all[1]), 0.0);
@@ -524,7 +531,8 @@ const OpDef kFactorizationRows[] = {
      nullptr, decompose_pinv, nullptr, kPure, Cases("f64[4, 3]", "f64[2, 3, 4], rtol=0.001")},
     {"aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) "
      "-> Tensor",
-     nullptr, decompose_pinv, nullptr, kPure, Cases("f32[2, 5, 3]", "f32[2, 4, 4]{definite}, hermitian=true")},
+     nullptr, decompose_pinv, nullptr, kPure,
+     Cases("f32[2, 5, 3]", "f32[2, 4, 4]{definite}, hermitian=true", "f64[3, 3], hermitian=true")},
     {"aten::pinverse(Tensor self, float rcond=1.0000000000000001e-15) -> Tensor", nullptr, decompose_pinv, nullptr,
      kPure, Cases("f32[3, 4]")},
     {"aten::linalg_cond(Tensor self, Scalar? p=None) -> Tensor", nullptr, decompose_cond, nullptr, kPure,

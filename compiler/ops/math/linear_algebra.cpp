@@ -92,7 +92,8 @@ Value* blend(Compose& c, Node& node, Value* product) {
   return c.add(product, bias);
 }
 
-// What `multiply` makes of the two operands, blended. Eager rounds sums of 16-bit floats once.
+// What `multiply` makes of the two operands, blended. Eager rounds sums of 16-bit floats once, but those of addbmm after
+// each batch.
 template <typename F>
 Results blend_in_float(Builder& b, Node& node, const char* first, const char* second, F&& multiply) {
   Compose c(b);
@@ -224,8 +225,8 @@ Results decompose_tensordot(Builder& b, Node& node) {
   for (size_t i = 0; i < dx.size(); ++i) {
     const Sym &a = x->sizes()[static_cast<size_t>(dx[i])], &other = y->sizes()[static_cast<size_t>(dy[i])];
     if (a == other) continue;
-    if (a.is(1)) y = b.call("aten.sum.dim_IntList", {y, Ints{dy[i]}, true});
-    if (other.is(1)) x = b.call("aten.sum.dim_IntList", {x, Ints{dx[i]}, true});
+    if (a.is(1)) y = b.cast(b.call("aten.sum.dim_IntList", {y, Ints{dy[i]}, true}), y->dtype());
+    if (other.is(1)) x = b.cast(b.call("aten.sum.dim_IntList", {x, Ints{dx[i]}, true}), x->dtype());
   }
   Sizes out;
   Sym rows = 1, columns = 1, inner = 1;
@@ -408,8 +409,9 @@ Results decompose_vecdot(Builder& b, Node& node) {
 Results decompose_vander(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("x");
+  if (x->rank() == 0) x = b.reshape(x, {1});
   const bool rising = node.is("aten.linalg_vander.default") || node.boolean("increasing");
-  const Sym count = !node.is_none("N") ? node.integer("N") : x->rank() == 0 ? Sym(1) : x->sizes().back();
+  const Sym count = node.is_none("N") ? x->sizes().back() : node.integer("N");
   Value* exponents = c.arange(count, DType::i64);
   if (!rising) exponents = b.call("aten.flip", {exponents, Ints{0}});
   return {b.call("aten.pow.Tensor_Tensor", {b.unsqueeze(x, -1), exponents})};
@@ -475,7 +477,7 @@ const OpDef kLinearAlgebraRows[] = {
     {"aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", nullptr,
      decompose_tensordot, nullptr, kPure,
      Cases("f32[2, 3, 4], f32[4, 4], [-1], [0]", "f32[2, 3, 4], f32[2, 4, 3], [2], [1]",
-           "f32[2, 1, 4], f32[4, 3], [1, 2], [1, 0]")},
+           "f32[2, 1, 4], f32[4, 3], [1, 2], [1, 0]", "i32[2, 1], i32[3, 2], [1], [0]")},
     {"aten::kron(Tensor self, Tensor other) -> Tensor", nullptr, decompose_kron, nullptr, kPure,
      Cases("f32[3, 4], f32[2, 3]")},
     {"aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", infer_bilinear,

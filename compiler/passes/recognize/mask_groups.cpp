@@ -40,7 +40,7 @@ Value* masked(Builder& b, Node& node) {
   Value* row = b.unsqueeze(c.arange(rows, DType::i64), 1);
   Value* group = c.sum(c.compare("le", b.unsqueeze(b.cast(grouped->ends, DType::i64), 0), row), {1}, true);
   Value* is_own = c.compare("eq", group, b.unsqueeze(c.arange(groups, DType::i64), 0));
-  // 0 times infinity would be NaN. NaN may stay: it belongs to its whole row.
+  // 0 times infinity would be NaN. NaN may stay: it belongs to its whole row, if that has a group.
   constexpr double kLargest = std::numeric_limits<float>::max();
   Value* finite = b.call("aten.clamp", {grouped->x, -kLargest, kLargest});
   Value* apart = c.mul(b.unsqueeze(finite, 1), b.unsqueeze(b.cast(is_own, DType::f32), 2));
@@ -59,7 +59,7 @@ constexpr Rule kRules[] = {masked};
 //   after:  y = mm(view(x * (group_of_row == arange(g)), [r, g k]), view(w, [g k, n]))
 // Requires: weights are constants (and finite, as all weights are taken to be).
 // Keeps: every finite value but the sign of zeros, and NaN. Differs where x is infinite: that becomes the largest
-// number.
+// number; and in rows behind the last group, which are zeros, if x holds NaN there.
 Result<Changed> mask_groups(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
 }

@@ -97,8 +97,9 @@ bool is_scores(const Value* value) {
   for (int i = 0; i < kMaxDepth && value->producer; ++i) {
     const Node& node = *value->producer;
     if (node.op->facts.gemm) return true;
-    const auto shift = node.is("aten.add.Scalar") ? literal(node.arg(1)) : std::nullopt;
-    const bool scaled = node.is(Binary::mul) || node.is(Binary::div) || (shift && std::isfinite(*shift));
+    const bool adds = node.is("aten.add.Scalar") && node.real("alpha") == 1;
+    const auto shift = adds ? number_of(node.arg(1), node.result()->dtype()) : std::nullopt;
+    const bool scaled = node.is(Binary::mul) || node.is(Binary::div) || (shift && std::isfinite(shift->real));
     if ((!scaled && !moves_data(node) && !node.is("aten._to_copy.default")) || !node.tensor_or_null(0)) return false;
     value = node.tensor_or_null(0);
   }
@@ -168,9 +169,13 @@ bool rows_live(const Value& constant, size_t count, Dead&& dead) {
 
 // arange(columns) <= arange(rows)[:, None]
 bool is_causal(const Value& condition) {
-  const auto counts = [](const Value* value) {
-    for (int i = 0; i < kMaxDepth && value->producer && moves_data(*value->producer); ++i)
+  // A row may be any of the counted numbers; among the columns must be 0.
+  const auto counts = [](const Value* value, bool with_zero) {
+    for (int i = 0; i < kMaxDepth && value->producer && moves_data(*value->producer); ++i) {
+      if (with_zero && !value->producer->is("aten.view.default") && !value->producer->is("aten.expand.default"))
+        return false;
       value = moved(*value->producer);
+    }
     const Node* node = value->producer;
     if (!node || !node->is("aten.arange.start_step")) return false;
     const auto start = number_of(node->arg(0), DType::i64), step = number_of(node->arg(2), DType::i64);
@@ -179,7 +184,7 @@ bool is_causal(const Value& condition) {
   const Node* compared = condition.producer;
   if (!compared || !compared->is("aten.le.Tensor")) return false;
   const Value *column = operand(*compared, 0), *row = operand(*compared, 1);
-  return column->rank() == 1 && row->rank() == 2 && row->sizes()[1].is(1) && counts(column) && counts(row);
+  return column->rank() == 1 && row->rank() == 2 && row->sizes()[1].is(1) && counts(column, true) && counts(row, false);
 }
 
 // True if no row of the mask consists only of minus infinity.

@@ -124,7 +124,7 @@ struct Product {
   };
 };
 
-/// As Product, rounded to a 16-bit float after each factor, as eager does it.
+/// As Product, rounded to a 16-bit float after each factor, as eager does it, which takes long rows in lanes.
 template <typename Half16>
 struct HalfProduct {
   float value = 1.0f;

@@ -52,6 +52,7 @@ std::optional<Split> split(const Node& node, double tolerance) {
   for (size_t d = out.dim + 1; d < weight.rank(); ++d) inner *= static_cast<size_t>(weight.sizes()[d].value());
   out.steps.assign(channels, 0);
   const auto channel_of = [&](size_t i) { return i / inner % channels; };
+  if (all.empty()) return {};
   for (size_t i = 0; i < all.size(); ++i) {
     if (!std::isfinite(all[i])) return {};
     out.steps[channel_of(i)] = std::max(out.steps[channel_of(i)], std::abs(all[i]) / kLargest);

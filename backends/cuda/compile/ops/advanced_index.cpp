@@ -18,12 +18,19 @@ AdvancedIndex::AdvancedIndex(const Node& node) : self_(node.tensor("self")), ind
   for (const Value* index : indices_) {
     for (size_t k = 0; index && k < index->rank(); ++k) {
       Sym& size = shared[depth - index->rank() + k];
-      if (size.is(1)) size = index->sizes()[k];
+      const Sym& own = index->sizes()[k];
+      if (size.is(1) || (!size.is_const() && own.is_const() && !own.is(1))) size = own;
     }
   }
   for (size_t i = 0; i < self_->rank(); ++i) {
     if (i >= indices_.size() || !indices_[i]) rest.push_back(self_->sizes()[i]);
   }
+}
+
+Sizes AdvancedIndex::indexed() const {
+  Sizes sizes = rest;
+  sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(place_), shared.begin(), shared.end());
+  return sizes;
 }
 
 Indices AdvancedIndex::region(Lowering& l) const { return l.indices_of(self_->sizes()); }
@@ -49,7 +56,7 @@ Indices AdvancedIndex::self_at(Lowering& l, const Indices& shared_at, const Indi
     const Value* index = i < indices_.size() ? indices_[i] : nullptr;
     own.push_back(
         !index ? rest_at[next++]
-               : l.checked_index(l.element(index, l.broadcast(*index, shared_at)), self_->sizes()[i], true, check));
+               : l.checked_index(l.element(index, l.broadcast(*index, shared_at, shared)), self_->sizes()[i], true, check));
   }
   return own;
 }
@@ -60,6 +67,14 @@ compiler::Verdict integer_indices(const Node& node, const compiler::TargetOption
       return compiler::Verdict::no("its indices are a mask, so how many elements they name depends on data");
   }
   return compiler::Verdict::yes();
+}
+
+void index_needs(const Node& node, SizeRequirements& out) {
+  const AdvancedIndex advanced(node);
+  for (const Value* index : node.tensors("indices")) {
+    if (index) add_broadcasts(index->sizes(), advanced.shared, out);
+  }
+  if (node.op->parsed->find("values") >= 0) add_broadcasts(node.tensor("values")->sizes(), advanced.indexed(), out);
 }
 
 }  // namespace wick::cuda

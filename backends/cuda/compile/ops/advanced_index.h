@@ -12,6 +12,7 @@ class AdvancedIndex {
   explicit AdvancedIndex(const Node& node);
   Sizes shared;  // the shape that the index tensors broadcast to
   Sizes rest;    // dimensions of self that are not indexed
+  Sizes indexed() const;  // the shape of the indexed tensor
 
   /// An element of self that may be indexed, in terms of fresh loop variables.
   Indices region(Lowering& lowering) const;
@@ -30,5 +31,7 @@ class AdvancedIndex {
 
 /// Masks have as many elements as are true.
 compiler::Verdict integer_indices(const Node& node, const compiler::TargetOptions& options);
+/// Index tensors broadcast to one shape, and values to that of the indexed tensor.
+void index_needs(const Node& node, SizeRequirements& out);
 
 }  // namespace wick::cuda

@@ -35,13 +35,24 @@ Verdict fits(const Node& node, const compiler::TargetOptions&) {
   return Verdict::yes();
 }
 
+const Value* mask_of(const Node& node) {
+  const char* name = node.op->parsed->find("attn_mask") >= 0 ? "attn_mask" : "attn_bias";
+  return node.op->parsed->find(name) >= 0 ? node.optional_tensor(name) : nullptr;
+}
+
+// A score for each query and key.
+Sizes score_sizes(const Node& node) {
+  Sizes sizes = node.tensor("query")->sizes();
+  const Value* key = node.tensor("key");
+  sizes.back() = key->sizes()[key->rank() - 2];
+  return sizes;
+}
+
 class AttentionRule {
  public:
   AttentionRule(Lowering& l, const Node& node)
-      : l_(l), node_(node), q_(node.tensor("query")), k_(node.tensor("key")), v_(node.tensor("value")) {
-    const char* name = node.op->parsed->find("attn_mask") >= 0 ? "attn_mask" : "attn_bias";
-    mask_ = node.op->parsed->find(name) >= 0 ? node.optional_tensor(name) : nullptr;
-  }
+      : l_(l), node_(node), q_(node.tensor("query")), k_(node.tensor("key")), v_(node.tensor("value")),
+        mask_(mask_of(node)) {}
 
   void run() {
     for (const Value* x : {q_, k_, v_}) l_.store_if_expensive(x, 1);
@@ -124,7 +135,7 @@ class AttentionRule {
     if (!mask_) return out;
     Indices full = rows;
     full.push_back(key);
-    const ExpressionPtr mask = l_.element(mask_, l_.broadcast(*mask_, full));
+    const ExpressionPtr mask = l_.element(mask_, l_.broadcast(*mask_, full, score_sizes(node_)));
     if (mask->type == ScalarType::boolean) return pool().select(mask, out, lowest);
     return add(pool(), out, pool().cast(mask, ScalarType::f32));
   }
@@ -134,13 +145,17 @@ class AttentionRule {
   const Value *q_, *k_, *v_, *mask_;
 };
 
+void attention_needs(const Node& node, SizeRequirements& out) {
+  if (const Value* mask = mask_of(node)) add_broadcasts(mask->sizes(), score_sizes(node), out);
+}
+
 void lower_attention(Lowering& l, const Node& node) { AttentionRule(l, node).run(); }
 
 constexpr OpRule kRows[] = {
-    whole({"aten.scaled_dot_product_attention.default", lower_attention, fits}),
-    whole({"aten._scaled_dot_product_flash_attention_for_cpu.default", lower_attention, fits}),
-    whole({"aten._scaled_dot_product_efficient_attention.default", lower_attention, fits}),
-    whole({"aten._scaled_dot_product_flash_attention.default", lower_attention, fits}),
+    needing(whole({"aten.scaled_dot_product_attention.default", lower_attention, fits}), attention_needs),
+    needing(whole({"aten._scaled_dot_product_flash_attention_for_cpu.default", lower_attention, fits}), attention_needs),
+    needing(whole({"aten._scaled_dot_product_efficient_attention.default", lower_attention, fits}), attention_needs),
+    needing(whole({"aten._scaled_dot_product_flash_attention.default", lower_attention, fits}), attention_needs),
 };
 
 }  // namespace

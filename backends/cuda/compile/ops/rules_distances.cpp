@@ -39,7 +39,9 @@ void lower_cdist(Lowering& l, const Node& node) {
   const auto element = [&](const Value* x, ExpressionPtr row) {
     Indices at(draft.rows.begin(), draft.rows.end() - 2);
     at.insert(at.end(), {row, draft.columns[0]});
-    return l.element(x, l.broadcast(*x, at));
+    Sizes wide(y->sizes().begin(), y->sizes().end() - 2);
+    wide.insert(wide.end(), x->sizes().end() - 2, x->sizes().end());
+    return l.element(x, l.broadcast(*x, at, wide));
   };
   const ExpressionPtr from = element(a, draft.rows[y->rank() - 2]), to = element(b, draft.rows.back());
   const ExpressionPtr out = distance(l, draft, from, to, node.real("p"));
@@ -63,6 +65,12 @@ void lower_pdist(Lowering& l, const Node& node) {
 void cdist_needs(const Node& node, SizeRequirements& out) {
   out.push_back(equal(node.tensor("x2")->sizes().back(), node.tensor("x1")->sizes().back(),
                       "points of its operands have different numbers of coordinates"));
+  const Sizes& wide = node.result()->sizes();
+  const Sizes batch(wide.begin(), wide.end() - 2);
+  for (const char* operand : {"x1", "x2"}) {
+    const Sizes& own = node.tensor(operand)->sizes();
+    add_broadcasts(Sizes(own.begin(), own.end() - 2), batch, out);
+  }
 }
 
 constexpr OpRule kRows[] = {

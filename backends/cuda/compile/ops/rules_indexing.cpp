@@ -49,7 +49,7 @@ constexpr OpRule kRows[] = {
     {"aten.embedding.default", lower_embedding},
     {"aten.index_select.default", lower_index_select},
     {"aten.gather.default", lower_gather},
-    {"aten.index.Tensor", lower_index, integer_indices},
+    needing({"aten.index.Tensor", lower_index, integer_indices}, index_needs),
 };
 
 }  // namespace

@@ -51,7 +51,7 @@ void lower_index_put(Lowering& l, const Node& node) {
   draft.kernel.in_order = true;
   const Indices at = index.self_at(l, draft.columns, draft.rows, check);
   // The values broadcast to what indexing would give.
-  const Indices own = l.broadcast(*values, index.result_at(draft.columns, draft.rows));
+  const Indices own = l.broadcast(*values, index.result_at(draft.columns, draft.rows), index.indexed());
   write(l, draft, buffer, y, at, l.element(values, own), node.boolean("accumulate") ? kAdd : nullptr);
   l.finish_stores(std::move(draft));
 }
@@ -211,7 +211,7 @@ void lower_masked_scatter(Lowering& l, const Node& node) {
   const Value *x = node.tensor("self"), *mask = node.tensor("mask"), *source = node.tensor("source"),
               *y = node.result();
   const uint32_t check = l.add_check("the source has fewer elements than the mask has set");
-  const auto is_set = [&l, mask](const Indices& at) { return l.element(mask, l.broadcast(*mask, at)); };
+  const auto is_set = [&l, mask, y](const Indices& at) { return l.element(mask, l.broadcast(*mask, at, y->sizes())); };
   LineScan scan;
   scan.sizes = {compiler::numel(y->sizes())};
   scan.type = ScalarType::i64;
@@ -225,7 +225,7 @@ void lower_masked_scatter(Lowering& l, const Node& node) {
   for (Sym& size : places) size = sym_max(size, 1);
   l.define(y, [&l, x, y, source, is_set, counts, check, available, places](const Indices& at) {
     ExpressionPool& p = l.pool();
-    const ExpressionPtr set = is_set(at), kept = l.element(x, l.broadcast(*x, at));
+    const ExpressionPtr set = is_set(at), kept = l.element(x, l.broadcast(*x, at, y->sizes()));
     p.push_guard(set);
     const ExpressionPtr count = p.load(counts, DType::i64, l.join(at, y->sizes()));
     // Of the elements that are set, from 1; 0 where none is.
@@ -246,8 +246,13 @@ Verdict ranks_fit(const Node& node, const compiler::TargetOptions&) {
   return Verdict::no("a scalar beside vectors of one element");
 }
 
+void masked_scatter_needs(const Node& node, SizeRequirements& out) {
+  for (const char* operand : {"self", "mask"})
+    add_broadcasts(node.tensor(operand)->sizes(), node.result()->sizes(), out);
+}
+
 constexpr OpRule kRows[] = {
-    writing({"aten.index_put.default", lower_index_put, integer_indices}),
+    needing(writing({"aten.index_put.default", lower_index_put, integer_indices}), index_needs),
     writing({"aten.scatter.src", lower_scatter, ranks_fit}),
     writing({"aten.scatter.value", lower_scatter, ranks_fit}),
     writing({"aten.scatter_add.default", lower_scatter_add, ranks_fit}),
@@ -256,7 +261,7 @@ constexpr OpRule kRows[] = {
     writing({"aten.scatter_reduce.two", lower_scatter_reduce, ranks_fit}),
     needing({"aten.put.default", lower_put}, put_needs),
     {"aten.as_strided_scatter.default", lower_as_strided_scatter, strides_fit},
-    {"aten.masked_scatter.default", lower_masked_scatter},
+    needing({"aten.masked_scatter.default", lower_masked_scatter}, masked_scatter_needs),
 };
 
 }  // namespace

@@ -112,6 +112,10 @@ SizeRequirement broadcasts(const Sym& own, const Sym& wide) {
   return equal(own, make_sym(SymOp::where, {make_sym(SymOp::eq, {own, 1}), 1, wide}), kDoNotBroadcast);
 }
 
+void add_broadcasts(const Sizes& own, const Sizes& wide, SizeRequirements& out) {
+  for (size_t i = 0; i < own.size(); ++i) out.push_back(broadcasts(own[i], wide[wide.size() - own.size() + i]));
+}
+
 SizeRequirements left_to_check(const Node& node) {
   SizeRequirements out = all_of(node);
   out.erase(std::remove_if(out.begin(), out.end(), [](const auto& each) { return holds(each) == Holds::always; }),

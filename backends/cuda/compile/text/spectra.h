@@ -12,7 +12,7 @@ WICK_FUNCTION i32 scale_exponent(f64 largest) {
 }
 WICK_FUNCTION f64 power_of_two(i32 exponent) { return f64_of_bits(static_cast<u64>(1023 + exponent) << 52); }
 
-/// The square root of the sum of squares; no square over- or underflows. By the threads `self`, `self` + kStep ..,
+/// The square root of the sum of squares; no square over- or underflows. By the threads `self`, `self` + `step` ..,
 /// whose values `reduce` combines.
 template <typename Reduce>
 WICK_FUNCTION f64 length_of(const f64* x, i64 count, i64 stride, i64 self, i64 step, Reduce reduce) {
@@ -111,7 +111,7 @@ WICK_FUNCTION void product_of_reflectors(const f64* data, const f64* tau, f64* p
 constexpr i32 kMaxSweeps = 60;
 
 /// Numbers below `count` in pairs, all of them in each round but one if `count` is odd; each pair meets in one of
-/// rounds() rounds.
+/// players() - 1 rounds.
 struct PairsOfRound {
   i64 first, second;  // first < second
 

@@ -89,6 +89,34 @@ TEST_F(CudaSizes, SizesThatBroadcastAreInside) {
   expect_error({rows(5, 1), rows(1, 2), rows(6, 3)}, "aten.expand.default: the sizes of its operands do not broadcast");
 }
 
+TEST_F(CudaSizes, MasksIndicesAndValuesThatBroadcastAreInside) {
+  compile(R"(graph f(%x: f32[9, 4], %i: i64[s0], %j: i64[s1], %v: f32[s2, 4], %q: f32[1, 2, 6, 8], %m: f32[s3, 9]) {
+  range s0: 1..16
+  range s1: 1..16
+  range s2: 1..16
+  range s3: 1..6
+  %k: f32[1, 2, 9, 8] = aten.full([1, 2, 9, 8], 0.5)
+  %e: f32[s0] = aten.index.Tensor(%x, [%i, %j])
+  %p: f32[9, 4] = aten.index_put(%x, [%i], %v)
+  %a: f32[1, 2, 6, 8] = aten.scaled_dot_product_attention(%q, %k, %k, %m)
+  return %e, %p, %a
+})");
+  const auto run = [&](int32_t i, int32_t j, int32_t v, int32_t m) {
+    const auto places = [](int32_t count, int64_t most) {
+      HostTensor out = numbers(DType::i64, {count}, 1);
+      for (int32_t at = 0; at < count; ++at) reinterpret_cast<int64_t*>(out.bytes.data())[at] = at % most;
+      return out;
+    };
+    return std::vector<HostValue>{numbers(DType::f32, {9, 4}, 2), places(i, 9), places(j, 4),
+                                   numbers(DType::f32, {v, 4}, 3), numbers(DType::f32, {1, 2, 6, 8}, 4),
+                                   numbers(DType::f32, {m, 9}, 5)};
+  };
+  for (const int32_t count : {1, 7}) expect_like_portable(run(7, count, count, count == 1 ? 1 : 6), 1e-5);
+  expect_error(run(7, 3, 7, 6), "aten.index.Tensor: the sizes of its operands do not broadcast");
+  expect_error(run(7, 7, 3, 6), "aten.index_put.default: the sizes of its operands do not broadcast");
+  expect_error(run(7, 7, 7, 4), "the sizes of its operands do not broadcast");
+}
+
 TEST_F(CudaSizes, AKernelThatMayNotFitIsInside) {
   compile(R"(graph f(%x: f32[1, 3, s0], %w: f32[4, 3, 5]) {
   range s0: 0..64

@@ -124,6 +124,19 @@ bool has_equal_counts(const Node& node, const Pool& pool) {
   return !pool.overhangs() && (!pool.is_padded() || node.boolean("count_include_pad"));
 }
 
+// Whether stock's operator computes it. Padding that counts is made explicit for it; where ceil_mode drops a position
+// because only padding behind the image would begin there, the operator would keep it.
+bool is_stocks_average(const Node& node, const Pool& pool) {
+  if (!keeps_scale(node)) return false;
+  if (!node.boolean("ceil_mode") || !node.boolean("count_include_pad")) return true;
+  for (size_t axis = 0; axis < 2; ++axis) {
+    const int64_t padded = node.operands()[0]->sizes()[2 + axis].value() + 2 * pool.padding[axis];
+    const int64_t last = (padded - pool.kernel[axis] + pool.stride[axis] - 1) / pool.stride[axis];
+    if (last + 1 > node.result()->sizes()[2 + axis].value()) return false;
+  }
+  return true;
+}
+
 constexpr size_t kMostRuns = 64;
 
 // Of pools whose windows differ.
@@ -168,7 +181,7 @@ std::string refuse_pool(const Node& node) {
   const Pool pool = read_pool(node, false);
   const int64_t count = pool.kernel[0] * pool.kernel[1];
   if (!node.is_none("divisor_override")) return refuse_mean(node, count, node.static_integer("divisor_override"));
-  return keeps_scale(node) || has_equal_counts(node, pool) ? refuse_mean(node, count, count) : refuse_runs(node);
+  return is_stocks_average(node, pool) || has_equal_counts(node, pool) ? refuse_mean(node, count, count) : refuse_runs(node);
 }
 
 Verdict supports_avg_pool(const Node& node, const Configuration&) {
@@ -186,7 +199,7 @@ std::vector<Value*> rewrite_avg_pool(Builder& b, Node& node, const Configuration
   Pool pool = read_pool(node, false);
   const Affine from = affine(*x), to = affine(*node.result());
   const bool own_divisor = !node.is_none("divisor_override");
-  if (own_divisor || !keeps_scale(node)) {
+  if (own_divisor || !is_stocks_average(node, pool)) {
     if (!own_divisor && !has_equal_counts(node, pool)) return {average_of_runs(b, node, configuration.isa)};
     const int64_t divisor = own_divisor ? node.static_integer("divisor_override") : pool.kernel[0] * pool.kernel[1];
     if (pool.overhangs()) {
