@@ -68,7 +68,13 @@ std::vector<Value*> expand(Graph& graph, Node* node, const KeepFn& keep, int dep
     if (failure.diag.where.node.empty()) failure.diag.where.node = std::string(node->op->name());
     throw;
   }
-  if (values.empty() && !node->results().empty()) return node->results();
+  if (values.empty() && !node->results().empty()) {
+    if (!node->op->infer)  // a composite has no other form
+      fail(
+          Diag(Code::unsupported_model, fmt::format("{} gives no values here, and the file has some", node->op->name()))
+              .in(where_of(*node)));
+    return node->results();
+  }
   if (typed) check_types(*node, values);
   for (size_t i = 0; i < values.size(); ++i) {
     if (typed && values[i]) keep_size_names(node->result(i)->type, values[i], builder.made());

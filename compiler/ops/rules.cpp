@@ -28,6 +28,9 @@ bool is_float_number(const Arg& arg) {
 
 void set_result(Node& node, size_t index, DType dtype, Sizes sizes) {
   if (index >= node.results().size()) fail(Code::internal, fmt::format("{} has no result {}", node.op->name(), index));
+  for (const Sym& size : sizes) {
+    if (size.is_const() && size.value() < 0) reject("a size of the result is negative");
+  }
   node.result(index)->type = Type::of(dtype, std::move(sizes));
 }
 

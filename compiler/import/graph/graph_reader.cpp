@@ -135,7 +135,11 @@ TensorType GraphReader::tensor_type(const pt2::TensorMeta& meta) {
              .with_help("the runtime has no larger tensors: view() it with fewer dimensions"));
   }
   TensorType type{meta.dtype, {}, {}};
-  for (const pt2::SymInt& size : meta.sizes) type.sizes.push_back(to_sym(size));
+  for (const pt2::SymInt& size : meta.sizes) {
+    type.sizes.push_back(to_sym(size));
+    if (type.sizes.back().is_const() && type.sizes.back().value() < 0)
+      fail(Code::corrupt_file, "a size of a tensor is negative");
+  }
   return type;
 }
 

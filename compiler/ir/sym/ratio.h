@@ -25,7 +25,8 @@ inline Ratio negate(const Ratio& a) { return {a.numerator * Sym(-1), a.denominat
 /// The number if it is a multiple of 2^-20.
 std::optional<Ratio> ratio_of(double value);
 /// p / q, where a whole number from 0 to 2^31 times `value`, in doubles, and times p / q, exactly, are the same integer
-/// when rounded down (`up`: up). Nothing if no q up to 1000 gives such a fraction, or if `value` is not between 2^-10 and 2^10.
+/// when rounded down (`up`: up). Nothing if no q up to 1000 gives such a fraction, or if `value` is not between 2^-10
+/// and 2^10.
 std::optional<Ratio> scale_of(double value, bool up);
 /// "-2", "1.5": decimal digits with a fraction.
 std::optional<Ratio> read_decimal(std::string_view text);

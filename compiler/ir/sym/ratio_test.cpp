@@ -68,7 +68,8 @@ TEST(Ratio, AScaleRoundsAsDoublesDo) {
   }
   EXPECT_GT(found, 600);
   EXPECT_LT(found, 2 * 399);
-  for (const double wrong : {0.0, -1.5, 1e4, 1e-4, 3.141592653589793, 1e300, HUGE_VAL}) EXPECT_FALSE(scale_of(wrong, false));
+  for (const double wrong : {0.0, -1.5, 1e4, 1e-4, 3.141592653589793, 1e300, HUGE_VAL})
+    EXPECT_FALSE(scale_of(wrong, false));
 }
 
 TEST(Ratio, DecimalsAreRead) {

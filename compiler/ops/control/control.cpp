@@ -73,6 +73,17 @@ void infer_assert_tensor(Node& node) {
     reject("an assertion on a tensor with other than one element");
 }
 
+// What linalg functions call behind the forms that report an error for each matrix.
+Results decompose_check_errors(Builder& b, Node& node) {
+  Compose c(b);
+  require(node.tensor("info")->dtype() == DType::i32, "_linalg_check_errors takes int32 numbers of errors");
+  Value* sound = b.call("aten.all", {c.compare("eq", node.tensor("info"), 0)});
+  const std::string text = node.arg("api_name").as<std::string>() + ": a matrix is singular or not positive definite";
+  Node* check = b.graph().add_node(op("aten._assert_async.msg"), {sound, text}, 0, &node);
+  check->origin = node.origin;
+  return {};
+}
+
 // What the exporter recorded of a tensor must be what it is now. Strides are a matter of storage and not looked at.
 void infer_assert_metadata(Node& node) {
   const Value* x = node.tensor("a");
@@ -137,6 +148,8 @@ const OpDef kControlRows[] = {
     {"aten::_assert_async(Tensor self) -> ()", infer_assert_tensor, nullptr, nullptr, kEffect},
     {"aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", infer_assert_tensor, nullptr, nullptr, kEffect,
      Cases("bool[]{=1}, never")},
+    {"aten::_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()", nullptr, decompose_check_errors,
+     nullptr, kEffect, Cases("i32[2]{=0, 0}, solve, is_matrix=false")},
     {"aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", infer_nothing, nullptr, nullptr,
      kEffect},
     {"aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()", infer_nothing, nullptr,

@@ -176,16 +176,6 @@ Results decompose_solve(Builder& b, Node& node) {
   if (two) return {all[0], all[3]};
   return {all[0]};
 }
-// What linalg functions call behind the forms that report an error for each matrix.
-Results decompose_check_errors(Builder& b, Node& node) {
-  Compose c(b);
-  require(node.tensor("info")->dtype() == DType::i32, "_linalg_check_errors takes int32 numbers of errors");
-  Value* sound = b.call("aten.all", {c.compare("eq", node.tensor("info"), 0)});
-  const std::string text = node.arg("api_name").as<std::string>() + ": a matrix is singular or not positive definite";
-  Node* check = b.graph().add_node(op("aten._assert_async.msg"), {sound, text}, 0, &node);
-  check->origin = node.origin;
-  return {};
-}
 Value* inverse(Builder& b, Value* a) { return b.call_multi("aten.linalg_inv_ex", {a, true})[0]; }
 Results decompose_inv(Builder& b, Node& node) { return {inverse(b, first(node))}; }
 
@@ -471,8 +461,6 @@ const OpDef kFactorizationRows[] = {
     {"aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor "
      "info)",
      nullptr, decompose_solve, nullptr, kPure, Cases("f32[2, 4, 4], f32[2, 4, 3]")},
-    {"aten::_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()", nullptr, decompose_check_errors,
-     nullptr, kEffect, Cases("i32[2]{=0, 0}, solve, is_matrix=false")},
     {"aten::linalg_inv(Tensor A) -> Tensor", nullptr, decompose_inv, nullptr, kPure,
      Cases("f32[2, 4, 4]", "f64[3, 3]")},
     {"aten::inverse(Tensor self) -> Tensor", nullptr, decompose_inv, nullptr, kPure, Cases("f32[2, 4, 4]")},

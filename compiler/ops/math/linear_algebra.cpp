@@ -26,6 +26,8 @@ void infer_linear(Node& node) {
     if (bias->rank() > 0 && weight->rank() == 2 && !bias->sizes().back().is(1)) {
       require_equal(bias->sizes().back(), weight->sizes()[0], "linear: bias size");
     }
+    require(bias->rank() <= std::max<size_t>(sizes.size(), 1), "linear: the bias has more dimensions than the result");
+    broadcast(sizes, bias->sizes());
   }
   set_result(node, x->dtype(), std::move(sizes));
 }
@@ -92,8 +94,8 @@ Value* blend(Compose& c, Node& node, Value* product) {
   return c.add(product, bias);
 }
 
-// What `multiply` makes of the two operands, blended. Eager rounds sums of 16-bit floats once, but those of addbmm after
-// each batch.
+// What `multiply` makes of the two operands, blended. Eager rounds sums of 16-bit floats once, but those of addbmm
+// after each batch.
 template <typename F>
 Results blend_in_float(Builder& b, Node& node, const char* first, const char* second, F&& multiply) {
   Compose c(b);

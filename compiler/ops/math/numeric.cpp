@@ -168,6 +168,7 @@ Results decompose_gradient(Builder& b, Node& node) {
   } else {
     dims = node.static_ints("dim");
   }
+  require(!dims.empty(), "gradient over no dimension");
   const std::vector<double> steps = spacings(node, dims.size());
   Results out;
   for (size_t i = 0; i < dims.size(); ++i) {

@@ -334,6 +334,8 @@ Results decompose_select_scatter(Builder& b, Node& node) {
   const Sym size = x->sizes()[static_cast<size_t>(dim)];
   Sym index = node.integer("index");
   if (index.is_const() && index.value() < 0) index = size + index;
+  if (index.is_const() && (index.value() < 0 || (size.is_const() && index.value() >= size.value())))
+    reject("select_scatter: the index is out of range");
   Sizes sizes = x->sizes();
   sizes.erase(sizes.begin() + dim);
   if (source->sizes() == sizes && node.integer("dim") == Sym(dim) && node.integer("index") == index) return {};

@@ -51,6 +51,8 @@ void infer_topk(Node& node) {
 void infer_order_statistic(Node& node) {  // kthvalue, median, mode
   const Value* x = node.tensor("self");
   const int64_t dim = sorted_dim(node);
+  if (node.op->parsed->find("k") >= 0 && node.integer("k").is_const())
+    require(node.integer("k").value() > 0, "kthvalue counts from 1");
   const Sizes sizes = x->rank() == 0 ? Sizes{} : reduce_sizes(x->sizes(), {dim}, node.boolean("keepdim"));
   set_result(node, 0, x->dtype(), sizes);
   set_result(node, 1, DType::i64, sizes);

@@ -54,9 +54,9 @@ Indices AdvancedIndex::self_at(Lowering& l, const Indices& shared_at, const Indi
   size_t next = 0;
   for (size_t i = 0; i < self_->rank(); ++i) {
     const Value* index = i < indices_.size() ? indices_[i] : nullptr;
-    own.push_back(
-        !index ? rest_at[next++]
-               : l.checked_index(l.element(index, l.broadcast(*index, shared_at, shared)), self_->sizes()[i], true, check));
+    own.push_back(!index ? rest_at[next++]
+                         : l.checked_index(l.element(index, l.broadcast(*index, shared_at, shared)), self_->sizes()[i],
+                                           true, check));
   }
   return own;
 }

@@ -10,8 +10,8 @@ class AdvancedIndex {
  public:
   /// Of a node with the arguments `self` and `indices`.
   explicit AdvancedIndex(const Node& node);
-  Sizes shared;  // the shape that the index tensors broadcast to
-  Sizes rest;    // dimensions of self that are not indexed
+  Sizes shared;           // the shape that the index tensors broadcast to
+  Sizes rest;             // dimensions of self that are not indexed
   Sizes indexed() const;  // the shape of the indexed tensor
 
   /// An element of self that may be indexed, in terms of fresh loop variables.

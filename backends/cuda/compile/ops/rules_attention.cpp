@@ -51,7 +51,11 @@ Sizes score_sizes(const Node& node) {
 class AttentionRule {
  public:
   AttentionRule(Lowering& l, const Node& node)
-      : l_(l), node_(node), q_(node.tensor("query")), k_(node.tensor("key")), v_(node.tensor("value")),
+      : l_(l),
+        node_(node),
+        q_(node.tensor("query")),
+        k_(node.tensor("key")),
+        v_(node.tensor("value")),
         mask_(mask_of(node)) {}
 
   void run() {
@@ -153,7 +157,8 @@ void lower_attention(Lowering& l, const Node& node) { AttentionRule(l, node).run
 
 constexpr OpRule kRows[] = {
     needing(whole({"aten.scaled_dot_product_attention.default", lower_attention, fits}), attention_needs),
-    needing(whole({"aten._scaled_dot_product_flash_attention_for_cpu.default", lower_attention, fits}), attention_needs),
+    needing(whole({"aten._scaled_dot_product_flash_attention_for_cpu.default", lower_attention, fits}),
+            attention_needs),
     needing(whole({"aten._scaled_dot_product_efficient_attention.default", lower_attention, fits}), attention_needs),
     needing(whole({"aten._scaled_dot_product_flash_attention.default", lower_attention, fits}), attention_needs),
 };

@@ -113,6 +113,7 @@ SizeRequirement broadcasts(const Sym& own, const Sym& wide) {
 }
 
 void add_broadcasts(const Sizes& own, const Sizes& wide, SizeRequirements& out) {
+  if (own.size() > wide.size()) return out.push_back(equal(1, 0, kDoNotBroadcast));
   for (size_t i = 0; i < own.size(); ++i) out.push_back(broadcasts(own[i], wide[wide.size() - own.size() + i]));
 }
 

@@ -21,7 +21,7 @@ SizeRequirement at_least(const compiler::Sym& found, const compiler::Sym& low, c
 SizeRequirement at_most(const compiler::Sym& found, const compiler::Sym& high, const char* otherwise);
 /// Of a size that is 1 or `wide`.
 SizeRequirement broadcasts(const compiler::Sym& own, const compiler::Sym& wide);
-/// Of sizes that stand at the end of `wide`, which has no fewer dimensions.
+/// Of sizes that stand at the end of `wide`; never met if they are more.
 void add_broadcasts(const compiler::Sizes& own, const compiler::Sizes& wide, SizeRequirements& out);
 
 /// Requirements that hold for some values of the symbols only: the delegate checks them. Those of the node's rule

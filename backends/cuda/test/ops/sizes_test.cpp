@@ -107,9 +107,12 @@ TEST_F(CudaSizes, MasksIndicesAndValuesThatBroadcastAreInside) {
       for (int32_t at = 0; at < count; ++at) reinterpret_cast<int64_t*>(out.bytes.data())[at] = at % most;
       return out;
     };
-    return std::vector<HostValue>{numbers(DType::f32, {9, 4}, 2), places(i, 9), places(j, 4),
-                                   numbers(DType::f32, {v, 4}, 3), numbers(DType::f32, {1, 2, 6, 8}, 4),
-                                   numbers(DType::f32, {m, 9}, 5)};
+    return std::vector<HostValue>{numbers(DType::f32, {9, 4}, 2),
+                                  places(i, 9),
+                                  places(j, 4),
+                                  numbers(DType::f32, {v, 4}, 3),
+                                  numbers(DType::f32, {1, 2, 6, 8}, 4),
+                                  numbers(DType::f32, {m, 9}, 5)};
   };
   for (const int32_t count : {1, 7}) expect_like_portable(run(7, count, count, count == 1 ? 1 : 6), 1e-5);
   expect_error(run(7, 3, 7, 6), "aten.index.Tensor: the sizes of its operands do not broadcast");

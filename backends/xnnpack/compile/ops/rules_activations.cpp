@@ -114,7 +114,9 @@ void lower_elu(Lowering& l, const Node& node) {
 // --- with corners ---
 
 Verdict known_slope(const Node& node, const TargetOptions&) {
-  return number(node, "negative_slope") ? Verdict::yes() : Verdict::no("'negative_slope' is known only at run time");
+  const auto slope = number(node, "negative_slope");
+  if (!slope) return Verdict::no("'negative_slope' is known only at run time");
+  return std::isfinite(static_cast<float>(*slope)) ? Verdict::yes() : Verdict::no("'negative_slope' is infinite");
 }
 
 uint32_t leaky_relu(Lowering& l, uint32_t x, double slope) {

@@ -181,7 +181,8 @@ std::string refuse_pool(const Node& node) {
   const Pool pool = read_pool(node, false);
   const int64_t count = pool.kernel[0] * pool.kernel[1];
   if (!node.is_none("divisor_override")) return refuse_mean(node, count, node.static_integer("divisor_override"));
-  return is_stocks_average(node, pool) || has_equal_counts(node, pool) ? refuse_mean(node, count, count) : refuse_runs(node);
+  return is_stocks_average(node, pool) || has_equal_counts(node, pool) ? refuse_mean(node, count, count)
+                                                                       : refuse_runs(node);
 }
 
 Verdict supports_avg_pool(const Node& node, const Configuration&) {
