@@ -65,7 +65,8 @@ Results decompose_qparams_symmetric(Builder& b, Node& node) {
   Value* low = c.amin(x, all_dims(x->rank()));
   Value* high = c.amax(x, all_dims(x->rank()));
   Value* magnitude = c.maximum(c.neg(c.clamp(low, None{}, 0.0)), c.clamp(high, 0.0, None{}));
-  const double half = static_cast<double>(node.static_integer("quant_max") - node.static_integer("quant_min")) / 2;
+  const auto bound = [&](const char* name) { return static_cast<double>(node.static_integer(name)); };
+  const double half = (bound("quant_max") - bound("quant_min")) / 2;
   Value* scale = c.clamp(c.div(magnitude, half), node.real("eps"), None{});
   const int64_t middle = node.dtype("dtype") == DType::u8 ? 128 : 0;
   return {b.reshape(b.cast(scale, DType::f64), {1}), b.full({1}, middle, DType::i64)};

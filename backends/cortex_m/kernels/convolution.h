@@ -27,7 +27,7 @@ struct ChannelQuantization {
   const int32_t *bias = nullptr, *multipliers = nullptr, *shifts = nullptr;
 
   int32_t initial(int64_t channel) const { return bias ? bias[channel] : 0; }
-  int8_t finish(int32_t sum, int64_t channel) const {
+  __attribute__((always_inline)) int8_t finish(int32_t sum, int64_t channel) const {
     OutputStage of_channel = stage;
     of_channel.multiplier = multipliers[channel];
     of_channel.shift = shifts[channel];

@@ -183,7 +183,7 @@ ExpressionPtr Lowering::scalar(const compiler::Arg& arg, ScalarType type) {
 Loop Lowering::new_loop(const Sym& extent) {
   const std::string name = fmt::format("k{}", loops_++);
   const compiler::SymRange range = compiler::SymScope::range(extent);
-  out_.ranges[name] = {0, std::max<int64_t>(range.max == compiler::kUnbounded ? range.max : range.max - 1, 0)};
+  out_.ranges[name] = {0, range.max == compiler::kUnbounded ? range.max : std::max<int64_t>(range.max, 1) - 1};
   return {Sym::symbol(name), extent};
 }
 

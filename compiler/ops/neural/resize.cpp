@@ -224,6 +224,9 @@ Columns columns_of(const Node& node, const Sym& height, const Sym& width) {
     w.stride[i] = at("stride");
     w.image[i] = i == 0 ? height : width;
     require(w.kernel[i] > 0 && w.dilation[i] > 0 && w.stride[i] > 0, "a window argument is not positive");
+    constexpr int64_t kMost = int64_t{1} << 31;
+    require(w.kernel[i] < 1 << 24 && w.dilation[i] < kMost && w.padding[i] < kMost && w.padding[i] > -kMost,
+            "a window argument is too large");
     const Sym free = w.image[i] + 2 * w.padding[i] - (w.dilation[i] * (w.kernel[i] - 1) + 1);
     require(!free.is_const() || free.value() >= 0, "the window is larger than the image");
     w.blocks[i] = floor_div(free, w.stride[i]) + 1;

@@ -147,8 +147,10 @@ void infer_bias_rescale(Node& node) {
   require_rank(bias, 1, "their bias");
   const Sym heads = node.integer("num_heads"), width = floor_div(x->sizes()[2], 3);
   require(heads.is_const() && heads.value() > 0, "the number of heads must be known");
-  if (x->sizes()[2].is_const())
-    require(x->sizes()[2].value() % (heads.value() * 3) == 0, "the heads do not divide the width");
+  if (x->sizes()[2].is_const()) {
+    const int64_t size = x->sizes()[2].value();
+    require(size % heads.value() == 0 && size / heads.value() % 3 == 0, "the heads do not divide the width");
+  }
   for (size_t i = 0; i < 3; ++i)
     set_result(node, i, x->dtype(), {x->sizes()[0], heads, x->sizes()[1], floor_div(width, heads)});
 }

@@ -30,6 +30,7 @@ WindowArgs window_args(const Node& node) {
 template <typename F>
 Results window(Builder& b, const Node& node, F&& shape) {
   const WindowArgs args = window_args(node);
+  require(args.length < int64_t{1} << 31, "a window of 2^31 elements or more");
   if (args.length < 2) return {b.full({Sym(args.length)}, 1.0, args.dtype)};
   const int64_t length = args.length + (args.periodic ? 1 : 0);
   Value* values = shape(Compose(b).arange(Sym(length), args.dtype), length - 1);
