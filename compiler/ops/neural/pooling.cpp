@@ -76,6 +76,8 @@ void infer_fractional_pool(Node& node) {
   const Ints output = repeat_to(node.ints("output_size"), spatial, "output_size");
   Sizes sizes = x->sizes();
   for (size_t i = 0; i < spatial; ++i) {
+    require(!kernel[i].is_const() || (kernel[i].value() > 0 && kernel[i].value() < int64_t{1} << 31),
+            "fractional pooling: a window has no elements, or too many");
     const Sym last = output[i] + kernel[i] - (spatial == 2 ? 1 : 0);  // eager asks for one position more in three
     if (last.is_const() && sizes[first + i].is_const())
       require(last.value() <= sizes[first + i].value(), "fractional pooling: the output is too large for the input");

@@ -230,7 +230,7 @@ Columns columns_of(const Node& node, const Sym& height, const Sym& width) {
     const Sym free = w.image[i] + 2 * w.padding[i] - (w.dilation[i] * (w.kernel[i] - 1) + 1);
     require(!free.is_const() || free.value() >= 0, "the window is larger than the image");
     w.blocks[i] = floor_div(free, w.stride[i]) + 1;
-    require(!w.blocks[i].is_const() || w.kernel[i] * w.blocks[i].value() < (1 << 24), "the windows are too many");
+    require(!w.blocks[i].is_const() || w.blocks[i].value() < (1 << 24) / w.kernel[i], "the windows are too many");
   }
   return w;
 }

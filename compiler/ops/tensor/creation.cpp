@@ -338,6 +338,7 @@ Results decompose_cast(Builder& b, Node& node) {
 }
 
 void infer_convert(Node& node) {
+  require(node.dtype("dtype").has_value(), "a conversion to no dtype");
   set_result(node, *node.dtype("dtype"), node.tensor(node.op->parsed->args[0].name)->sizes());
 }
 Results decompose_convert(Builder& b, Node& node) {
