@@ -228,7 +228,7 @@ std::optional<std::pair<Sym, Sym>> split_multiples(const Sym& sum, int64_t divis
   for (const Sym& term : sum.node()->args) {
     const Term t = split_coefficient(term);
     const int64_t quotient = math::floor_divide(t.coefficient, divisor);
-    const int64_t left = t.coefficient % divisor < 0 ? t.coefficient % divisor + divisor : t.coefficient % divisor;
+    const int64_t left = math::floor_modulo(t.coefficient, divisor);
     const bool whole = left == 0;
     if (whole || t.rest.is(1)) {
       multiples = multiples + Sym(quotient) * t.rest;

@@ -123,7 +123,7 @@ class Reader {
     position_ = end + 1;
     return result;
   }
-  /// Goes back to where a copy of the reader stood.
+  /// Goes back to an earlier position().
   void go_back(size_t position) { position_ = position; }
   size_t position() const { return position_; }
   /// A symbol that the file says is not negative.
