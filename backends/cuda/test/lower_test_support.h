@@ -94,6 +94,15 @@ inline HostTensor numbers(DType dtype, const std::vector<int32_t>& sizes, uint64
   return out;
 }
 
+inline HostTensor integers(const std::vector<int64_t>& values, const std::vector<int32_t>& sizes) {
+  HostTensor out;
+  out.dtype = DType::i64;
+  out.sizes = sizes;
+  out.bytes.resize(values.size() * sizeof(int64_t));
+  std::memcpy(out.bytes.data(), values.data(), out.bytes.size());
+  return out;
+}
+
 class CudaLower : public ::testing::Test {
  protected:
   // Everything must be one delegate.

@@ -340,7 +340,7 @@ std::optional<Sym> simplify_division(SymOp op, const Sym& a, const Sym& b) {
     }
   }
   if (quotient && !a.is_const() && b.is_const() && b.value() > 0) {
-    if (auto q = nested_quotient(a, b.value())) return *q;
+    if (auto q = nested_quotient(a, b.value())) return q;
   }
   if (auto q = cancel_factors(a, b)) return quotient ? *q : Sym(0);
   if (current_ranges && range_of(a, *current_ranges).min >= 0 && range_of(b - a, *current_ranges).min > 0)

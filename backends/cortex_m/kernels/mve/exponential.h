@@ -19,7 +19,8 @@ inline int32x4_t exp_of_negative(int32x4_t x) {
     const int32x4_t bit = vandq_s32(bits, vdupq_n_s32(static_cast<int32_t>(1u << (kQuarterBits + i))));
     result = vqrdmulhq_m_s32(result, result, vdupq_n_s32(kFactors[i]), vcmpneq_n_s32(bit, 0));
   }
-  return vdupq_m_n_s32(result, INT32_MAX, vcmpeqq_n_s32(x, 0));
+  // Not vdupq_m_n_s32(): with extreme numbers it stops GCC 12 (internal error in trunc_int_for_mode).
+  return vmaxq_m_s32(result, result, vdupq_n_s32(INT32_MAX), vcmpeqq_n_s32(x, 0));
 }
 
 /// round(value multiplier / 2^right), halves up, which wraps at 32 bits; right in [1, 62].
@@ -41,7 +42,7 @@ class Exponents {
   }
   int32x4_t operator()(int32x4_t difference) const {
     const int32x4_t exponent = scale_exactly(difference, multiplier_, right_);
-    return vdupq_m_n_s32(exponent, INT32_MIN, vcmpltq_n_s32(difference, least_));
+    return vminq_m_s32(exponent, exponent, vdupq_n_s32(INT32_MIN), vcmpltq_n_s32(difference, least_));
   }
 
  private:

@@ -103,9 +103,9 @@ TEST_F(CudaSizes, MasksIndicesAndValuesThatBroadcastAreInside) {
 })");
   const auto run = [&](int32_t i, int32_t j, int32_t v, int32_t m) {
     const auto places = [](int32_t count, int64_t most) {
-      HostTensor out = numbers(DType::i64, {count}, 1);
-      for (int32_t at = 0; at < count; ++at) reinterpret_cast<int64_t*>(out.bytes.data())[at] = at % most;
-      return out;
+      std::vector<int64_t> values;
+      for (int32_t at = 0; at < count; ++at) values.push_back(at % most);
+      return integers(values, {count});
     };
     return std::vector<HostValue>{numbers(DType::f32, {9, 4}, 2),
                                   places(i, 9),

@@ -11,15 +11,6 @@ namespace wick::cuda {
 
 using Call = std::pair<std::string, std::vector<HostValue>>;  // method and inputs
 
-inline HostTensor integers(const std::vector<int64_t>& values, const std::vector<int32_t>& sizes) {
-  HostTensor out;
-  out.dtype = DType::i64;
-  out.sizes = sizes;
-  out.bytes.resize(values.size() * sizeof(int64_t));
-  std::memcpy(out.bytes.data(), values.data(), out.bytes.size());
-  return out;
-}
-
 class CudaState : public CudaLower {
  protected:
   // Methods "a", "b", .. of one program; graphs have the names of their methods.
