@@ -55,9 +55,25 @@ struct TransposeConv2dRows {
   }
 };
 
-/// Each tap by itself. `gemm` is that of all taps.
+/// Of all taps.
+inline Gemm gemm_of(const TransposeConv2d& c) {
+  Gemm gemm;
+  gemm.num_rows = static_cast<int32_t>(c.to.n * c.to.h * c.to.w);
+  gemm.depth = c.window.kernel[0] * c.window.kernel[1] * static_cast<int32_t>(c.from.c);
+  gemm.num_outputs = gemm.row_stride = static_cast<int32_t>(c.to.c);
+  gemm.input_offset = c.quantization.input_offset;
+  gemm.stage = c.quantization.stage;
+  gemm.weights = c.weights;
+  gemm.bias = c.quantization.bias;
+  gemm.multipliers = c.quantization.multipliers;
+  gemm.shifts = c.quantization.shifts;
+  return gemm;
+}
+
+/// Each tap by itself.
 template <typename Isa>
-void transpose_convolve_taps(const TransposeConv2d& c, Gemm gemm, Span<uint32_t> tile) {
+__attribute__((noinline)) void transpose_convolve_taps(const TransposeConv2d& c, Span<uint32_t> tile) {
+  Gemm gemm = gemm_of(c);
   gemm.pitch = gemm.depth;
   gemm.depth = static_cast<int32_t>(c.from.c);
   gemm.row_stride = c.window.stride[1] * gemm.num_outputs;
@@ -79,20 +95,9 @@ void transpose_convolve_taps(const TransposeConv2d& c, Gemm gemm, Span<uint32_t>
 }
 
 template <typename Isa>
-__attribute__((noinline)) void transpose_convolve(const TransposeConv2d& c, Span<uint32_t> tile) {
-  const TransposeConv2dRows rows(c);
-  Gemm gemm;
-  gemm.num_rows = static_cast<int32_t>(c.to.n * c.to.h * c.to.w);
-  gemm.depth = c.window.kernel[0] * c.window.kernel[1] * rows.channels;
-  gemm.num_outputs = gemm.row_stride = static_cast<int32_t>(c.to.c);
-  gemm.input_offset = c.quantization.input_offset;
-  gemm.stage = c.quantization.stage;
-  gemm.weights = c.weights;
-  gemm.bias = c.quantization.bias;
-  gemm.multipliers = c.quantization.multipliers;
-  gemm.shifts = c.quantization.shifts;
-  if (c.has_one_tap_for_each()) return transpose_convolve_taps<Isa>(c, gemm, tile);
-  GemmTile<Isa>(gemm, tile).run(rows, c.out);
+__attribute__((noinline)) void transpose_convolve_rows(const TransposeConv2d& c, Span<uint32_t> tile) {
+  const Gemm gemm = gemm_of(c);
+  GemmTile<Isa>(gemm, tile).run(TransposeConv2dRows(c), c.out);
 }
 
 template <typename Isa>
@@ -101,7 +106,10 @@ void quantized_transpose_conv2d_without_vectors(KernelContext& context, Span<EVa
   if (!read_transpose_conv2d(context, args, &c)) return;
   if (!has_near_positions(c.window, c.from) || !has_near_positions(c.window, c.to))
     return reference::quantized_transpose_conv2d(context, args);
-  run_with_tile(c.row_scratch, [&](Span<uint32_t> tile) { transpose_convolve<Isa>(c, tile); });
+  run_with_tile(c.row_scratch, [&](Span<uint32_t> tile) {
+    if (c.has_one_tap_for_each()) return transpose_convolve_taps<Isa>(c, tile);
+    transpose_convolve_rows<Isa>(c, tile);
+  });
 }
 
 }  // namespace wick::cortex_m
