@@ -119,5 +119,49 @@ TEST(Importer, AnUndecomposedVmapIsRefusedWithTheWayOut) {
   EXPECT_NE(function.diag().help.find("torch.vmap"), std::string::npos) << function.diag().help;
 }
 
+// What strict=True writes: bf16 is what eager returns, but the graph says f32 throughout.
+TEST(Importer, AnAutocastRegionWithoutItsCastsIsRefused) {
+  const std::string tensor = R"("arg": {"as_tensor": {"name": "p_w"}}, "kind": 1})";
+  const std::string type =
+      R"({"dtype": DTYPE, "sizes": [{"as_int": 2}, {"as_int": 2}], "requires_grad": false, "device": {"type": "cpu", )"
+      R"("index": null}, "strides": [{"as_int": 2}, {"as_int": 1}], "storage_offset": {"as_int": 0}, "layout": 7})";
+  const auto import_region = [&](const std::string& device, const std::string& dtype) {
+    std::string recorded = type, input = type;
+    replace(recorded, "DTYPE", dtype);
+    replace(input, "DTYPE", "7");
+    const std::string body =
+        R"({"inputs": [{"as_tensor": {"name": "p_w"}}], "outputs": [{"as_tensor": {"name": "y"}}], "nodes": [{"target": )"
+        R"("torch.ops.aten.mm.default", "inputs": [{"name": "self", )" +
+        tensor + R"(, {"name": "mat2", )" + tensor +
+        R"(], "outputs": [{"as_tensor": {"name": "y"}}], "metadata": {}, "is_hop_single_tensor_return": null, "name": )"
+        R"("y"}], "tensor_values": {"p_w": )" +
+        input + R"(, "y": )" + recorded +
+        R"(}, "sym_int_values": {}, "sym_bool_values": {}, "is_single_tensor_return": true, "custom_obj_values": {}, )"
+        R"("sym_float_values": {}})";
+    const std::string node =
+        R"({"target": "torch.ops.higher_order.wrap_with_autocast", "inputs": [{"name": "", "arg": {"as_string": ")" +
+        device +
+        R"("}, "kind": 1}, {"name": "", "arg": {"as_scalar_type": 13}, "kind": 1}, {"name": "", "arg": )"
+        R"({"as_bool": true}, "kind": 1}, {"name": "", "arg": {"as_none": true}, "kind": 1}, {"name": "", "arg": )"
+        R"({"as_graph": {"name": "body", "graph": )" +
+        body + R"(}}, "kind": 1}, {"name": "", )" + tensor +
+        R"(], "outputs": [{"as_tensor": {"name": "region"}}], "metadata": {}, "is_hop_single_tensor_return": true, )"
+        R"("name": "region"})";
+    std::string json = pt2::test_program_json();
+    replace(json, R"("tensor_values": {)", R"("tensor_values": {"region": )" + recorded + ", ");
+    replace(json, R"("nodes": [)", R"("nodes": [)" + node + ", ");
+    return import_json({}, json);
+  };
+  const Result<Function> lost = import_region("cpu", "7");
+  ASSERT_FALSE(lost.ok());
+  EXPECT_EQ(lost.diag().code, Code::unsupported_model);
+  EXPECT_EQ(lost.diag().message, "the file does not say what torch.autocast casts here");
+  EXPECT_NE(lost.diag().help.find("strict=False"), std::string::npos) << lost.diag().help;
+  const Result<Function> kept = import_region("cpu", "13");
+  EXPECT_TRUE(kept.ok()) << kept.diag().message;
+  const Result<Function> elsewhere = import_region("cuda", "7");
+  EXPECT_TRUE(elsewhere.ok()) << elsewhere.diag().message;
+}
+
 }  // namespace
 }  // namespace wick::compiler

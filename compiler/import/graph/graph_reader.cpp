@@ -203,12 +203,7 @@ void GraphReader::read_node(const pt2::Node& node) {
   const std::string_view name = op_name(node.target);
   if (name == "higher_order.wrap_with_set_grad_enabled") return read_wrapped(node, 1, 2, autocast_);
   if (name == "higher_order.invoke_subgraph") return read_wrapped(node, 0, 2, autocast_);
-  if (name == "higher_order.wrap_with_autocast") {
-    const bool enabled =
-        node.inputs.size() > 4 && std::get_if<bool>(&node.inputs[2].arg) && std::get<bool>(node.inputs[2].arg);
-    const DType* dtype = node.inputs.size() > 4 ? std::get_if<DType>(&node.inputs[1].arg) : nullptr;
-    return read_wrapped(node, 4, 5, enabled ? std::optional(dtype ? *dtype : DType::bf16) : std::nullopt);
-  }
+  if (name == "higher_order.wrap_with_autocast") return read_wrapped(node, 4, 5, autocast_region(node));
   if (name.starts_with("higher_order.auto_functionalized")) return read_auto_functionalized(node);
   if (name == "higher_order.with_effects") return read_effect(node);
   if (name.starts_with("higher_order.")) return read_control_flow(node);
@@ -367,18 +362,7 @@ void GraphReader::read_operator(const pt2::Node& node, const OpDef& def) {
   }
   if (def.has(kMutates)) return read_mutating(node, def);
   Args args = arguments(node, def);
-  if (autocast_) {
-    // Inside an autocast region the casts are in no node: the recorded dtype of the result tells.
-    auto it = names.empty() ? source_.tensor_values.end() : source_.tensor_values.find(names[0]);
-    const bool casts = it != source_.tensor_values.end() && is_floating(it->second.dtype) && !may_alias(def);
-    if (casts) {
-      for (Arg& arg : args) {
-        if (!arg.is<Value*>() || !arg.as<Value*>()->type.is_tensor()) continue;
-        const DType dtype = arg.as<Value*>()->dtype();
-        if (is_floating(dtype) && dtype != DType::f64) arg = builder_.cast(arg.as<Value*>(), it->second.dtype);
-      }
-    }
-  }
+  if (autocast_ && !names.empty() && !may_alias(def)) cast_operands(names[0], def, args);
   // A list of tensors is as long as the file says; every other result has one name.
   const std::vector<ReturnType>& returns = def.parsed->returns;
   const bool list = returns.size() == 1 && returns[0] == ReturnType::tensor_list;

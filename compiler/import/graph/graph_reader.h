@@ -81,6 +81,8 @@ class GraphReader {
   void assert_equal(const Sym& read, const Sym& wanted, DType dtype);
   Value* power(std::string_view function, const Args& numbers);
   void read_wrapped(const pt2::Node& node, size_t graph_index, size_t first_operand, std::optional<DType> autocast);
+  static std::optional<DType> autocast_region(const pt2::Node& node);
+  void cast_operands(const std::string& result, const OpDef& def, Args& args);
   /// Arguments and sub-graphs of a control flow node.
   struct ControlFlow {
     Args args;

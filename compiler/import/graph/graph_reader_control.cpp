@@ -1,6 +1,8 @@
 // Operators with sub-graphs, and batch norm in training mode, whose writes no schema shows.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/import/graph/graph_reader.h"
 #include "compiler/ir/text/text.h"
 #include "compiler/support/failure.h"
@@ -14,7 +16,43 @@ const pt2::Graph& graph_argument(const pt2::Node& node, size_t index) {
   return *graph->graph;
 }
 
+// Does autocast compute this operator in its dtype, whatever floats it is given (f64 excepted)?
+bool autocast_casts(const OpDef& def) { return def.facts.gemm || def.name().starts_with("aten.conv"); }
+
 }  // namespace
+
+// The dtype that a region of torch.autocast computes in; none if it changes nothing.
+std::optional<DType> GraphReader::autocast_region(const pt2::Node& node) {
+  if (node.inputs.size() < 5) return std::nullopt;
+  const auto* device = std::get_if<std::string>(&node.inputs[0].arg);
+  const auto* dtype = std::get_if<DType>(&node.inputs[1].arg);
+  const bool* enabled = std::get_if<bool>(&node.inputs[2].arg);
+  if (!enabled || !*enabled) return std::nullopt;
+  const pt2::Graph& body = graph_argument(node, 4);
+  const bool concerns_it = std::any_of(body.tensor_values.begin(), body.tensor_values.end(), [&](const auto& value) {
+    return !device || value.second.device.type == *device;
+  });
+  return concerns_it ? std::optional(dtype ? *dtype : DType::bf16) : std::nullopt;
+}
+
+// Inside an autocast region the casts are in no node: the recorded dtype of the result tells. An export with
+// strict=True records the dtypes of the model without autocast, so what autocast surely casts gives it away.
+void GraphReader::cast_operands(const std::string& result, const OpDef& def, Args& args) {
+  const auto recorded = source_.tensor_values.find(result);
+  if (recorded == source_.tensor_values.end() || !is_floating(recorded->second.dtype)) return;
+  const DType dtype = recorded->second.dtype;
+  if (autocast_casts(def) && dtype == DType::f32 && *autocast_ != DType::f32) {
+    fail(Diag(Code::unsupported_model, "the file does not say what torch.autocast casts here")
+             .expected(fmt::format("{} of f32", def.name()),
+                       fmt::format("{}, as eager computes it", dtype_name(*autocast_)))
+             .with_help("export with strict=False, or save ep.run_decompositions({}), which writes the casts"));
+  }
+  for (Arg& arg : args) {
+    if (!arg.is<Value*>() || !arg.as<Value*>()->type.is_tensor()) continue;
+    const DType from = arg.as<Value*>()->dtype();
+    if (is_floating(from) && from != DType::f64) arg = builder_.cast(arg.as<Value*>(), dtype);
+  }
+}
 
 // no_grad, autocast and friends: the body runs exactly once, with the caller's tensors themselves.
 void GraphReader::read_wrapped(const pt2::Node& node, size_t graph_index, size_t first_operand,
