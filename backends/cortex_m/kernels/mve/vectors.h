@@ -72,7 +72,9 @@ inline int32x4x2_t load_pairs(const int32_t* from) {
 #ifdef __clang__
   return vld2q_s32(from);
 #else
-  // GCC 12 gives vld2 an addressing mode that does not exist.
+  // GCC 12 gives vld2 an addressing mode that does not exist, and takes a gather or scatter for an access to the 16
+  // bytes at its base alone, which other accesses may pass.
+  asm volatile("" ::: "memory");
   const uint32x4_t even = vidupq_n_u32(0, 2);
   return {{vldrwq_gather_shifted_offset_s32(from, even), vldrwq_gather_shifted_offset_s32(from + 1, even)}};
 #endif
@@ -86,6 +88,7 @@ inline void store_pairs(int32_t* to, int32x4_t even, int32x4_t odd) {
   const uint32x4_t places = vidupq_n_u32(0, 2);
   vstrwq_scatter_shifted_offset_s32(to, places, even);
   vstrwq_scatter_shifted_offset_s32(to + 1, places, odd);
+  asm volatile("" ::: "memory");  // as in load_pairs
 #endif
 }
 
