@@ -1,6 +1,6 @@
 # Thin over CMakePresets.json: `make help` lists what there is. Everything is built under build/<preset>/.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-all setup-cuda demo test bench release dev devices format tidy clean
+.PHONY: help setup setup-all setup-cuda demo test test-large bench release dev devices format tidy clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -17,8 +17,11 @@ setup-cuda:  ## fetch NVRTC, the compiler of CUDA kernels (90 MB, NVIDIA's licen
 demo: release  ## compile, inspect and run the handwritten-digits model
 	@scripts/demo.sh
 
-test: dev  ## build everything and run the tests
-	@ctest --preset dev
+test: dev  ## build everything and run the tests, but for the large ones
+	@ctest --preset dev -LE large
+
+test-large: dev  ## the large tests: whole models and all operators as CUDA kernels on the host (minutes)
+	@ctest --preset dev -L large
 
 bench: dev  ## measure compile time, memory, load and run time beside ExecuTorch (bench/README.md)
 	@python3 bench/run.py --json build/bench.json
