@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "backends/cuda/compile/control/plan_control.h"
 #include "backends/cuda/compile/ops/op_rule.h"
 #include "compiler/support/failure.h"
 
@@ -78,7 +79,8 @@ void Lowering::lower_node(const Node& node) {
   for (const Value* operand : node.operands()) {
     if (operand->is_constant() && !tensors_.count(operand)) add_constant(operand);
   }
-  for (SizeRequirement& each : left_to_check(node)) out_.requirements.push_back({each, refusal(each.otherwise)});
+  for (SizeRequirement& each : left_to_check(node))
+    out_.requirements.push_back({each, refusal(each.otherwise), open_part(out_.marks)});
   find_rule(node)->lower(*this, node);
   // An unfinished kernel waits for one reader only: the next node that reads it.
   store_unfinished_operands("reads it in a kernel of its own");

@@ -53,6 +53,13 @@ struct ControlMark {
   const Node* node = nullptr;
 };
 
+/// What the sizes of a call must be, and what is said if they are not.
+struct CallRequirement {
+  SizeRequirement sizes;
+  std::string message;
+  size_t mark = SIZE_MAX;  // where the part of a condition or loop begins that asks for them; none: each call does
+};
+
 /// What a partition becomes, before schedules, texts and offsets.
 struct LoweredGraph {
   ExpressionPool pool;
@@ -60,8 +67,7 @@ struct LoweredGraph {
   std::vector<KernelBuffer> buffers;
   std::vector<LoopKernel> kernels;  // in the order of execution
   std::vector<ControlMark> marks;   // in order
-  /// What the sizes of a call must be, and what is said if they are not.
-  std::vector<std::pair<SizeRequirement, std::string>> requirements;
+  std::vector<CallRequirement> requirements;
   std::vector<std::string> checks;  // messages of data-dependent refusals; calls name them as {check N}
   uint32_t random = UINT32_MAX;     // the buffer of the seed and the first block, of graphs that draw random numbers
   std::vector<Sym> random_blocks;   // that each node takes which draws some, in order

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "backends/cuda/compile/control/plan_control.h"
 #include "backends/cuda/compile/kernel/kernel_work.h"
@@ -114,14 +115,16 @@ class PlanBuilder {
       made.message = fmt::format("size {} of input {} of the delegate is no {}", symbol.dim, symbol.input, symbol.name);
       plan().requirements.push_back(std::move(made));
     }
-    std::set<std::array<uint32_t, 3>> known;
-    for (const auto& [sizes, message] : lowered_.requirements) {
+    std::set<std::array<uint32_t, 5>> known;
+    for (const auto& [sizes, message, mark] : lowered_.requirements) {
       Requirement made;
+      if (mark != SIZE_MAX) std::tie(made.node, made.is_second) = part_at_[mark];
       made.found = formula(sizes.found);
       if (sizes.low) made.low = formula(*sizes.low);
       if (sizes.high) made.high = formula(*sizes.high);
       made.message = message;
-      if (known.insert({made.found, made.low, made.high}).second) plan().requirements.push_back(std::move(made));
+      if (known.insert({made.found, made.low, made.high, made.node, made.is_second}).second)
+        plan().requirements.push_back(std::move(made));
     }
   }
 
@@ -381,6 +384,7 @@ class PlanBuilder {
       plan().nodes.push_back(std::move(node));
       built_.notes.push_back({{name_of(*mark.node)}, {}, "the host reads its condition, or counts its rounds", {}});
     }
+    part_at_[index] = {open_.back(), mark.kind == Kind::otherwise || mark.kind == Kind::body};
     PlanNode& node = plan().nodes[open_.back()];
     if (mark.kind == Kind::choose || mark.kind == Kind::body) {
       Argument condition;
@@ -465,7 +469,8 @@ class PlanBuilder {
   std::vector<uint64_t> first_counter_;  // of each source
   uint64_t num_counters_ = 0;
   uint32_t counters_buffer_ = kNone;
-  std::vector<uint32_t> open_;  // conditions and loops
+  std::vector<uint32_t> open_;                           // conditions and loops
+  std::map<size_t, std::pair<uint32_t, bool>> part_at_;  // by mark: the node, and whether it is its second part
   SymbolFormulas symbols_;
   std::vector<size_t> multiples_;  // symbols of the plan from which those of the graph follow by a division
   std::map<std::vector<std::pair<int, int64_t>>, uint32_t> formulas_;

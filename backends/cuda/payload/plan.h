@@ -164,6 +164,10 @@ struct Requirement {
   uint32_t found = 0;                  // a formula
   uint32_t low = kNone, high = kNone;  // formulas; none: no bound on this side
   std::string message;                 // what is wrong otherwise, with the operator and its place in the model
+  /// Of a node in a branch or a body: it must be met when that part of this condition or loop begins. None: in each
+  /// call.
+  uint32_t node = kNone;
+  bool is_second = false;
 };
 
 struct Plan {
@@ -179,7 +183,7 @@ struct Plan {
   std::vector<Kernel> kernels;
   std::vector<PlanNode> nodes;
   std::vector<Check> checks;
-  /// A call of other sizes fails before anything runs.
+  /// A call of other sizes fails before anything runs, or before the part runs that asks for them.
   std::vector<Requirement> requirements;
   /// The arena buffer of the status words (uint32), if there are checks. Its bytes belong to no other buffer. The
   /// runtime sets them to 0 before the first call, and again after a call in which a kernel has set a bit.

@@ -193,6 +193,13 @@ bool Checker::requirements() {
       return wrong("requirement", i, "its number or a bound is no formula");
     }
     if (each.low == kNone && each.high == kNone) return wrong("requirement", i, "it has no bounds");
+    const bool is_of_part = each.node != kNone;
+    if (is_of_part && (each.node >= plan_.nodes.size() || !is_control(plan_.nodes[each.node].kind))) {
+      return wrong("requirement", i, "its node is no condition or loop");
+    }
+    if (each.is_second && (!is_of_part || plan_.nodes[each.node].kind == NodeKind::repeat)) {
+      return wrong("requirement", i, "it belongs to a part that its node does not have");
+    }
   }
   return true;
 }

@@ -93,6 +93,13 @@ void add_control(Plan& p) {
 }
 constexpr size_t kRepeat = 3, kChoose = 4, kInside = 5;
 
+void requirement_of_part(Plan& p, uint32_t node, bool is_second) {
+  p = plan_with_requirements();
+  add_control(p);
+  p.requirements[0].node = node;
+  p.requirements[0].is_second = is_second;
+}
+
 TEST(CudaPlanCheck, PartsOfConditionsAndLoopsLieInsideEachOther) {
   const Change changes[] = {
       {"", add_control},
@@ -189,6 +196,16 @@ TEST(CudaPlanCheck, RequirementsAreFormulasWithBounds) {
          p.requirements[2].high = static_cast<uint32_t>(p.formulas.size());
        }},
       {"requirement 1: it has no bounds", [](Plan& p) { p = plan_with_requirements(), p.requirements[1].low = kNone; }},
+      {"requirement 0: its node is no condition or loop",
+       [](Plan& p) { p = plan_with_requirements(), p.requirements[0].node = 0; }},
+      {"requirement 0: its node is no condition or loop",
+       [](Plan& p) { p = plan_with_requirements(), p.requirements[0].node = 99; }},
+      {"", [](Plan& p) { requirement_of_part(p, kRepeat, false); }},
+      {"", [](Plan& p) { requirement_of_part(p, kChoose, true); }},
+      {"requirement 0: it belongs to a part that its node does not have",
+       [](Plan& p) { requirement_of_part(p, kRepeat, true); }},
+      {"requirement 0: it belongs to a part that its node does not have",
+       [](Plan& p) { p = plan_with_requirements(), p.requirements[0].is_second = true; }},
   };
   expect(changes);
 }

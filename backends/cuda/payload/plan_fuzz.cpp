@@ -18,7 +18,8 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 std::vector<uint32_t*> numbers_of(Plan& plan) {
   std::vector<uint32_t*> numbers = {&plan.status_buffer, &plan.random_buffer, &plan.random_blocks};
   for (Symbol& symbol : plan.symbols) numbers.insert(numbers.end(), {&symbol.input, &symbol.dim});
-  for (Requirement& each : plan.requirements) numbers.insert(numbers.end(), {&each.found, &each.low, &each.high});
+  for (Requirement& each : plan.requirements)
+    numbers.insert(numbers.end(), {&each.found, &each.low, &each.high, &each.node});
   for (Buffer& buffer : plan.buffers) numbers.push_back(&buffer.index);
   for (Interface& tensor : plan.inputs) {
     for (uint32_t& size : tensor.sizes) numbers.push_back(&size);

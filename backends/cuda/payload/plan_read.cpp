@@ -179,6 +179,8 @@ bool Reader::lists() {
            r->found = t.found();
            r->low = t.low();
            r->high = t.high();
+           r->node = t.node();
+           r->is_second = t.is_second();
            return copy(t.message(), &r->message);
          });
 }

@@ -23,8 +23,21 @@ Error read(const Bytes& bytes, Plan* plan, std::string* said = nullptr) {
   return error;
 }
 
+// The same plan with a condition around nothing, whose second part asks for a size.
+Plan plan_with_requirements_of_parts() {
+  Plan plan = plan_with_requirements();
+  PlanNode choose;
+  choose.kind = NodeKind::choose;
+  choose.arguments = {reads(4)};
+  choose.first_end = choose.second_end = static_cast<uint32_t>(plan.nodes.size() + 1);
+  plan.requirements[1].node = static_cast<uint32_t>(plan.nodes.size());
+  plan.requirements[1].is_second = true;
+  plan.nodes.push_back(choose);
+  return plan;
+}
+
 TEST(CudaPlan, IsReadAsItWasWritten) {
-  for (const Plan& written : {some_plan(), plan_with_requirements(), Plan()}) {
+  for (const Plan& written : {some_plan(), plan_with_requirements(), plan_with_requirements_of_parts(), Plan()}) {
     const Bytes bytes = write_plan(written);
     EXPECT_EQ(bytes, write_plan(written));
     Plan plan;
@@ -60,10 +73,10 @@ TEST(CudaPlan, TextShowsEverything) {
 }
 
 TEST(CudaPlan, TextShowsWhatSizesMustBe) {
-  const std::string text = plan_text(plan_with_requirements());
+  const std::string text = plan_text(plan_with_requirements_of_parts());
   EXPECT_EQ(text.substr(text.find("requires")),
             "requires 0 <= f9 <= 0, else \"the rest in view (model.py:4)\"\n"
-            "requires 8 <= s0, else \"the kernel in conv (model.py:5)\"\n"
+            "n4, second part, requires 8 <= s0, else \"the kernel in conv (model.py:5)\"\n"
             "requires s0 <= 63, else \"the pad in pad (model.py:6)\"\n");
 }
 

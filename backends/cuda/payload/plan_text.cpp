@@ -203,7 +203,9 @@ std::string Writer::run() {
     line("check " + number(i) + ": " + quoted(plan_.checks[i].message));
   }
   for (const Requirement& each : plan_.requirements) {
-    line("requires " + (each.low == kNone ? "" : formula(each.low) + " <= ") + formula(each.found) +
+    const std::string where =
+        each.node == kNone ? "" : "n" + number(each.node) + (each.is_second ? ", second part, " : ", first part, ");
+    line(where + "requires " + (each.low == kNone ? "" : formula(each.low) + " <= ") + formula(each.found) +
          (each.high == kNone ? "" : " <= " + formula(each.high)) + ", else " + quoted(each.message));
   }
   return std::move(out_);

@@ -97,7 +97,8 @@ std::vector<uint8_t> write_plan(const Plan& plan) {
   const auto checks =
       list<flatbuffers::String>(fbb, plan.checks, [&](const Check& check) { return fbb.CreateString(check.message); });
   const auto requirements = list<fb::Requirement>(fbb, plan.requirements, [&](const Requirement& each) {
-    return fb::CreateRequirement(fbb, fbb.CreateString(each.message), each.found, each.low, each.high);
+    return fb::CreateRequirement(fbb, fbb.CreateString(each.message), each.found, each.low, each.high, each.node,
+                                 each.is_second);
   });
   fbb.Finish(fb::CreatePlan(fbb, method, plan.partition, producer, plan.driver_version, symbols, formulas, buffers,
                             inputs, outputs, modules, kernels, nodes, checks, plan.status_buffer, plan.arena_bytes,

@@ -36,7 +36,8 @@ class Delegate {
   bool check_arguments(KernelContext& context, Span<EValue*> args);
   bool read_symbols(KernelContext& context, Span<EValue*> args, bool* changed);
   bool check_sizes(KernelContext& context, Span<EValue*> args);
-  bool check_requirements(KernelContext& context);
+  /// Of a part of a condition or loop; kNone: those of each call.
+  Failure check_requirements(uint32_t node, bool is_second) const;
   bool resize_outputs(KernelContext& context, Span<EValue*> args);
   Failure place_arguments(Span<EValue*> args, const CudaStreamScope* scope);
   Failure place_in_staging(Span<EValue*> args);
@@ -50,6 +51,8 @@ class Delegate {
   Failure build_graphs(GraphCache::Entry* entry);
   /// Nodes from `begin` up to `end`, which are those of one part. `entry`: their graphs; null: one by one.
   Failure run_part(size_t begin, size_t end, GraphCache::Entry* entry, DriverStream* stream);
+  /// A part of a condition or loop, if the sizes are what it asks for.
+  Failure run_part_of(size_t index, bool is_second, GraphCache::Entry* entry, DriverStream* stream);
   Failure run_segment(size_t begin, size_t end, GraphCache::Entry* entry, DriverStream* stream);
   Failure run_loop(size_t index, GraphCache::Entry* entry, DriverStream* stream);
   Failure read_condition(size_t index, DriverStream* stream, bool* condition);

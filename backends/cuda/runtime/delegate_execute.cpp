@@ -90,24 +90,20 @@ bool Delegate::check_sizes(KernelContext& context, Span<EValue*> args) {
   return true;
 }
 
-bool Delegate::check_requirements(KernelContext& context) {
+Failure Delegate::check_requirements(uint32_t node, bool is_second) const {
   for (const Requirement& each : plan_.requirements) {
+    if (each.node != node || each.is_second != is_second) continue;
     const int64_t found = values_[each.found];
     const bool has_low = each.low != kNone, has_high = each.high != kNone;
     const int64_t low = has_low ? values_[each.low] : INT64_MIN, high = has_high ? values_[each.high] : INT64_MAX;
     if (found >= low && found <= high) continue;
-    ErrorText text(message_);
-    text.append(each.message.c_str(), ": ", found, ", wanted ");
-    if (has_low && has_high) {
-      text.append(low);
-      if (low != high) text.append(" to ", high);
-    } else {
-      text.append(has_low ? "at least " : "at most ", has_low ? low : high);
-    }
-    context.fail(Error::InvalidArgument, message_);
-    return false;
+    std::string wanted = std::to_string(has_low ? low : high);
+    if (!has_low) wanted = "at most " + wanted;
+    if (!has_high) wanted = "at least " + wanted;
+    if (has_low && has_high && low != high) wanted += " to " + std::to_string(high);
+    return {Error::InvalidArgument, each.message + ": " + std::to_string(found) + ", wanted " + wanted};
   }
-  return true;
+  return {};
 }
 
 bool Delegate::resize_outputs(KernelContext& context, Span<EValue*> args) {
@@ -292,7 +288,16 @@ void Delegate::execute(KernelContext& context, Span<EValue*> args) {
       values_[i] = evaluate(plan_.formulas[i], {symbols_.data(), symbols_.size()});
     }
   }
-  if (!check_sizes(context, args) || (changed && !check_requirements(context)) || !resize_outputs(context, args)) {
+  if (!check_sizes(context, args)) {
+    has_sizes_ = false;
+    return;
+  }
+  if (changed) failure = check_requirements(kNone, false);
+  if (failure) {
+    has_sizes_ = false;
+    return fail(context, failure);
+  }
+  if (!resize_outputs(context, args)) {
     has_sizes_ = false;
     return;
   }

@@ -103,18 +103,26 @@ Failure Delegate::read_condition(size_t index, DriverStream* stream, bool* condi
   return failure;
 }
 
+Failure Delegate::run_part_of(size_t index, bool is_second, GraphCache::Entry* entry, DriverStream* stream) {
+  const PlanNode& node = plan_.nodes[index];
+  Failure failure = check_requirements(static_cast<uint32_t>(index), is_second);
+  if (failure) return failure;
+  return is_second ? run_part(node.first_end, node.second_end, entry, stream)
+                   : run_part(index + 1, node.first_end, entry, stream);
+}
+
 Failure Delegate::run_loop(size_t index, GraphCache::Entry* entry, DriverStream* stream) {
   const PlanNode& node = plan_.nodes[index];
   Failure failure;
   if (node.kind == NodeKind::repeat) {
     const uint64_t rounds = (*work_)[index].size_bytes;
-    for (uint64_t i = 0; !failure && i < rounds; ++i) failure = run_part(index + 1, node.first_end, entry, stream);
+    for (uint64_t i = 0; !failure && i < rounds; ++i) failure = run_part_of(index, false, entry, stream);
     return failure;
   }
   for (bool again = true; again;) {
-    failure = run_part(index + 1, node.first_end, entry, stream);
+    failure = run_part_of(index, false, entry, stream);
     if (!failure) failure = read_condition(index, stream, &again);
-    if (!failure && again) failure = run_part(node.first_end, node.second_end, entry, stream);
+    if (!failure && again) failure = run_part_of(index, true, entry, stream);
     if (failure) return failure;
   }
   return {};
@@ -133,9 +141,7 @@ Failure Delegate::run_part(size_t begin, size_t end, GraphCache::Entry* entry, D
     if (node.kind == NodeKind::choose) {
       bool first = false;
       failure = read_condition(i, stream, &first);
-      if (!failure) {
-        failure = run_part(first ? i + 1 : node.first_end, first ? node.first_end : node.second_end, entry, stream);
-      }
+      if (!failure) failure = run_part_of(i, !first, entry, stream);
     } else {
       failure = run_loop(i, entry, stream);
     }

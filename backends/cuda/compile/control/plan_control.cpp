@@ -28,6 +28,16 @@ bool extend(Life& life, size_t begin, size_t end) {
 
 }  // namespace
 
+size_t open_part(const std::vector<ControlMark>& marks) {
+  size_t closed = 0;
+  for (size_t i = marks.size(); i-- > 0;) {
+    if (closed == 0 && marks[i].kind != Kind::end) return i;
+    if (marks[i].kind == Kind::end) ++closed;
+    if (begins(marks[i].kind)) --closed;
+  }
+  return SIZE_MAX;
+}
+
 void Life::add(size_t kernel) {
   first = std::min(first, kernel);
   last = std::max(last, kernel);

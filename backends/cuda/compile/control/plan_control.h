@@ -18,6 +18,9 @@ struct Life {
 /// parts of. Conditions are read behind the kernels before their mark.
 void extend_lives(const std::vector<ControlMark>& marks, std::vector<Life>& lives);
 
+/// The mark that began the part which is still open behind the last mark; SIZE_MAX: none is.
+size_t open_part(const std::vector<ControlMark>& marks);
+
 /// The kernel behind the part that mark number `index` begins.
 size_t end_of_part(const std::vector<ControlMark>& marks, size_t index);
 

@@ -48,8 +48,6 @@ std::string refuse_graph(const Node& node, const Graph& graph, const Values& ope
   }
   for (const auto& inner : graph.nodes()) {
     if (inner->op->has(compiler::kRandom)) return "how many random numbers it draws depends on data";
-    if (find_rule(*inner) && !left_to_check(*inner).empty())
-      return fmt::format("its graph has {}: {}", inner->op->name(), kOnlyAtRunTime);
   }
   return "";
 }
