@@ -6,7 +6,7 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/passes/constants/constant_element.h"
-#include "compiler/passes/constants/reals.h"
+#include "compiler/passes/fourier/fourier.h"
 #include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
@@ -14,20 +14,11 @@
 namespace wick::compiler {
 namespace {
 
-// A transform becomes a matmul with a matrix of this many rows at most. Larger ones are faster as transforms, or as
-// two smaller ones.
-constexpr int64_t kMaxPoints = 512;
-
 bool is_complex_value(const Value* value) {
   return value && value->type.is_tensor() && wick::is_complex(value->dtype());
 }
-bool is_c64(const Value* value) { return value->type.is_tensor() && value->dtype() == DType::c64; }
-
-// Real and imaginary part; no imaginary part: zeros.
-struct Pair {
-  Value* re = nullptr;
-  Value* im = nullptr;
-};
+// The dtype of each part.
+DType part_of(DType dtype) { return dtype == DType::c128 ? DType::f64 : DType::f32; }
 
 bool moves_parts(const Node& node) { return node.op->has(kPartwise) && node.op->has(kMoves | kView); }
 bool is_multiplication(const Node& node) { return node.is("aten.mul.Tensor"); }
@@ -39,61 +30,47 @@ bool is_border(const Node& node) {
 }
 bool is_transform(const Node& node) { return node.op->name().starts_with("aten._fft_"); }
 
-// The largest divisor that is not above the square root.
-int64_t smaller_factor(int64_t points) {
-  auto factor = static_cast<int64_t>(std::sqrt(static_cast<double>(points)));
-  while (points % factor != 0) --factor;
-  return factor;
-}
-
-// Whether a transform is one matmul, or one of one factor's points and others of the rest's.
-bool becomes_matmuls(int64_t points, const TargetFacts& facts) {
-  if (points < 1 || points > facts.max_transform_points) return false;
-  while (points > kMaxPoints) {
-    const int64_t factor = smaller_factor(points);
-    if (factor == 1 || factor > kMaxPoints) return false;
-    points /= factor;
-  }
-  return true;
-}
-
-// Elements of the signal along each transformed dimension, if all are known and not too many.
-std::optional<std::vector<int64_t>> points_of(const Node& node) {
+// Elements of the signal along each transformed dimension.
+std::optional<std::vector<Sym>> points_of(const Node& node) {
   const Value& x = *node.tensor("self");
-  std::vector<int64_t> points;
+  std::vector<Sym> points;
   for (const Sym& listed : node.ints("dim")) {
     if (!listed.is_const()) return std::nullopt;
-    const Sym& size = x.sizes()[static_cast<size_t>(wrap_dim(listed.value(), x.rank()))];
-    if (!size.is_const() || size.value() < 1) return std::nullopt;
-    points.push_back(size.value());
+    points.push_back(x.sizes()[static_cast<size_t>(wrap_dim(listed.value(), x.rank()))]);
   }
   if (points.empty()) return std::nullopt;
   if (node.is("aten._fft_c2r.default")) {
     const Sym last = node.integer("last_dim_size");
-    if (!last.is_const() || last.value() < 1 || last.value() / 2 + 1 != points.back()) return std::nullopt;
-    points.back() = last.value();
+    if (!(floor_div(last, 2) + 1 - points.back()).is(0)) return std::nullopt;
+    points.back() = last;
   }
   return points;
 }
 
 bool has_matmuls(const Node& node, const TargetFacts& facts) {
   const auto points = points_of(node);
-  if (points && *std::max_element(points->begin(), points->end()) > kMaxPoints &&
-      node.tensor("self")->rank() + 1 > facts.max_rank)
-    return false;  // a dimension becomes two
-  return points &&
-         std::all_of(points->begin(), points->end(), [&](int64_t each) { return becomes_matmuls(each, facts); });
+  if (!points) return false;
+  const bool splits = std::any_of(points->begin(), points->end(), splits_dimension);
+  if (splits && node.tensor("self")->rank() + 1 > facts.max_rank) return false;
+  return std::all_of(points->begin(), points->end(), [&](const Sym& each) { return becomes_matmuls(each, facts); });
+}
+
+// What both parts of a complex number are; f64 only where the backend takes more than pairs of f32.
+bool is_part(DType dtype, const TargetFacts& facts) {
+  return dtype == DType::f32 || (dtype == DType::f64 && facts.takes_parts_of_complex);
+}
+bool has_pair(const Value* value, const TargetFacts& facts) {
+  return is_complex_value(value) && value->dtype() != DType::c32 && is_part(part_of(value->dtype()), facts);
 }
 
 bool has_parts(const Node& node, const TargetFacts& facts) {
   const auto operands = node.operands();
   for (const Value* operand : operands) {
     if (!operand->type.is_tensor()) return false;
-    const bool real = operand->dtype() == DType::f32;
-    if (!real && !is_c64(operand)) return false;
+    if (!is_part(operand->dtype(), facts) && !has_pair(operand, facts)) return false;
     if (operand->is_constant() && !operand->tensor().dim_order.empty()) return false;
   }
-  if (node.results().size() != 1 || (is_complex_value(node.result()) && !is_c64(node.result()))) return false;
+  if (node.results().size() != 1 || (is_complex_value(node.result()) && !has_pair(node.result(), facts))) return false;
   if (is_transform(node)) return has_matmuls(node, facts);
   if (is_add_or_sub(node))
     return operands.size() == 2 && node.arg("alpha").is<Sym>() && node.arg("alpha").as<Sym>().is(1);
@@ -101,45 +78,11 @@ bool has_parts(const Node& node, const TargetFacts& facts) {
   if (node.is("aten.div.Tensor")) return operands.size() == 2 && !is_complex_value(operands[1]);
   if (node.is("aten.full.default")) return literal(node.arg("fill_value")).has_value();
   if (node.is("aten.sum.dim_IntList")) return node.is_none("dtype");
-  if (moves_parts(node)) return std::all_of(operands.begin(), operands.end(), is_c64);
+  if (moves_parts(node)) return std::all_of(operands.begin(), operands.end(), is_complex_value);
   return is_border(node) || node.op->has(kPartwise) || is_conjugate(node) || node.is("aten.abs.default");
 }
 
-Value* sum(Builder& b, Value* x, Value* y) { return x && y ? b.call("aten.add.Tensor", {x, y}) : x ? x : y; }
-Value* negative(Builder& b, Value* x) { return x ? b.call("aten.neg", {x}) : nullptr; }
-Value* difference(Builder& b, Value* x, Value* y) {
-  return x && y ? b.call("aten.sub.Tensor", {x, y}) : x ? x : negative(b, y);
-}
-Value* product(Builder& b, Value* x, Value* y, std::string_view op = "aten.mul.Tensor") {
-  return x && y ? b.call(op, {x, y}) : nullptr;
-}
-
 Value* scaled(Builder& b, Value* x, const Arg& factor) { return x ? b.call("aten.mul.Scalar", {x, factor}) : nullptr; }
-
-// weight[k, j] = scale * f(2 pi j k / points)
-Value* wave(Builder& b, int64_t rows, int64_t columns, int64_t points, double scale, double (*f)(double)) {
-  Reals64 weights;
-  for (int64_t k = 0; k < rows; ++k) {
-    for (int64_t j = 0; j < columns; ++j) {
-      const auto turn = static_cast<double>(j * k % points) / static_cast<double>(points);
-      weights.push_back(scale * f(2 * M_PI * turn));
-    }
-  }
-  return b.constant(TensorType{DType::f32, {rows, columns}, {}}, *rounded(weights, DType::f32), "wave");
-}
-// Multiples of a quarter turn give whole numbers.
-double whole_or(double x) { return std::abs(x) < 1e-15 ? 0 : x; }
-double cosine(double x) { return whole_or(std::cos(x)); }
-double sine(double x) { return whole_or(std::sin(x)); }
-
-// x with a matrix applied along a dimension.
-Value* applied(Builder& b, Value* x, size_t dim, Value* matrix) {
-  if (!x) return nullptr;
-  const auto at = static_cast<int64_t>(dim), last = static_cast<int64_t>(x->rank()) - 1;
-  Value* rows = at == last ? x : b.transpose(x, at, last);
-  Value* out = b.call("aten.linear", {rows, matrix});
-  return at == last ? out : b.transpose(out, at, last);
-}
 
 class Splitter {
  public:
@@ -183,13 +126,14 @@ class Splitter {
     if (!value->is_constant()) return known->second = taken_apart(b, b.call("aten.view_as_real", {value}));
     const Span<const uint8_t> bytes = value->data.bytes();
     std::vector<uint8_t> halves[2];
-    for (size_t at = 0; at + 2 * sizeof(float) <= bytes.size(); at += 2 * sizeof(float)) {
+    const TensorType type{part_of(value->dtype()), value->sizes(), {}};
+    const size_t size = dtype_size_bytes(type.dtype);
+    for (size_t at = 0; at + 2 * size <= bytes.size(); at += 2 * size) {
       for (size_t i = 0; i < 2; ++i) {
-        const uint8_t* from = bytes.data() + at + i * sizeof(float);
-        halves[i].insert(halves[i].end(), from, from + sizeof(float));
+        const uint8_t* from = bytes.data() + at + i * size;
+        halves[i].insert(halves[i].end(), from, from + size);
       }
     }
-    const TensorType type{DType::f32, value->sizes(), {}};
     known->second.re = b.constant(type, std::move(halves[0]), value->name);
     known->second.im = b.constant(type, std::move(halves[1]), value->name);
     return known->second;
@@ -222,12 +166,13 @@ class Splitter {
 
   Pair parts(Builder& b, Node& node, Value* x) {
     if (node.is("aten.full.default"))
-      return {b.full(node.result()->sizes(), *literal(node.arg("fill_value")), DType::f32), nullptr};
+      return {b.full(node.result()->sizes(), *literal(node.arg("fill_value")), part_of(node.result()->dtype())),
+              nullptr};
     if (node.is("aten.sum.dim_IntList")) return moved(b, node);
     if (node.is("aten.view_as_complex.default")) return taken_apart(b, x);
     if (node.is("aten._to_copy.default")) return pair_of(b, x);
     if (moves_parts(node)) return moved(b, node);
-    if (is_transform(node)) return transformed(b, node);
+    if (is_transform(node)) return spectrum(b, node);
     const Pair a = pair_of(b, x);
     if (node.is("aten.mul.Scalar")) return {scaled(b, a.re, node.arg(1)), scaled(b, a.im, node.arg(1))};
     if (node.is("aten.neg.default")) return {negative(b, a.re), negative(b, a.im)};
@@ -246,9 +191,7 @@ class Splitter {
   static Pair combined(Builder& b, const Node& node, const Pair& a, const Pair& c) {
     if (node.is("aten.add.Tensor")) return {sum(b, a.re, c.re), sum(b, a.im, c.im)};
     if (node.is("aten.sub.Tensor")) return {difference(b, a.re, c.re), difference(b, a.im, c.im)};
-    const std::string_view op = node.op->name();
-    return {difference(b, product(b, a.re, c.re, op), product(b, a.im, c.im, op)),
-            sum(b, product(b, a.re, c.im, op), product(b, a.im, c.re, op))};
+    return product(b, a, c, node.op->name());
   }
 
   // [.., 2], possibly just concatenated.
@@ -264,7 +207,7 @@ class Splitter {
   }
 
   Value* imaginary(Builder& b, const Pair& pair) {
-    return pair.im ? pair.im : b.full(pair.re->sizes(), 0.0, DType::f32);
+    return pair.im ? pair.im : b.full(pair.re->sizes(), 0.0, pair.re->dtype());
   }
 
   // The same move of both parts.
@@ -313,107 +256,55 @@ class Splitter {
 
   // --- Fourier transforms ---
 
+  // The power of the number of points that results are divided by.
+  static double exponent_of(const Node& node) {
+    const int64_t normalization = node.static_integer("normalization");
+    return normalization == 0 ? 0 : normalization == 1 ? 0.5 : 1;
+  }
+
+  // Of points that are known; others divide when all is done.
   static double scale_of(const Node& node) {
     double points = 1;
-    const std::vector<int64_t> sizes = *points_of(node);
-    for (const int64_t size : sizes) points *= static_cast<double>(size);
-    const int64_t normalization = node.static_integer("normalization");
-    return normalization == 0 ? 1 : normalization == 1 ? 1 / std::sqrt(points) : 1 / points;
+    const std::vector<Sym> sizes = *points_of(node);
+    for (const Sym& each : sizes) points *= each.is_const() ? static_cast<double>(each.value()) : 1;
+    return exponent_of(node) == 0.5 ? 1 / std::sqrt(points) : exponent_of(node) == 1 ? 1 / points : 1;
+  }
+  static Value* divided(Builder& b, Value* x, const Node& node) {
+    Sym points = 1;
+    const std::vector<Sym> sizes = *points_of(node);
+    for (const Sym& each : sizes) points = each.is_const() ? points : points * each;
+    if (!x || points.is(1) || exponent_of(node) == 0) return x;
+    Compose c(b);
+    Value* divisor = c.tensor(points, DType::f64);
+    if (exponent_of(node) == 0.5) divisor = c.sqrt(divisor);
+    return c.div(x, b.cast(divisor, x->dtype()));
   }
 
   static size_t dim_of(const Node& node, size_t i) {
     return static_cast<size_t>(wrap_dim(node.static_ints("dim")[i], node.tensor("self")->rank()));
   }
 
-  // sum of x_j (cos - i sin) forward, (cos + i sin) backward, over `points` values: the first `rows` of them.
-  static Pair along(Builder& b, const Pair& x, size_t dim, int64_t rows, int64_t points, double scale, bool forward) {
-    if (points > kMaxPoints) return by_factors(b, x, dim, rows, points, scale, forward);
-    Value* cos = wave(b, rows, points, points, scale, cosine);
-    Value* sin = wave(b, rows, points, points, forward ? scale : -scale, sine);
-    return {sum(b, applied(b, x.re, dim, cos), applied(b, x.im, dim, sin)),
-            difference(b, applied(b, x.im, dim, cos), applied(b, x.re, dim, sin))};
-  }
-
-  // With points = p q, x_[j q + l] and y_[k + m p]: transforms of p points over j, turned by k l of `points`, then of q
-  // points over l.
-  static Pair by_factors(Builder& b, const Pair& x, size_t dim, int64_t rows, int64_t points, double scale,
-                         bool forward) {
-    const int64_t p = smaller_factor(points), q = points / p, later = (rows - 1) / p + 1;
-    const auto view = [&](Value* value, const Sizes& parts) -> Value* {
-      if (!value) return nullptr;
-      Sizes sizes = x.re->sizes();
-      sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(dim));
-      sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(dim), parts.begin(), parts.end());
-      return b.reshape(value, std::move(sizes));
-    };
-    Pair y = along(b, {view(x.re, {p, q}), view(x.im, {p, q})}, dim, p, p, 1, forward);
-    y = turned(b, y, dim, p, q, forward);
-    y = along(b, y, dim + 1, later, q, scale, forward);
-    const auto first = static_cast<int64_t>(dim);
-    const auto joined = [&](Value* value) {
-      return b.slice(view(b.transpose(value, first, first + 1), {later * p}), first, 0, Sym(rows));
-    };
-    return {joined(y.re), joined(y.im)};
-  }
-
-  // Element (k, l) of two dimensions times cos - i sin (backward +) of k l / (p q) turns.
-  static Pair turned(Builder& b, const Pair& x, size_t dim, int64_t p, int64_t q, bool forward) {
-    Sizes sizes(x.re->rank(), Sym(1));
-    sizes[dim] = Sym(p);
-    sizes[dim + 1] = Sym(q);
-    Value* cos = b.reshape(wave(b, p, q, p * q, 1, cosine), sizes);
-    Value* sin = b.reshape(wave(b, p, q, p * q, forward ? 1 : -1, sine), sizes);
-    return {sum(b, product(b, x.re, cos), product(b, x.im, sin)),
-            difference(b, product(b, x.im, cos), product(b, x.re, sin))};
-  }
-
-  // All values of a spectrum of which a real signal's first half is there: the rest mirrors it.
-  Pair mirrored(Builder& b, const Pair& x, size_t dim, int64_t points) {
-    const auto at = static_cast<int64_t>(dim);
-    const auto extended = [&](Value* half, bool negates) {
-      Value* rest = b.call("aten.flip", {b.slice(half, at, 1, Sym((points + 1) / 2)), Ints{at}});
-      return b.call("aten.cat", {Values{half, negates ? negative(b, rest) : rest}, at});
-    };
-    return {extended(x.re, false), x.im ? extended(x.im, true) : nullptr};
-  }
-
-  Pair transformed(Builder& b, const Node& node) {
+  Pair spectrum(Builder& b, const Node& node) {
     Pair x = pair_of(b, node.tensor("self"));
-    const std::vector<int64_t> points = *points_of(node);
+    const std::vector<Sym> points = *points_of(node);
     const bool from_real = node.is("aten._fft_r2c.default");
     const bool forward = from_real || node.boolean("forward");
     for (size_t i = points.size(); i-- > 0;) {
       const bool last = i + 1 == points.size();
-      const int64_t rows = last && from_real && node.boolean("onesided") ? points[i] / 2 + 1 : points[i];
-      x = along(b, x, dim_of(node, i), rows, points[i], last ? scale_of(node) : 1, forward);
+      const Sym rows = last && from_real && node.boolean("onesided") ? floor_div(points[i], 2) + 1 : points[i];
+      x = transformed(b, x, {dim_of(node, i), rows, points[i], last ? scale_of(node) : 1, forward});
     }
-    return x;
+    return {divided(b, x.re, node), divided(b, x.im, node)};
   }
 
   // The last dimension holds one half of the values. The other half mirrors it.
   Value* to_real(Builder& b, const Node& node) {
     Pair x = pair_of(b, node.tensor("self"));
-    const std::vector<int64_t> points = *points_of(node);
-    for (size_t i = 0; i + 1 < points.size(); ++i) x = along(b, x, dim_of(node, i), points[i], points[i], 1, false);
-    const int64_t size = points.back(), half = size / 2 + 1;
-    const double scale = scale_of(node);
-    if (size > kMaxPoints) {
-      const size_t last = dim_of(node, points.size() - 1);
-      return along(b, mirrored(b, x, last, size), last, size, size, scale, false).re;
-    }
-    Reals64 cos, sin;
-    for (int64_t k = 0; k < size; ++k) {
-      for (int64_t j = 0; j < half; ++j) {
-        const double turn = 2 * M_PI * static_cast<double>(j * k % size) / static_cast<double>(size);
-        const bool alone = j == 0 || 2 * j == size;
-        cos.push_back((alone ? 1 : 2) * scale * cosine(turn));
-        sin.push_back((alone ? 0 : -2) * scale * sine(turn));
-      }
-    }
-    const TensorType type{DType::f32, {size, half}, {}};
-    const size_t dim = dim_of(node, points.size() - 1);
-    Value* re = applied(b, x.re, dim, b.constant(type, *rounded(cos, DType::f32), "wave"));
-    return sum(b, re, applied(b, x.im, dim, b.constant(type, *rounded(sin, DType::f32), "wave")));
+    const std::vector<Sym> points = *points_of(node);
+    const size_t last = points.size() - 1;
+    for (size_t i = 0; i < last; ++i) x = transformed(b, x, {dim_of(node, i), points[i], points[i], 1, false});
+    const Fourier back{dim_of(node, last), points[last], points[last], scale_of(node), false};
+    return divided(b, transformed_to_real(b, x, back), node);
   }
 
   Graph& graph_;
@@ -425,15 +316,15 @@ class Splitter {
 
 }  // namespace
 
-// Represents each complex tensor by two float tensors, for backends without complex numbers. Fourier transforms of up
-// to 512 points become matmuls, of up to TargetFacts::max_transform_points several of them, if their factors are no
-// larger.
+// Represents each complex tensor by two float tensors, for backends without complex numbers. Fourier transforms become
+// matmuls (fourier/fourier.h says which).
 //   before: y = view_as_real(view_as_complex(x) * c)
 //   after:  re = x[.., 0] * c.re - x[.., 1] * c.im; im = x[.., 0] * c.im + x[.., 1] * c.re; y = cat(re, im)
-// Applies only to c64, and only if every complex value of the graph is made from floats and read as floats by the
-// operators listed here; with TargetFacts::takes_parts_of_complex what others read or make is joined or taken apart.
-// Keeps: values up to rounding.
+// Applies only to c64, with TargetFacts::takes_parts_of_complex to c128 too, and only if every complex value of the
+// graph is made from floats and read as floats by the operators listed here; with TargetFacts::takes_parts_of_complex
+// what others read or make is joined or taken apart. Keeps: values up to rounding.
 Result<Changed> complex_as_pairs(Graph& graph, const TargetFacts& facts) {
+  const SymScope scope(graph.ranges);
   return for_each_graph(graph, [&](Graph& g) { return &g == &graph ? Splitter(g, facts).run() : Changed::no; });
 }
 

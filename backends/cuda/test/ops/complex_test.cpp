@@ -93,6 +93,51 @@ TEST_F(CudaComplex, LongTransformsAreMatmulsOfTheirFactors) {
   }
 }
 
+// All transforms of a signal of `size` values, up to `most` of them.
+std::string transforms_of(const std::string& size, const std::string& half, const std::string& range) {
+  return fmt::format(R"(graph f(%x: f32[2, {0}], %p: f32[2, {0}, 2]) {{{2}
+  %r: c64[2, {1}] = aten._fft_r2c(%x, [1], 0, true)
+  %a: f32[2, {1}, 2] = aten.view_as_real(%r)
+  %z: c64[2, {0}] = aten.view_as_complex(%p)
+  %f: c64[2, {0}] = aten._fft_c2c(%z, [0, 1], 1, true)
+  %b: f32[2, {0}, 2] = aten.view_as_real(%f)
+  %g: c64[2, {0}] = aten._fft_c2c(%f, [1], 2, false)
+  %c: f32[2, {0}, 2] = aten.view_as_real(%g)
+  %d: f32[2, {0}] = aten._fft_c2r(%r, [1], 2, {0})
+  return %a, %b, %c, %d
+}})",
+                     size, half, range);
+}
+
+// Matrices that the program computes, and from 513 points on a convolution.
+TEST_F(CudaComplex, TransformsOfPointsKnownAtRunTimeAreInside) {
+  for (const int most : {64, 600}) {
+    compile(transforms_of("s0", "floordiv(s0, 2) + 1", fmt::format("\n  range s0: 2..{}", most)));
+    for (const int n : {2, 17, most - 1})
+      expect_like_portable({numbers(DType::f32, {2, n}, 1), numbers(DType::f32, {2, n, 2}, 2)}, 2e-6);
+  }
+}
+
+TEST_F(CudaComplex, TransformsOfLargePrimeFactorsAreConvolutions) {
+  compile(transforms_of("1042", "522", ""));
+  expect_like_portable({numbers(DType::f32, {2, 1042}, 1), numbers(DType::f32, {2, 1042, 2}, 2)}, 2e-6);
+}
+
+// The difference from f32 alone is 3e-8 of the signal.
+TEST_F(CudaComplex, TransformsOfF64AreInside) {
+  compile(R"(graph f(%x: f32[2, 21]) {
+  %w: f64[2, 21] = aten._to_copy(%x, f64)
+  %r: c128[2, 11] = aten._fft_r2c(%w, [1], 0, true)
+  %g: f64[2, 21] = aten._fft_c2r(%r, [1], 2, 21)
+  %e: f64[2, 21] = aten.sub.Tensor(%g, %w)
+  %m: f64[2, 21] = aten.mul.Scalar(%e, 1e9)
+  %b: f64[2, 21] = aten.add.Tensor(%w, %m)
+  %y: f32[2, 21] = aten._to_copy(%b, f32)
+  return %y
+})");
+  expect_like_portable({numbers(DType::f32, {2, 21}, 1)}, 1e-5);
+}
+
 TEST_F(CudaComplex, ASpectrogramOfLongFramesIsOneDelegate) {
   compile(R"(graph f(%x: f32[1, 4000], %w: f32[1024]) {
   %s: c64[1, 513, 16] = aten.stft.center(%x, 1024, 256, 1024, %w, true, "reflect", false, true, true)
