@@ -1,6 +1,7 @@
 #include "compiler/ir/sym/sym.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "common/math/arithmetic.h"
 #include "compiler/support/failure.h"
@@ -254,6 +255,22 @@ std::optional<Sym> nested_quotient(const Sym& a, int64_t divisor) {
   return make_sym(SymOp::floor_div, {x + m * offset, Sym(product)});
 }
 
+// floordiv(g*x + c, g*m) as floordiv(x + floordiv(c, g), m), for the largest constant g.
+std::optional<Sym> reduced_quotient(const Sym& a, int64_t divisor) {
+  const SymList terms = a.node()->op == SymOp::sum ? a.node()->args : SymList{a};
+  int64_t common = divisor;
+  for (const Sym& term : terms) {
+    if (!term.is_const()) common = std::gcd(common, split_coefficient(term).coefficient % divisor);
+  }
+  if (common == 1) return std::nullopt;
+  Sym reduced = 0;
+  for (const Sym& term : terms) {
+    const Term t = split_coefficient(term);
+    reduced = reduced + Sym(math::floor_divide(t.coefficient, common)) * t.rest;
+  }
+  return make_sym(SymOp::floor_div, {reduced, Sym(divisor / common)});
+}
+
 // a / b where b is a product whose factors all occur in a.
 std::optional<Sym> cancel_factors(const Sym& a, const Sym& b) {
   if (a == b) return Sym(1);
@@ -341,6 +358,7 @@ std::optional<Sym> simplify_division(SymOp op, const Sym& a, const Sym& b) {
   }
   if (quotient && !a.is_const() && b.is_const() && b.value() > 0) {
     if (auto q = nested_quotient(a, b.value())) return q;
+    if (auto q = reduced_quotient(a, b.value())) return q;
   }
   if (auto q = cancel_factors(a, b)) return quotient ? *q : Sym(0);
   if (current_ranges && range_of(a, *current_ranges).min >= 0 && range_of(b - a, *current_ranges).min > 0)

@@ -24,8 +24,14 @@ TEST(Sym, EqualExpressionsHaveOneForm) {
   EXPECT_EQ(s("floordiv(floordiv(s0 + 1, 2) + 1, 2)").text(), "floordiv(s0 + 3, 4)");
   EXPECT_EQ(s("floordiv(floordiv(s0, 2) + 5, 3)").text(), "floordiv(s0 + 4, 6) + 1");
   EXPECT_EQ(s("floordiv(floordiv(s0, s1), 2)").text(), "floordiv(floordiv(s0, s1), 2)");
-  for (int64_t n = -9; n < 10; ++n)
+  EXPECT_EQ(s("floordiv(32*s0 + 63, 64)").text(), "floordiv(s0 + 1, 2)");
+  EXPECT_EQ(s("floordiv(4*s0 + -6*s1 + -3, 8)").text(), "floordiv(2*s0 + -3*s1 + 2, 4) + -1");
+  EXPECT_EQ(s("floordiv(6*s0, 9)").text(), "floordiv(2*s0, 3)");
+  EXPECT_EQ(s("floordiv(6*s0 + 4*s1 + 3, 9)").text(), "floordiv(6*s0 + 4*s1 + 3, 9)");
+  for (int64_t n = -9; n < 10; ++n) {
     EXPECT_EQ(evaluate(s("floordiv(floordiv(s0 + 1, 2) + 4, 3)"), {{"s0", n}}), floored(floored(n + 1, 2) + 4, 3)) << n;
+    EXPECT_EQ(evaluate(s("floordiv(6*s0 + -4, 9)"), {{"s0", n}}), floored(6 * n - 4, 9)) << n;
+  }
 }
 
 TEST(Sym, TextIsReadBack) {
