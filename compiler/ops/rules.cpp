@@ -103,7 +103,11 @@ Sym window_size(const Sym& in, const Sym& pad, const Sym& kernel, const Sym& str
   if (kernel.is_const() && kernel.value() <= 0) reject("kernel size must be positive");
   const Sym span = in + pad * 2 - dilation * (kernel - 1) - 1;
   Sym out = floor_div(ceil_mode ? span + stride - 1 : span, stride) + 1;
-  if (ceil_mode) {  // the last window must start inside the input or its left padding
+  // The last window must start inside the input or its left padding. The rows added for a last one are fewer than a
+  // stride, so none starts behind these if the window is as large as padding and stride.
+  const Sym spare = dilation * (kernel - 1) + 1 - pad - stride;
+  const bool starts_inside = spare.is_const() && spare.value() >= 0;
+  if (ceil_mode && !starts_inside) {
     const Sym last = (out - 1) * stride, limit = in + pad;
     if (last.is_const() && limit.is_const()) {
       if (last.value() >= limit.value()) out = out - 1;

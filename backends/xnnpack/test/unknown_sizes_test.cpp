@@ -194,6 +194,9 @@ const Reduced kReduced[] = {
     {{kLength}, {kLength}, "aten._log_softmax(%a, 0, false)"},
     {{2, 6, kBatch, kLength}, {2, 6, kBatch, kLength}, "aten.group_norm(%a, 3)"},
     {{1, 8, kLength}, {1, 8, kLength}, "aten.group_norm(%a, 2)"},
+    {{kBatch, 6, kLength}, {kBatch, 6, kLength}, "aten.group_norm(%a, 6)"},
+    {{kBatch, 6, kLength, kLength}, {kBatch, 6, kLength, kLength}, "aten.group_norm(%a, 2)"},
+    {{kBatch, 4, kLength, 2, 3}, {kBatch, 4, kLength, 2, 3}, "aten.group_norm(%a, 2)"},
     {{3, 4, kLength, 5, kBatch}, {3, 4, kLength, 5, kBatch}, "aten.group_norm(%a, 4)"},
 };
 
@@ -222,6 +225,34 @@ TEST_P(SeveralUnknownSizes, ReductionsStayInside) {
     p.backend("xnnpack").at(Stage::partition).check_delegates(1).check_outside({});
     p.run_and_compare({}, {waves(sizes_of(test.x, GetParam()), 0.7f)});
     EXPECT_EQ(p.failures(), "");
+  }
+}
+
+// A last window begins as soon as one row of a stride remains; a convolution loses its last rows.
+TEST(UnknownRows, HaveAsManyWindowsAsInEager) {
+  if (!has_xnnpack_library()) GTEST_SKIP() << "this build has no XNNPACK";
+  constexpr const char* kBodies[] = {
+      "%y, %i = aten.max_pool2d_with_indices(%a, [3, 3], [2, 2], [0, 0], [1, 1], true)",
+      "%y, %i = aten.max_pool2d_with_indices(%a, [3, 2], [1, 2], [1, 0], [2, 1], true)",
+      "%y = aten.avg_pool2d(%a, [3, 3], [2, 2], [1, 1], true, false)",
+      "%y = aten.avg_pool2d(%a, [4, 4], [3, 3], [0, 0], true)",
+      "%c = aten.convolution(%a, %w, none, [1, 1], [2, 3], [1, 1], false, [0, 0], 1)\n"
+      " %y: f32[2, 5, s0, 5] = aten.slice.Tensor(%c, 2, 0, s0)",
+      "%c = aten.convolution(%a, %w, none, [1, 2], [4, 3], [2, 1], false, [0, 0], 1)\n"
+      " %y: f32[2, 5, s0 + 3, 3] = aten.slice.Tensor(%c, 2, none, -1)",
+  };
+  for (const char* body : kBodies) {
+    for (int64_t rows = 4; rows < 10; ++rows) {
+      const std::string text = fmt::format(
+          "graph f(%x: f32[2, 3, s0, 5]) {{\n range s0: 4..9\n const %w: f32[5, 3, 3, 7] = ...\n %a = aten.neg(%x)\n"
+          " {}\n return %y\n}}",
+          body);
+      SCOPED_TRACE(fmt::format("{} rows: {}", rows, text));
+      Pipeline p = Pipeline::from_text(text);
+      p.backend("xnnpack").at(Stage::partition).check_delegates(1).check_outside({});
+      p.run_and_compare({}, {waves({2, 3, rows, 5}, 0.7f)});
+      EXPECT_EQ(p.failures(), "");
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "compiler/ops/compose.h"
 #include "compiler/passes/passes.h"
@@ -91,7 +92,32 @@ Results distances(Builder& b, Node& node) {
   return {c.sqrt(c.sum(c.square(apart), {-1}))};
 }
 
-constexpr Respelling kRespellings[] = {adaptive_max_pool, distances, product_of_all, var_mean};
+// --- convolutions ---
+
+// A convolution whose last rows, as many as its padding allows, are cut off ("same" and causal paddings): these are
+// rows of padding before the input instead. Where the number of rows is known, backends take the slice.
+Results shortened_convolution(Builder& b, Node& node) {
+  if (!node.is("aten.slice.Tensor") || !is_taken(node.result()) || !node.integer("step").is(1)) return {};
+  Value* whole = node.tensor("self");
+  const Node* from = whole->producer;
+  if (!from || !from->is("aten.convolution.default") || whole->num_uses() != 1 || from->boolean("transposed"))
+    return {};
+  const auto dim = static_cast<size_t>(wrap_dim(node.static_integer("dim"), whole->rank()));
+  const Sym &size = whole->sizes()[dim], dropped = size - node.result()->sizes()[dim];
+  if (dim < 2 || size.is_const() || !dropped.is_const() || dropped.value() < 1) return {};
+  if (!node.is_none("start") && !node.integer("start").is(0)) return {};
+  if (from->static_ints("stride")[dim - 2] != 1 || from->static_ints("padding")[dim - 2] < dropped.value()) return {};
+  Ints padding = from->ints("padding");
+  padding[dim - 2] = padding[dim - 2] - dropped;
+  Ints before(2 * (whole->rank() - dim), 0);
+  before[before.size() - 2] = dropped;
+  Args args = from->args();
+  args[0] = b.call("aten.constant_pad_nd", {from->tensor_or_null(0), before, 0.0});
+  args[static_cast<size_t>(from->op->parsed->find("padding"))] = std::move(padding);
+  return {b.call(from->op->name(), std::move(args))};
+}
+
+constexpr Respelling kRespellings[] = {adaptive_max_pool, distances, product_of_all, shortened_convolution, var_mean};
 
 Changed respell_nodes(Graph& graph) {
   std::vector<Node*> left;
@@ -116,7 +142,8 @@ Changed respell_nodes(Graph& graph) {
 // Replaces operators that few backends have by operators that more backends have.
 //   before: v, m = var_mean(x)        after: v = var(x); m = mean(x)
 // Also handles prod of all elements; adaptive_max_pool2d and adaptive_max_pool3d without indices, as maxima along one
-// dimension after the other; and cdist of few rows. Applies to f32 and f16.
+// dimension after the other; cdist of few rows; and convolutions of unknown size whose last rows are cut off, which get
+// more padding in front and less behind. Applies to f32 and f16.
 // Keeps: values up to rounding, NaN and infinities.
 Result<Changed> respell(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return respell_nodes(g); });

@@ -123,7 +123,19 @@ void lower_known_groups(Lowering& l, const Node& node) {
   });
 }
 
-// Only the means of rows come from other sizes than those of the operand: [n, c, 1, ..].
+// Of each group: [n, groups, 1]. With an unknown batch its channels cannot be one with their area, so they follow it.
+uint32_t mean_of_groups(Lowering& l, const Node& node, uint32_t x) {
+  Sizes dims = result_dims(node);
+  const int64_t groups = node.static_integer("group"), in_group = dims[1].value() / groups;
+  if (dims[0].is_const()) return l.reshape(mean_of_rows(l, l.reshape(x, rows_of_groups(node))), {dims[0], groups, 1});
+  while (dims.size() > 2) {
+    dims.pop_back();
+    x = l.reshape(mean_of_rows(l, x), dims);
+  }
+  return mean_of_rows(l, l.reshape(x, {dims[0], groups, in_group}));
+}
+
+// Only the means of groups come from other sizes than those of the operand: [n, c, 1, ..].
 void lower_unknown_groups(Lowering& l, const Node& node) {
   const Sizes dims = result_dims(node);
   const int64_t groups = node.static_integer("group"), in_group = dims[1].value() / groups;
@@ -132,9 +144,8 @@ void lower_unknown_groups(Lowering& l, const Node& node) {
   Sizes statistics = channels;
   statistics.insert(statistics.begin(), dims[0]);
   const auto mean = [&](uint32_t x) {
-    const uint32_t means = l.reshape(mean_of_rows(l, l.reshape(x, rows_of_groups(node))), {dims[0], groups, 1});
     const uint32_t ones = l.constant(std::vector<float>(static_cast<size_t>(in_group), 1.0f), {1, 1, in_group});
-    return l.reshape(l.binary(NodeType::multiply, means, ones), statistics);
+    return l.reshape(l.binary(NodeType::multiply, mean_of_groups(l, node, x), ones), statistics);
   };
   lower_norm(l, node, l.operand(node, 0), [&](uint32_t x) {
     const uint32_t centred = l.binary(NodeType::subtract, x, mean(x));
@@ -159,8 +170,8 @@ Verdict known_groups(const Node& node, const TargetOptions& options) {
   const Sizes dims = result_dims(node);
   if (!node.integer("group").is_const() || !dims[1].is_const())
     return Verdict::no("a number of groups or channels known only at run time");
-  if (!dims[0].is_const() && !has_known_area(node))
-    return Verdict::no("a batch and an area of sizes known only at run time");
+  if (dims.size() == 5 && !dims[0].is_const() && !dims[4].is_const())
+    return Verdict::no("a batch and a volume of sizes known only at run time");
   return constant_affine(node, options);
 }
 

@@ -19,6 +19,7 @@ namespace {
 struct Pooling {
   std::vector<int64_t> kernel, stride, padding, dilation;
   Sizes input, output;
+  bool ceil_mode = false;
   size_t rank() const { return kernel.size(); }
 };
 
@@ -34,6 +35,7 @@ Pooling pooling_of(const Node& node) {
   const Sizes in = dims_of(*node.operands()[0]), out = result_dims(node);
   pool.input = {in.end() - rank, in.end()};
   pool.output = {out.end() - rank, out.end()};
+  pool.ceil_mode = node.boolean("ceil_mode");
   return pool;
 }
 
@@ -57,23 +59,24 @@ uint32_t images_of(Lowering& l, const Node& node, const Pooling& pool) {
 // Of a pooling over three dimensions, that over the last two.
 Pooling over_images(const Pooling& pool) {
   const auto last = [](const auto& of) { return std::decay_t<decltype(of)>(of.end() - 2, of.end()); };
-  return {last(pool.kernel),   last(pool.stride), last(pool.padding),
-          last(pool.dilation), last(pool.input),  last(pool.output)};
+  return {last(pool.kernel), last(pool.stride), last(pool.padding), last(pool.dilation),
+          last(pool.input),  last(pool.output), pool.ceil_mode};
 }
 
 // Of a pooling over three dimensions, that over the first, as one over heights.
 Pooling over_depths(const Pooling& pool) {
-  return {{pool.kernel[0], 1},   {pool.stride[0], 1}, {pool.padding[0], 0},
-          {pool.dilation[0], 1}, {pool.input[0], 1},  {pool.output[0], 1}};
+  return {{pool.kernel[0], 1}, {pool.stride[0], 1}, {pool.padding[0], 0}, {pool.dilation[0], 1},
+          {pool.input[0], 1},  {pool.output[0], 1}, pool.ceil_mode};
 }
 
 std::vector<Pooling> parts_of(const Pooling& pool) {
   return pool.rank() == 2 ? std::vector<Pooling>{pool} : std::vector<Pooling>{over_images(pool), over_depths(pool)};
 }
 
-// Rows that windows reach behind the input: what `padding` says or, with ceil_mode, more.
+// Rows that windows reach behind the input: what `padding` says or, with ceil_mode, more. In an input of unknown size
+// these are all that may be needed: a window more than fits is there as soon as one row of a stride remains.
 int64_t padding_behind(const Pooling& pool, size_t i) {
-  if (!pool.input[i].is_const()) return pool.padding[i];
+  if (!pool.input[i].is_const()) return pool.padding[i] + (pool.ceil_mode ? pool.stride[i] - 1 : 0);
   const int64_t last = (pool.output[i].value() - 1) * pool.stride[i];
   const int64_t reach = last + pool.dilation[i] * (pool.kernel[i] - 1) + 1;
   return std::max(pool.padding[i], reach - pool.input[i].value() - pool.padding[i]);
@@ -83,8 +86,6 @@ bool is_trivial(const Pooling& pool) { return pool.kernel[0] == 1 && pool.kernel
 
 Verdict plain_pooling(const Node& node, const TargetOptions&) {
   const Pooling pool = pooling_of(node);
-  if (node.boolean("ceil_mode") && num_symbolic(pool.input) > 0)
-    return Verdict::no("ceil_mode with sizes known only at run time");
   for (const Pooling& part : parts_of(pool)) {
     if (is_trivial(part) && (part.stride[0] != 1 || part.stride[1] != 1) && num_symbolic(part.input) > 0)
       return Verdict::no("a window of one element, with sizes known only at run time");
