@@ -350,7 +350,7 @@ Results decompose_convert(Builder& b, Node& node) {
 const OpDef kCreationRows[] = {
     {"aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
-     infer_full, decompose_full, "aten::full.out", kFills | ranges::full,
+     infer_full, decompose_full, "aten::full.out", kFills | ranges::full | Growth::keeps,
      Cases("[], 3.5, device=cpu, pin_memory=false", "[2, 3], 1.5, dtype=f32, device=cpu, pin_memory=false",
            "[2, 2], nan, device=cpu, pin_memory=false")},
     {"aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "

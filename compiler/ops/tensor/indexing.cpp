@@ -356,7 +356,7 @@ const OpDef kIndexingRows[] = {
      "aten::index_select.out", kPassesBoth | kMoves | Movement::index_select | ranges::operands | Growth::keeps,
      Cases("f32[3, 4], 0, i32[1]{=1}", "f32[3, 4], -1, i64[3]{=2, 0, 2}")},
     {"aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", infer_gather,
-     decompose_narrow_index, "aten::gather.out", kPassesBoth | kMoves | ranges::operands,
+     decompose_narrow_index, "aten::gather.out", kPassesBoth | kMoves | ranges::operands | Growth::keeps,
      Cases("f32[3, 4], 1, i64[3, 4]{index<3}", "f32[3, 4], 0, i32[2, 4]{index<3}",
            "i64[2, 3, 4], 2, i64[2, 3, 2]{index<3}", "f32[3, 3]{range=0.2..2.8}, -1, i64[2, 3]{=0, 0, 1, 2, 1, 0}")},
     {"aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", nullptr, decompose_take_along,

@@ -55,7 +55,7 @@ struct Reading {
 
 // Numbers among the arguments; false: one is not finite, or not known.
 bool read_numbers(const Node& node, Reading& reading) {
-  for (const char* name : {"other", "value", "self", "alpha"}) {
+  for (const char* name : {"other", "value", "fill_value", "self", "alpha"}) {
     if (node.op->parsed->find(name) < 0 || node.arg(name).is<Value*>() || node.is_none(name)) continue;
     const auto number = number_of(node.arg(name), DType::f64);
     if (!number || !std::isfinite(number->real)) return false;
@@ -135,6 +135,14 @@ bool is_mask(const Value* value) {
   return x && y && x->is_constant() && y->is_constant();
 }
 
+// What a number divides by, if it is a finite one other than 0.
+std::optional<double> divisor_of(const Node& node) {
+  if (!node.is("aten.div.Scalar") || !is_floating(node.operands()[0]->dtype())) return std::nullopt;
+  const auto number = number_of(node.arg("other"), DType::f64);
+  if (!number || !std::isfinite(number->real) || number->real == 0) return std::nullopt;
+  return std::abs(number->real);
+}
+
 constexpr int kMaxRounds = 4;  // of looking at what buffers become
 
 }  // namespace
@@ -206,6 +214,10 @@ std::optional<double> Bounds::bound_of(const Node& node) {
   if (is_masked_score(node)) return kLargest;
   if (is_product_in_parts(node) && of(node.operands()[0]) && of(node.operands()[1])) return kLargestProduct;
   if (is_share_of_sum(node) && of(node.operands()[0])) return 2.0;
+  if (const auto divisor = divisor_of(node)) {
+    const auto bound = of(node.operands()[0]);
+    return bound ? std::optional<double>(*bound / *divisor) : std::nullopt;
+  }
   const Growth growth = node.op->facts.growth;
   if (growth == Growth::unknown) return std::nullopt;
   Reading reading;

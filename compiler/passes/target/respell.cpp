@@ -34,6 +34,13 @@ Results product_of_all(Builder& b, Node& node) {
   return {b.call("aten.prod.dim_int", {b.reshape(x, {numel(x->sizes())}), 0})};
 }
 
+// What is not zero; a NaN too.
+Results truths(Builder& b, Node& node) {
+  if (!node.is("aten._to_copy.default") || node.result()->dtype() != DType::boolean || !is_taken(node.tensor("self")))
+    return {};
+  return {b.call("aten.ne.Scalar", {node.tensor("self"), 0.0})};
+}
+
 // --- max pooling ---
 
 constexpr int64_t kMaxWindows = 16;
@@ -117,7 +124,8 @@ Results shortened_convolution(Builder& b, Node& node) {
   return {b.call(from->op->name(), std::move(args))};
 }
 
-constexpr Respelling kRespellings[] = {adaptive_max_pool, distances, product_of_all, shortened_convolution, var_mean};
+constexpr Respelling kRespellings[] = {adaptive_max_pool,     distances, product_of_all,
+                                       shortened_convolution, truths,    var_mean};
 
 Changed respell_nodes(Graph& graph) {
   std::vector<Node*> left;
@@ -142,9 +150,9 @@ Changed respell_nodes(Graph& graph) {
 // Replaces operators that few backends have by operators that more backends have.
 //   before: v, m = var_mean(x)        after: v = var(x); m = mean(x)
 // Also handles prod of all elements; adaptive_max_pool2d and adaptive_max_pool3d without indices, as maxima along one
-// dimension after the other; cdist of few rows; and convolutions of unknown size whose last rows are cut off, which get
-// more padding in front and less behind. Applies to f32 and f16.
-// Keeps: values up to rounding, NaN and infinities.
+// dimension after the other; cdist of few rows; conversions to bool, as comparisons with 0; and convolutions of unknown
+// size whose last rows are cut off, which get more padding in front and less behind. Applies to f32 and f16. Keeps:
+// values up to rounding, NaN and infinities.
 Result<Changed> respell(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return respell_nodes(g); });
 }
