@@ -289,6 +289,38 @@ TEST_P(SeveralUnknownSizes, ViewsOfKnownPartsStayInside) {
   }
 }
 
+TEST_P(SeveralUnknownSizes, WhatIsMergedOnlyForMatmulsStaysApart) {
+  if (!has_xnnpack_library()) GTEST_SKIP() << "this build has no XNNPACK";
+  const auto [n, s] = GetParam();
+  Pipeline p = Pipeline::from_text(R"(graph f(%x: f32[s1, s0, 32]) {
+  range s0: 1..4
+  range s1: 1..20
+  const %w: f32[32, 32] = ...
+  const %k: f32[4, 16, 8] = ...
+  %r: f32[s0*s1, 32] = aten.view(%x, [s0*s1, 32])
+  %m: f32[s0*s1, 32] = aten.mm(%r, %w)
+  %h: f32[s1, s0, 4, 8] = aten.view(%m, [s1, s0, 4, 8])
+  %p: f32[s0, 4, s1, 8] = aten.permute(%h, [1, 2, 0, 3])
+  %q: f32[4*s0, s1, 8] = aten.view(%p, [4*s0, s1, 8])
+  %t: f32[4*s0, 8, s1] = aten.permute(%q, [0, 2, 1])
+  %b: f32[4*s0, s1, s1] = aten.bmm(%q, %t)
+  %g: f32[4*s0, 16, 8] = aten.repeat(%k, [s0, 1, 1])
+  %u: f32[4*s0, 8, 16] = aten.permute(%g, [0, 2, 1])
+  %c: f32[4*s0, s1, 16] = aten.bmm(%q, %u)
+  %d: f32[4*s0, s1, 1] = aten.slice.Tensor(%c, 2, 5, 6)
+  %a: f32[4*s0, s1, s1] = aten.add.Tensor(%b, %d)
+  %e: f32[s0, 4, s1, s1] = aten.view(%a, [s0, 4, s1, s1])
+  %y: f32[s0, 4, s1, s1] = aten._softmax(%e, 3, false)
+  return %y
+})");
+  p.backend("xnnpack")
+      .at(Stage::partition)
+      .check_delegates(1)
+      .check_outside({"aten.expand.default: an expansion to a size known only at run time"});
+  p.run_and_compare({}, {waves({s, n, 32}, 0.7f)});
+  EXPECT_EQ(p.failures(), "");
+}
+
 TEST_P(SeveralUnknownSizes, ViewsStayOutsideAtTheBorder) {
   if (!has_xnnpack_library()) GTEST_SKIP() << "this build has no XNNPACK";
   const auto [n, s] = GetParam();

@@ -28,8 +28,8 @@ struct Plan {
 
 class ViewAvoider {
  public:
-  ViewAvoider(Graph& graph, const TargetFacts& facts)
-      : graph_(graph), viewable_(static_cast<int64_t>(facts.max_unknown_view_sizes)) {}
+  ViewAvoider(Graph& graph, const TargetFacts& facts, size_t max_parts)
+      : graph_(graph), viewable_(static_cast<int64_t>(facts.max_unknown_view_sizes)), max_parts_(max_parts) {}
 
   Changed run() {
     for (const auto& node : graph_.nodes()) consider(*node);
@@ -90,6 +90,7 @@ class ViewAvoider {
   // Each part of each operator is a kernel call. Each remaining view is a graph break, which costs as much as several
   // calls.
   void drop_costly_groups() {
+    if (max_parts_ == 1) return drop_groups_of_gathers();  // as many calls as before
     std::vector<size_t> calls(groups_.size()), cuts(groups_.size());
     for (const auto& [node, plan] : plans_) {
       const size_t group = groups_.group_of(numbers_.at(node));
@@ -98,6 +99,18 @@ class ViewAvoider {
     }
     for (size_t group = 0; group < calls.size(); ++group) {
       if (calls[group] > kMaxCallsOfACut * std::max<size_t>(cuts[group], 1)) groups_.fail(group);
+    }
+  }
+
+  // Gathers keep their views, so that nothing would change.
+  void drop_groups_of_gathers() {
+    std::vector<bool> computes(groups_.size());
+    for (const auto& [node, plan] : plans_) {
+      if (!node->is("aten.view.default") && !node->is("aten.gather.default"))
+        computes[groups_.group_of(numbers_.at(node))] = true;
+    }
+    for (size_t group = 0; group < computes.size(); ++group) {
+      if (!computes[groups_.group_of(group)]) groups_.fail(group);
     }
   }
 
@@ -123,15 +136,39 @@ class ViewAvoider {
 
   // --- plans ---
 
-  // A view that a backend cannot express, or whose inverse it cannot express.
+  // A view that a backend cannot express, or whose inverse it cannot express, or copies whose number is merged with a
+  // dimension.
   std::optional<Plan> start(const Node& node) {
+    if (node.is("aten.repeat.default")) return repeat(node);
     if (!node.is("aten.view.default")) return std::nullopt;
     const Value& x = *node.tensor("self");
-    const auto there = viewed(plain(x.sizes()), node.result()->sizes(), kMaxParts);
-    if (!there || is_plain(there->shape) || !is_floating(x.dtype())) return std::nullopt;
+    const auto there = viewed(plain(x.sizes()), node.result()->sizes(), max_parts_);
+    if (!there || !is_floating(x.dtype())) return std::nullopt;
     if (num_unknown(node.result()->sizes()) <= viewable_ && !merges_unknown(there->shape)) return std::nullopt;
+    const Unrolled shape = without_known_factors(there->shape);
+    if (is_plain(shape)) return std::nullopt;
     // The operand may have been replaced in the meantime.
-    return Plan{there->shape, [=, &node](Builder& b) { return parts_after(b, *there, {node.tensor("self")}); }};
+    return Plan{shape, [=, this, &node](Builder& b) {
+                  return as_parts(b, parts_after(b, *there, {node.tensor("self")}), shape);
+                }};
+  }
+
+  // Where nothing is unrolled: neighbouring factors of known size as one, which a view can express.
+  Unrolled without_known_factors(Unrolled shape) const {
+    if (max_parts_ != 1) return shape;
+    for (Factors& dim : shape.dims) {
+      for (size_t i = dim.size(); i-- > 1;) {
+        if (!dim[i].size.is_const() || !dim[i - 1].size.is_const() || dim[i].unrolled || dim[i - 1].unrolled) continue;
+        dim[i - 1].size = dim[i - 1].size * dim[i].size;
+        dim.erase(dim.begin() + static_cast<ptrdiff_t>(i));
+      }
+    }
+    return shape;
+  }
+
+  Values as_parts(Builder& b, Values parts, const Unrolled& shape) const {
+    if (max_parts_ == 1) parts[0] = b.reshape(parts[0], shape.part_sizes());
+    return parts;
   }
 
   bool merges_unknown(const Unrolled& shape) const {
@@ -152,6 +189,21 @@ class ViewAvoider {
     return out;
   }
 
+  // Copies along the first dimension, as an expansion.
+  std::optional<Plan> repeat(const Node& node) {
+    Value* x = node.tensor("self");
+    const Ints repeats = node.ints("repeats");
+    const auto is_one = [](const Sym& count) { return count.is(1); };
+    if (x->rank() == 0 || repeats.size() != x->rank() || repeats[0].is_const() || !is_floating(x->dtype()) ||
+        !std::all_of(repeats.begin() + 1, repeats.end(), is_one))
+      return std::nullopt;
+    Unrolled shape = plain(x->sizes());
+    shape.dims[0].insert(shape.dims[0].begin(), {repeats[0]});
+    return Plan{shape, [&node, shape](Builder& b) {
+                  return Values{b.expand(b.unsqueeze(node.tensor("self"), 0), shape.part_sizes())};
+                }};
+  }
+
   std::optional<Plan> plan_of(const Node& node) {
     for (size_t i = 1; i < node.results().size(); ++i) {
       if (node.result(i)->num_uses() != 0) return std::nullopt;
@@ -167,6 +219,7 @@ class ViewAvoider {
       default: break;
     }
     if (node.is("aten.cat.default")) return cat(node);
+    if (node.is("aten.gather.default")) return gather(node);
     if (is_one_of(node, {"aten._softmax.default", "aten._log_softmax.default"})) return along_dim(node);
     if (is_one_of(node, {"aten.rms_norm.default", "aten.native_layer_norm.default"})) return norm(node);
     return std::nullopt;
@@ -207,15 +260,24 @@ class ViewAvoider {
 
   std::optional<Plan> view(const Node& node) {
     Value* x = node.tensor("self");
-    const auto there = viewed(*unrolled(x), node.result()->sizes(), kMaxParts);
-    if (!there) return std::nullopt;
-    Unrolled shape = there->shape;
+    const auto there = viewed(*unrolled(x), node.result()->sizes(), max_parts_);
+    if (!there) return view_of_part(node);
+    Unrolled shape = without_known_factors(there->shape);
     const auto dim = side_by_side(shape);
     const auto along = dim ? static_cast<int64_t>(shape.num_kept_before(*dim)) : 0;
     if (dim) shape.dims[*dim] = {{node.result()->sizes()[*dim]}};
-    return Plan{std::move(shape), [=, this](Builder& b) {
-                  const Values parts = parts_after(b, *there, parts_of(b, x));
+    return Plan{shape, [=, this](Builder& b) {
+                  const Values parts = as_parts(b, parts_after(b, *there, parts_of(b, x)), shape);
                   return dim ? Values{b.call("aten.cat", {parts, along})} : parts;
+                }};
+  }
+
+  // A view that is a graph break may be one of the only part.
+  std::optional<Plan> view_of_part(const Node& node) {
+    const Sizes& sizes = node.result()->sizes();
+    if (max_parts_ != 1 || num_unknown(sizes) <= viewable_) return std::nullopt;
+    return Plan{plain(sizes), [this, &node](Builder& b) {
+                  return Values{b.reshape(parts_of(b, node.tensor("self"))[0], node.result()->sizes())};
                 }};
   }
 
@@ -258,7 +320,7 @@ class ViewAvoider {
       for (size_t i = 0; i < factors; ++i) indices.push_back({copies ? -1 : next++});
       if (copies) ++next;
     }
-    if (shape.num_parts() > kMaxParts) return std::nullopt;
+    if (shape.num_parts() > max_parts_) return std::nullopt;
     return picked(node, shape, indices);
   }
 
@@ -295,6 +357,23 @@ class ViewAvoider {
     const auto part_dim = static_cast<int64_t>(from->num_kept_before(dim));
     const auto place = static_cast<size_t>(node.op->parsed->find("dim"));
     return on_each_part(node, shape, [=](Args& args) { args[place] = part_dim; });
+  }
+
+  // Of a single part, which is viewed as it was: backends leave gathers outside, where views are free.
+  std::optional<Plan> gather(const Node& node) {
+    const Unrolled* from = only_operand(node);
+    if (!from || from->num_parts() != 1) return std::nullopt;
+    const size_t dim = dim_of(node, from->dims.size());
+    Sizes sizes = from->sizes();
+    sizes[dim] = node.result()->sizes()[dim];
+    if (!is_plain(from->dims[dim]) || sizes != node.result()->sizes()) return std::nullopt;
+    Unrolled shape = *from;
+    shape.dims[dim] = {{sizes[dim]}};
+    return Plan{shape, [this, &node, shape](Builder& b) {
+                  Args args = node.args();
+                  args[0] = b.reshape(parts_of(b, node.tensor("self"))[0], node.tensor("self")->sizes());
+                  return Values{b.reshape(b.call("aten.gather", std::move(args)), shape.part_sizes())};
+                }};
   }
 
   std::optional<Plan> norm(const Node& node) {
@@ -478,6 +557,7 @@ class ViewAvoider {
 
   Graph& graph_;
   const int64_t viewable_;  // sizes of a view that may be known only at run time
+  const size_t max_parts_;  // of a tensor
   std::unordered_map<const Value*, Unrolled> shapes_;
   std::vector<std::pair<Node*, Plan>> plans_;  // in graph order
   std::unordered_map<const Value*, Plan> loose_;
@@ -495,12 +575,17 @@ class ViewAvoider {
 // another view splits them.
 //   before: q = permute(view(x: [s0, s1, 64], [s0, s1, 4, 16]), [0, 2, 1, 3]); y = view(permute(f(q), [0, 2, 1, 3]))
 //   after:  y = cat(f(slice(x, 2, 0, 16)), .., f(slice(x, 2, 48, 64)), 2)
-// Works through pointwise operators, linear, batched matmuls, softmax, norms, slices, permutes, expands and views.
+// Where that fails, views that split dimensions of known size stay, and only dimensions that are merged are kept apart.
+// Works through pointwise operators, linear, batched matmuls, softmax, norms, slices, permutes, expands and views,
+// and from copies along the first dimension (repeat) and to gathers along another.
 // Rewrites either all nodes between the views or none. Makes at most 64 parts, and only as many as cost less than the
 // graph breaks that the views would cause (few heads if each does much work).
 // Requires: canonical forms.  Keeps: every element.
 Result<Changed> avoid_views(Graph& graph, const TargetFacts& facts) {
-  return for_each_graph(graph, [&](Graph& g) { return ViewAvoider(g, facts).run(); });
+  return for_each_graph(graph, [&](Graph& g) {
+    const Changed taken_apart = ViewAvoider(g, facts, kMaxParts).run(), kept_apart = ViewAvoider(g, facts, 1).run();
+    return taken_apart == Changed::yes ? taken_apart : kept_apart;
+  });
 }
 
 }  // namespace wick::compiler
