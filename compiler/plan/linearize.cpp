@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_set>
 #include <utility>
 
 #include "compiler/ir/builder.h"
@@ -103,39 +102,73 @@ bool Linearizer::alias_view(const Node& node) {
 
 // --- concatenations whose operands are written where they belong ---
 
+namespace {
+
+// Whether the joined operands lie one behind another in the result's memory.
+bool joins_outermost(const Node& cat, const std::vector<int64_t>& sizes) {
+  const auto dim = static_cast<size_t>(wrap_dim(cat.static_integer("dim"), sizes.size()));
+  const layout::DimOrder order = layout::stored_order(*cat.result());
+  for (size_t i = 0; order[i] != dim; ++i) {
+    if (sizes[order[i]] != 1) return false;
+  }
+  return true;
+}
+
+bool is_joined_as_it_lies(const Value& operand, const Value& result) {
+  return operand.rank() == result.rank() && operand.dtype() == result.dtype() && is_static(operand.sizes()) &&
+         layout::stored_order(operand) == layout::stored_order(result);
+}
+
+}  // namespace
+
+// The value that has the operand's memory, seen through views of all of it; null: there is none.
+const Value* Linearizer::seen_whole(const Value* operand) {
+  const Value* seen = operand;
+  while (is_view(seen)) {
+    const Node& view = *seen->producer;
+    const Value* below = view.arg(size_t{0}).as<Value*>();
+    if (view.results().size() != 1 || !is_static(below->sizes()) || alias_offset(view) != 0) return nullptr;
+    seen = below;
+  }
+  return bound_bytes(describe(seen)) == bound_bytes(describe(operand)) ? seen : nullptr;
+}
+
+// The values that can be written where the concatenation needs them; none if it has to copy.
+std::vector<const Value*> Linearizer::written_in_place(const Node& cat, const LocalNodes& local) {
+  const Value* result = cat.result();
+  const auto sizes = static_sizes(result->sizes());
+  if (!sizes || writes_state_.count(result) || !joins_outermost(cat, *sizes)) return {};
+  std::vector<const Value*> written;
+  for (const Value* operand : cat.tensors("tensors")) {
+    const Value* value = is_joined_as_it_lies(*operand, *result) ? seen_whole(operand) : nullptr;
+    const Node* producer = value && value->kind == ValueKind::result ? value->producer : nullptr;
+    const bool is_free = producer && producer->op->kernel && producer->graphs.empty() && local.count(producer) != 0 &&
+                         !placed_.count(value) && !writes_state_.count(value);
+    if (!is_free || std::find(written.begin(), written.end(), value) != written.end()) return {};
+    written.push_back(value);
+  }
+  return written;
+}
+
+// Backwards: what a concatenation joins may be concatenations.
 void Linearizer::plan_concatenations(const Graph& graph) {
-  std::unordered_set<const Node*> local;  // an operand from outside has its memory already
+  LocalNodes local;  // an operand from outside has its memory already
   for (const auto& node : graph.nodes()) local.insert(node.get());
-  for (const auto& node : graph.nodes()) {
-    if (!node->is("aten.cat.default")) continue;
-    const Value* result = node->result();
-    const auto sizes = static_sizes(result->sizes());
-    if (!sizes || writes_state_.count(result)) continue;
-    const auto dim = static_cast<size_t>(wrap_dim(node->static_integer("dim"), sizes->size()));
-    const layout::DimOrder order = layout::stored_order(*result);
-    bool contiguous = true;
-    for (size_t i = 0; order[i] != dim; ++i) contiguous = contiguous && (*sizes)[order[i]] == 1;
-    const Values operands = node->tensors("tensors");
-    std::set<const Value*> seen;
-    bool all = contiguous && !operands.empty();
-    for (const Value* operand : operands) {
-      const Node* producer = operand->producer;
-      all = all && producer && producer->op->kernel && producer->graphs.empty() && !is_view(operand) &&
-            !producer->is("aten.cat.default") && operand->kind == ValueKind::result &&
-            operand->rank() == sizes->size() && operand->dtype() == result->dtype() && is_static(operand->sizes()) &&
-            layout::stored_order(*operand) == order && !placed_.count(operand) && !writes_state_.count(operand) &&
-            seen.insert(operand).second;
+  const std::vector<Node*> nodes = graph.node_list();
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+    const Node& node = **it;
+    if (!node.is("aten.cat.default")) continue;
+    const std::vector<const Value*> written = written_in_place(node, local);
+    if (written.empty()) continue;
+    const Value* result = node.result();
+    if (!placed_.count(result))
+      placed_[result] = {new_storage(Storage::Kind::arena, bound_bytes(describe(result)), result->name), 0};
+    auto [storage, offset] = placed_[result];
+    for (const Value* value : written) {
+      placed_[value] = {storage, offset};
+      offset += bound_bytes(describe(value));
     }
-    if (!all) continue;
-    if (!std::all_of(operands.begin(), operands.end(), [&](const Value* v) { return local.count(v->producer) != 0; }))
-      continue;
-    const uint32_t storage = new_storage(Storage::Kind::arena, bound_bytes(describe(result)), result->name);
-    uint64_t offset = 0;
-    for (const Value* operand : operands) {
-      placed_[operand] = {storage, offset};
-      offset += bound_bytes(describe(operand));
-    }
-    placed_[result] = {storage, 0};
+    joined_.insert(&node);
   }
 }
 
@@ -314,6 +347,12 @@ void Linearizer::kernel_node(const Node& node) {
   if (node.op->has(kView)) {
     plan_.copies.push_back({static_cast<uint32_t>(plan_.instructions.size() - 1),
                             fmt::format("the result of {} is not a contiguous range of its operand", node.op->name())});
+  } else if (node.is("aten.cat.default")) {
+    const auto sizes = static_sizes(node.result()->sizes());
+    plan_.copies.push_back({static_cast<uint32_t>(plan_.instructions.size() - 1),
+                            !sizes                          ? "a size is known only at run time"
+                            : joins_outermost(node, *sizes) ? "an operand is not made for it alone"
+                                                            : "what it joins does not lie in one piece in the result"});
   }
 }
 
@@ -367,8 +406,8 @@ void Linearizer::node(const Node& node) {
   }
   if (!node.results().empty() && !node.result()->type.is_tensor()) return scalar_node(node);
   if (node.op->has(kView) && !placed_.count(node.result()) && alias_view(node)) return;
-  if (name == "aten.cat.default" && placed_.count(node.result())) {
-    define_tensor(node.result(), placed_[node.result()].first, 0);
+  if (joined_.count(&node)) {
+    allocate(node.result());
     return;
   }
   kernel_node(node);

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compiler/plan/linearize.h"
 
@@ -59,6 +60,9 @@ class Linearizer {
   void delegate_node(const Node& node);
   void scalar_node(const Node& node);
   bool alias_view(const Node& node);
+  using LocalNodes = std::unordered_set<const Node*>;
+  const Value* seen_whole(const Value* operand);
+  std::vector<const Value*> written_in_place(const Node& cat, const LocalNodes& local);
   void plan_concatenations(const Graph& graph);
   size_t last_read(const Value* value) const;
   static const Value* overwritten(const Value* result);
@@ -98,6 +102,7 @@ class Linearizer {
   std::map<std::string, int32_t> literals_;                                 // by text with type
   std::vector<std::map<std::string, int32_t>> expressions_{1};              // computed expressions, per nesting level
   std::unordered_map<const Value*, std::pair<uint32_t, uint64_t>> placed_;  // concatenation operands: storage, offset
+  std::unordered_set<const Node*> joined_;                                  // concatenations whose operands are placed
   std::unordered_map<const Value*, const Value*> writes_state_;             // result written in place -> state
   std::unordered_map<const Node*, size_t> position_;                        // of top-level nodes
   std::map<int32_t, int32_t> view_roots_;  // tensor whose pointer is set at run time -> its source

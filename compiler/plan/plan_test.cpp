@@ -299,6 +299,53 @@ TEST(Linearize, AConcatenationOfInnerDimensionsCopies) {
     return %c
   })");
   EXPECT_EQ(calls(plan), (Names{"aten::relu.out", "aten::neg.out", "aten::cat.out"}));
+  ASSERT_EQ(plan.copies.size(), 1u);
+  EXPECT_EQ(plan.copies[0].reason, "what it joins does not lie in one piece in the result");
+}
+
+// As convolutions give images that are joined along their rows: through permutes that keep the bytes.
+TEST(Linearize, WhatAConcatenationSeesWholeThroughViewsIsWrittenInPlace) {
+  const auto joined = [](const char* views) {
+    return std::string(
+               "graph forward(%x: f32[1, 3, 4, 5]) {\n%a: f32[1, 3, 4, 5]{0,2,3,1} = aten.relu(%x)\n"
+               "%b: f32[1, 3, 4, 5]{0,2,3,1} = aten.neg(%x)\n") +
+           views + "return %c\n}";
+  };
+  const Names in_place = {"aten::relu.out", "aten::neg.out"};
+  const MethodPlan rows =
+      planned(joined("%p: f32[1, 4, 5, 3] = aten.permute(%a, [0, 2, 3, 1])\n%q: f32[4, 5, 3] = "
+                     "aten.view(%p, [4, 5, 3])\n%r: f32[1, 4, 5, 3] = aten.permute(%b, [0, 2, 3, 1])\n%s: f32[4, 5, 3] "
+                     "= aten.view(%r, [4, 5, 3])\n%c: f32[8, 5, 3] = aten.cat([%q, %s], 0)\n")
+                  .c_str());
+  EXPECT_EQ(calls(rows), in_place);
+  EXPECT_EQ(std::get<PlannedTensor>(rows.values[static_cast<size_t>(rows.instructions[1].args.back())]).offset_bytes,
+            240u);
+  EXPECT_TRUE(rows.copies.empty());
+  const MethodPlan part = planned(joined("%p: f32[1, 3, 2, 5]{0,2,3,1} = aten.slice.Tensor(%a, 2, 0, 2)\n"
+                                         "%c: f32[1, 3, 6, 5]{0,2,3,1} = aten.cat([%p, %b], 2)\n")
+                                      .c_str());
+  EXPECT_EQ(calls(part), (Names{"aten::relu.out", "aten::neg.out", "aten::cat.out"}));
+  ASSERT_EQ(part.copies.size(), 1u);
+  EXPECT_EQ(part.copies[0].reason, "an operand is not made for it alone");
+}
+
+TEST(Linearize, ConcatenationsOfConcatenationsAreWrittenInPlace) {
+  const auto joined = [](const char* second) {
+    return std::string(
+               "graph forward(%x: f32[2, 3]) {\n%a: f32[2, 3] = aten.relu(%x)\n%b: f32[2, 3] = aten.neg(%x)\n"
+               "%d: f32[2, 3] = aten.tanh(%x)\n%c: f32[4, 3] = aten.cat([%a, %b], 0)\n%y: f32[6, 3] = "
+               "aten.cat([%c, ") +
+           second + "], 0)\nreturn %y\n}";
+  };
+  const MethodPlan whole = planned(joined("%d").c_str());
+  EXPECT_EQ(calls(whole), (Names{"aten::relu.out", "aten::neg.out", "aten::tanh.out"}));
+  std::vector<uint64_t> offsets;
+  for (const Instruction& each : whole.instructions)
+    offsets.push_back(std::get<PlannedTensor>(whole.values[static_cast<size_t>(each.args.back())]).offset_bytes);
+  EXPECT_EQ(offsets, (std::vector<uint64_t>{0, 24, 48}));
+  // What both join lies where the outer one has it.
+  EXPECT_EQ(calls(planned(joined("%a").c_str())),
+            (Names{"aten::relu.out", "aten::neg.out", "aten::tanh.out", "aten::cat.out"}));
 }
 
 TEST(Linearize, ABufferIsUpdatedInPlaceWhenNobodyReadsItsOldValueLater) {
