@@ -42,6 +42,8 @@ CallArgument argument_of(const MethodMeta& method, int32_t index) {
   }
   for (const int64_t item : value.int_items)
     argument.numbers.push_back(method.value(static_cast<size_t>(item)).integer);
+  for (const int32_t item : value.tensor_items)
+    argument.items.push_back(item < 0 ? CallArgument() : argument_of(method, item));
   return argument;
 }
 

@@ -12,9 +12,10 @@ namespace wick::compiler {
 struct CallArgument {
   bool is_tensor = false, is_constant = false;
   DType dtype = DType::f32;
-  std::vector<int64_t> sizes;      // of a tensor: upper bounds where dynamic
-  std::vector<uint8_t> dim_order;  // of a tensor
-  std::vector<int64_t> numbers;    // an int, a list of ints, or the elements of a constant row of int32
+  std::vector<int64_t> sizes;       // of a tensor: upper bounds where dynamic
+  std::vector<uint8_t> dim_order;   // of a tensor
+  std::vector<int64_t> numbers;     // an int, a list of ints, or the elements of a constant row of int32
+  std::vector<CallArgument> items;  // of a list of tensors
 
   int64_t numel() const {
     int64_t count = 1;

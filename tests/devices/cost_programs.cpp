@@ -228,6 +228,10 @@ void add_elements(std::vector<CostProgram>& out) {
     out.push_back(of_int16(fmt::format("resize16_{}", channels), {1, channels, channels % 2 == 1 ? 10 : 5, 7},
                            "  %y = aten.upsample_bilinear2d.vec(%d, none, false, [2.0, 2.0])\n", 8));
   }
+  for (const int channels : {3, 4, 8, 12, 16, 24, 40, 64, 100}) {
+    out.push_back(quantized(fmt::format("cat_{}", channels), {1, 9, 9, channels},
+                            "  %l = aten.slice.Tensor(%d, 3, 0, 3)\n  %y = aten.cat([%d, %l], 3)\n"));
+  }
   const std::vector<std::vector<int>> shapes = {{1, 3, 5, 7}, {1, 16, 12, 12}, {2, 8, 32, 4}};
   for (size_t i = 0; i < shapes.size(); ++i) {
     const int c = shapes[i][1], w = shapes[i][3];

@@ -27,6 +27,8 @@ const std::set<std::string> kNetworks = {"autoencoder", "ds_cnn", "mobilenet_v1_
 const std::set<std::string> kCostPrograms = {"add.Tensor_column_1",
                                              "attention16_2_16_16_8",
                                              "avg_pool2d_40_3",
+                                             "cat_12",
+                                             "cat_100",
                                              "channels_8_64_64",
                                              "channels_1_640_128",
                                              "gru_10_1_24_32",

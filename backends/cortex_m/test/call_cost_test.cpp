@@ -151,6 +151,24 @@ TEST(CallCost, RunsEndWhereOperandsAreSpread) {
   EXPECT_EQ(add({5}), 2 * 3 * 4);
 }
 
+TEST(CallCost, LinesThatAreJoinedAreCopiedInPieces) {
+  const auto join = [](const CallArgument& other) {
+    CallArgument tensors, x = tensor({1, 21, 5, 4}), y = tensor({1, 0, 5, 4});
+    x.dim_order = y.dim_order = {0, 2, 3, 1};
+    y.sizes[1] = 21 + other.sizes[1];
+    tensors.items = {x, other};
+    return cost("aten::cat.out", {tensors, numbers({1}), y});
+  };
+  CallArgument other = tensor({1, 11, 5, 4});
+  EXPECT_EQ(count(join(other), "pieces"), 32 * 20) << "in another layout: each element";
+  other.dim_order = {0, 2, 3, 1};
+  EXPECT_EQ(count(join(other), "sixteens"), 20);
+  EXPECT_EQ(count(join(other), "pieces"), 20 * (2 + 4)) << "4 + 1, and 8 + 1 + 1 + 1";
+  other.sizes[1] = 65;
+  EXPECT_EQ(count(join(other), "lines"), 20);
+  EXPECT_EQ(count(join(other), "bytes"), 20 * 65);
+}
+
 TEST(CallCost, UnknownKernelsAndOddArgumentsHaveNoCost) {
   EXPECT_FALSE(cost("aten::no_such_kernel.out", {tensor({4}), tensor({4})}).is_known);
   EXPECT_EQ(cost("cortex_m::quantized_conv2d.out", {tensor({4})}).macs, 0u) << "a call without weights";

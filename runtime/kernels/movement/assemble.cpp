@@ -40,21 +40,58 @@ bool resize_to_joined(KernelContext& context, Span<EValue*> args, Tensor& out, i
   return resize_out(context, out, shape.sizes, shape.rank);
 }
 
-/// Whether `out` is lines of the tensors' lines, one behind another. An operand that is `out` has changed its sizes.
+/// Whether `out` is lines of the tensors' lines, one behind another: all have one layout. An operand that is `out` has
+/// changed its sizes.
 bool joins_lines(const Span<Tensor*>& tensors, const Tensor& out) {
-  if (!is_contiguous(out)) return false;
+  bool is_row_major = is_contiguous(out), is_alike = true;
   for (const Tensor* tensor : tensors) {
     if (tensor == &out) return false;
-    if (!is_legacy_empty(*tensor) && (tensor->dtype != out.dtype || !is_contiguous(*tensor))) return false;
+    if (is_legacy_empty(*tensor)) continue;
+    if (tensor->dtype != out.dtype) return false;
+    is_row_major = is_row_major && is_contiguous(*tensor);
+    is_alike = is_alike && memcmp(tensor->dim_order, out.dim_order, out.rank) == 0;
   }
-  return true;
+  return is_row_major || is_alike;
+}
+
+constexpr size_t kShortLine = 64;  // bytes that a board's memcpy takes longer to begin with than to copy
+
+template <typename Byte>
+struct Lines {
+  Byte* first;
+  size_t step;
+};
+
+/// Copies the next kBytes of each line while at least as many are left, by what a compiler copies without a call.
+template <size_t kBytes>
+void copy_columns(Lines<uint8_t>& to, Lines<const uint8_t>& from, size_t& left, size_t lines) {
+  for (; left >= kBytes; left -= kBytes, to.first += kBytes, from.first += kBytes) {
+    uint8_t* dst = to.first;
+    const uint8_t* src = from.first;
+    for (size_t line = lines; line > 0; --line, dst += to.step, src += from.step) {
+      constexpr size_t kPiece = kBytes < 8 ? kBytes : 8;
+      for (size_t i = 0; i < kBytes; i += kPiece) memcpy(dst + i, src + i, kPiece);
+    }
+  }
+}
+
+void copy_short_lines(Lines<uint8_t> to, Lines<const uint8_t> from, size_t bytes, size_t lines) {
+  copy_columns<16>(to, from, bytes, lines);
+  copy_columns<8>(to, from, bytes, lines);
+  copy_columns<4>(to, from, bytes, lines);
+  copy_columns<1>(to, from, bytes, lines);
 }
 
 void join_lines(const Span<Tensor*>& tensors, const Tensor& out, int dim) {
+  const bool is_row_major = is_contiguous(out);
   size_t lines = 1, inner = dtype_size_bytes(out.dtype);
-  for (int d = 0; d < out.rank; ++d) {
-    if (d < dim) lines *= static_cast<size_t>(out.sizes[d]);
-    if (d > dim) inner *= static_cast<size_t>(out.sizes[d]);
+  bool behind = false;
+  for (int k = 0; k < out.rank; ++k) {
+    const int d = is_row_major ? k : out.dim_order[k];
+    if (d == dim)
+      behind = true;
+    else
+      (behind ? inner : lines) *= static_cast<size_t>(out.sizes[d]);
   }
   const size_t step = inner * static_cast<size_t>(out.sizes[dim]);
   uint8_t* first = out.as<uint8_t>();
@@ -65,8 +102,12 @@ void join_lines(const Span<Tensor*>& tensors, const Tensor& out, int dim) {
     const uint8_t* from = tensor->as<const uint8_t>();
     const uintptr_t begin = reinterpret_cast<uintptr_t>(from), out_begin = reinterpret_cast<uintptr_t>(out.data);
     const bool overlaps = begin < out_begin + lines * step && out_begin < begin + lines * bytes;
-    auto* const copy = overlaps ? memmove : memcpy;  // C libraries for boards move byte by byte
-    for (size_t line = 0; line < lines; ++line) copy(first + line * step, from + line * bytes, bytes);
+    if (!overlaps && bytes <= kShortLine) {
+      copy_short_lines({first, step}, {from, bytes}, bytes, lines);
+    } else {
+      auto* const copy = overlaps ? memmove : memcpy;  // C libraries for boards move byte by byte
+      for (size_t line = 0; line < lines; ++line) copy(first + line * step, from + line * bytes, bytes);
+    }
     first += bytes;
   }
 }

@@ -294,6 +294,28 @@ TEST(Cat, WritesNothingBehindAnOutputThatIsAnOperand) {
   EXPECT_TRUE(out.guards_intact());
 }
 
+// Lines of every length up to those that are copied whole, and of several dimensions behind the joined one.
+TEST(Cat, JoinsLinesOfAnyLength) {
+  for (int32_t size = 1; size <= 70; ++size) {
+    for (const std::vector<uint8_t>& order : {std::vector<uint8_t>{0, 1, 2}, {0, 2, 1}}) {
+      const int32_t inner = order[1] == 1 ? 2 : 1, lines = order[1] == 1 ? 3 : 6, other = 70 - size + 1;
+      TestTensor a = make_out(DType::u8, {3, size, 2}, order), b = make_out(DType::u8, {3, other, 2}, order);
+      TestTensor out = make_out(DType::u8, {3, size + other, 2}, order);
+      for (int32_t i = 0; i < lines * size * inner; ++i) a.tensor.as<uint8_t>()[i] = static_cast<uint8_t>(i);
+      for (int32_t i = 0; i < lines * other * inner; ++i) b.tensor.as<uint8_t>()[i] = static_cast<uint8_t>(200 - i);
+      ASSERT_EQ(call("aten::cat.out", {std::vector<TestTensor*>{&a, &b}, 1, out}), Error::Ok);
+      EXPECT_TRUE(out.guards_intact());
+      for (int32_t line = 0, at = 0; line < lines; ++line) {
+        for (int32_t i = 0; i < (size + other) * inner; ++i, ++at) {
+          const bool first = i < size * inner;
+          const int32_t from = first ? line * size * inner + i : line * other * inner + i - size * inner;
+          ASSERT_EQ(out.tensor.as<uint8_t>()[at], (first ? a : b).tensor.as<uint8_t>()[from]) << size << " " << at;
+        }
+      }
+    }
+  }
+}
+
 TEST(Cat, JoinsAlongADimension) {
   {
     TestTensor a = make(DType::f32, {2, 3, 4},

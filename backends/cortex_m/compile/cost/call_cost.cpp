@@ -91,6 +91,7 @@ CallCost call_cost(const OperatorCall& call, Span<const std::string> prepared_fo
   if (call.arguments.empty()) return cost;
   for (const CallArgument& argument : call.arguments) {
     if (argument.is_constant) cost.constant_bytes += argument.bytes();
+    for (const CallArgument& item : argument.items) cost.constant_bytes += item.is_constant ? item.bytes() : 0;
     const bool is_scratch = argument.is_tensor && argument.dtype == DType::u8 && !argument.is_constant;
     if (variants && is_scratch) cost.scratch_bytes += argument.bytes();
   }

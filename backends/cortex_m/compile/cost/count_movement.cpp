@@ -100,6 +100,23 @@ void count_tiles(const CallArgument& result, const Lines& lines, Terms& terms) {
   terms.add("in long lines", is_short ? 0 : elements);
 }
 
+// Of lines that are copied one behind another.
+struct Pieces {
+  double sixteens = 0, rest = 0, long_lines = 0, long_bytes = 0;
+
+  void add(double lines, double bytes) {
+    constexpr double kShortLine = 64;  // that the kernel copies itself: 16 bytes at a time, then 8, 4 and 1
+    if (bytes > kShortLine) {
+      long_lines += lines;
+      long_bytes += lines * bytes;
+      return;
+    }
+    const double left = std::fmod(bytes, 16);
+    sixteens += lines * std::floor(bytes / 16);
+    rest += lines * (std::floor(left / 8) + std::floor(std::fmod(left, 8) / 4) + std::fmod(left, 4));
+  }
+};
+
 }  // namespace
 
 void count_pad(const OperatorCall& call, Terms& terms) {
@@ -123,6 +140,28 @@ void count_turned(const OperatorCall& call, Terms& terms) {
   const CallArgument &x = call.arguments[0], &result = call.arguments.back();
   const std::vector<size_t> dims = permutation(call);
   count_moved(result, moved_run(x, result, dims), merged_lines(x, result, dims), terms);
+}
+
+void count_joined(const OperatorCall& call, Terms& terms) {
+  const CallArgument& result = call.arguments.back();
+  const double rank = static_cast<double>(result.sizes.size()), named = number(call.arguments[1], 0);
+  const size_t joined = static_cast<size_t>(std::max(0.0, named < 0 ? named + rank : named));
+  double lines = 1;
+  for (const uint8_t dim : result.dim_order) {
+    if (dim == joined) break;
+    lines *= size(result, dim);
+  }
+  Pieces pieces;
+  bool is_alike = true;
+  for (const CallArgument& item : call.arguments[0].items) {
+    is_alike = is_alike && item.dim_order == result.dim_order;
+    pieces.add(lines, static_cast<double>(item.bytes()) / at_least_one(lines));
+  }
+  if (!is_alike) pieces = {0, numel(result), 0, 0};
+  terms.add("sixteens", pieces.sixteens);
+  terms.add("pieces", pieces.rest);
+  terms.add("lines", pieces.long_lines);
+  terms.add("bytes", pieces.long_bytes);
 }
 
 void count_copied(const OperatorCall& call, Terms& terms) {

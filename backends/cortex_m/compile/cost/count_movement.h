@@ -10,6 +10,8 @@ void count_pad(const compiler::OperatorCall& call, Terms& terms);
 void count_permuted(const compiler::OperatorCall& call, Terms& terms);
 /// The same: `cortex_m::transpose`, for which dimensions that lie side by side in both are one.
 void count_turned(const compiler::OperatorCall& call, Terms& terms);
+/// (tensors, dimension): `aten::cat`.
+void count_joined(const compiler::OperatorCall& call, Terms& terms);
 /// Copies that keep the dimensions: another layout, or a part.
 void count_copied(const compiler::OperatorCall& call, Terms& terms);
 

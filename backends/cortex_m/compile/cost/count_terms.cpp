@@ -438,6 +438,7 @@ constexpr Counter kCounters[] = {
     {"wick_cortex_m::log_softmax.out", 2, count_rows},
     {"wick_cortex_m::log_softmax_int16.out", 2, count_rows},
     {"wick_cortex_m::resize2d_int16.out", 2, count_pixels},
+    {"aten::cat.out", 3, count_joined},
     {"aten::clone.out", 2, count_copied},
     {"dim_order_ops::_to_dim_order_copy.out", 2, count_copied},
     {"dim_order_ops::_clone_dim_order.out", 2, count_copied},
