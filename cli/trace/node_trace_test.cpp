@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "cli/trace/rounding_flips.h"
 #include "compiler/testing/pipeline.h"
 #include "wick/module.h"
 #include "wick/portable_kernels.h"
@@ -60,6 +61,39 @@ TEST(NodeComparer, FindsNothingByNodeWhereOnlyElementsDeviate) {
   run(std::string(kQuantize) + " %n = aten.neg(%q)\n return %n\n", program);
   EXPECT_TRUE(program.first_deviation());
   EXPECT_FALSE(program.first_deviation(false));
+}
+
+// 1 / 2 and 3 / 2 lie in the middle. Rounded the other way, both together leave their sum as it is.
+TEST(RoundingFlipper, FindsWhatSomeRoundingsDoThatCancelTogether) {
+  const std::string body =
+      " %q = quantized_decomposed.quantize_per_tensor(%x, 2.0, 0, -128, 127, i8)\n"
+      " %d = quantized_decomposed.dequantize_per_tensor(%q, 2.0, 0, -128, 127, i8)\n"
+      " %a = aten.slice.Tensor(%d, 0, 0, 1)\n %b = aten.slice.Tensor(%d, 0, 2, 3)\n %y = aten.add.Tensor(%a, %b)\n"
+      " return %y\n";
+  NodeRecorder model(1 << 20);
+  run(body, model);
+  const NodeKey sum = {"", "", "f32[1]", "aten::add.out"};
+  ASSERT_NE(model.result(sum, 0), nullptr);
+  RoundingFlipper flipper(model);
+  run(body, flipper);
+  EXPECT_EQ(flipper.deviation(sum, 0), 0) << "0 + 4 became 2 + 2";
+  for (uint64_t i = 1; i < kFlippedRuns; ++i) run(body, flipper);
+  EXPECT_EQ(flipper.deviation(sum, 0), 2);
+}
+
+// 1 / 2.5 is a tenth of a step from the middle, and 3 / 2.5 three tenths.
+TEST(RoundingFlipper, NumbersOfSixteenBitsMayRoundFurtherFromTheMiddle) {
+  const std::string body = " %q = quantized_decomposed.quantize_per_tensor(%x, 2.5, 0, -128, 127, i8)\n return %q\n";
+  const NodeKey elements = {"", "", "i8[4]", "quantized_decomposed::quantize_per_tensor.out"};
+  NodeRecorder model(1 << 20);
+  run(body, model);
+  RoundingFlipper exact(model), wide(model);
+  wide.allow_int16();
+  run(body, exact);
+  run(body, wide);
+  ASSERT_NE(model.result(elements, 0), nullptr);
+  EXPECT_EQ(exact.deviation(elements, 0), 0);
+  EXPECT_EQ(wide.deviation(elements, 0), 1);
 }
 
 }  // namespace

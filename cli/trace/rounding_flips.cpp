@@ -11,7 +11,8 @@
 namespace wick::cli {
 namespace {
 
-constexpr double kFixedMargin = 0x1p-7, kRowsMargin = 0x1p-10, kAlways = 1;
+constexpr double kMostElement = 0x1p62;
+constexpr double kRowsMargin = 0x1p-10, kAlways = 1;
 
 enum class Scales : uint8_t { number, tensor, channels, rows };
 
@@ -65,14 +66,16 @@ class Quantized {
     is_fixed_ = args[1]->tensor->read_only;
   }
 
-  void flip() {
-    const double margin = kernel_.scales == Scales::number || is_fixed_ ? kFixedMargin
+  /// Each, or those that `choose` says.
+  template <typename Choose>
+  void flip(double fixed_margin, const Choose& choose) {
+    const double margin = kernel_.scales == Scales::number || is_fixed_ ? fixed_margin
                           : kernel_.scales == Scales::tensor            ? kAlways
                                                                         : kRowsMargin;
     const size_t count = x_.bytes.size() / dtype_size_bytes(x_.dtype);
     std::vector<int64_t> at(out_.rank, 0);
     for (size_t i = 0; i < count; ++i) {
-      flip_element(i, at, margin);
+      if (choose()) flip_element(i, at, margin);
       for (size_t d = out_.rank; d-- > 0;) {
         if (++at[d] < out_.sizes[d]) break;
         at[d] = 0;
@@ -83,6 +86,12 @@ class Quantized {
  private:
   static int64_t axis(const EValue& value, const Tensor& x) {
     return value.integer < 0 ? value.integer + x.rank : value.integer;
+  }
+
+  bool is_element(const uint8_t* element, double number) const {
+    if (!(std::fabs(number) < kMostElement)) return false;
+    const auto value = static_cast<int64_t>(number);
+    return memcmp(element, &value, dtype_size_bytes(out_.dtype)) == 0;
   }
 
   void flip_element(size_t i, const std::vector<int64_t>& at, double margin) {
@@ -97,11 +106,12 @@ class Quantized {
     }
     const double steps = element_of(x_, i) / scale, below = std::floor(steps);
     if (!(std::fabs(steps - below - 0.5) < margin)) return;
-    const double other = (steps - below < 0.5 ? below + 1 : below) + static_cast<double>(zero);
-    if (other < static_cast<double>(low_) || other > static_cast<double>(high_)) return;
     int64_t offset = 0;
     for (size_t d = 0; d < out_.rank; ++d) offset += at[d] * out_.strides[d];
     uint8_t* element = out_.as<uint8_t>() + static_cast<size_t>(offset) * dtype_size_bytes(out_.dtype);
+    const double lower = below + static_cast<double>(zero);
+    const double other = is_element(element, lower) ? lower + 1 : lower;
+    if (other < static_cast<double>(low_) || other > static_cast<double>(high_)) return;
     const auto value = static_cast<int64_t>(other);
     memcpy(element, &value, dtype_size_bytes(out_.dtype));  // little-endian; the range was checked
   }
@@ -135,17 +145,42 @@ bool quantizes(const MethodMeta& method) {
   return false;
 }
 
+bool has_int16(const MethodMeta& method) {
+  for (size_t i = 0; i < method.num_values(); ++i) {
+    const ValueMeta value = method.value(i);
+    if (value.tag == Tag::tensor && value.tensor.dtype == DType::i16) return true;
+  }
+  return false;
+}
+
+bool RandomBits::next() {
+  uint64_t z = state_ += 0x9E3779B97F4A7C15u;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return ((z ^ (z >> 31)) & 1) != 0;
+}
+
+void RoundingFlipper::watch(const MethodMeta& method) {
+  method_ = method;
+  counts_.clear();
+  bits_ = RandomBits(num_runs_++);
+}
+
 void RoundingFlipper::flip(void* state, const InstructionInfo& instruction, Error error) {
   auto& self = *static_cast<RoundingFlipper*>(state);
   if (error != Error::Ok || !self.method_ || instruction.kind != InstructionKind::kernel) return;
   if (const QuantizeKernel* kernel = quantize_kernel(instruction.op)) {
     ++self.num_quantized_;
-    Quantized(*kernel, instruction.args).flip();
+    Quantized(*kernel, instruction.args).flip(self.fixed_margin_, [&] {
+      return self.num_runs_ == 1 || self.bits_.next();
+    });
   }
   for_each_result(*self.method_, instruction, [&](const NodeKey& key, NamedArray array) {
+    const size_t index = self.counts_[key]++;
     std::vector<double>& known = self.deviations_[key];
-    const NamedArray* recorded = self.plain_.result(key, known.size());
-    known.push_back(recorded ? largest_difference(array, *recorded) : 0);
+    if (known.size() <= index) known.resize(index + 1);
+    const NamedArray* recorded = self.plain_.result(key, index);
+    if (recorded) known[index] = std::max(known[index], largest_difference(array, *recorded));
   });
 }
 

@@ -9,28 +9,45 @@
 namespace wick::cli {
 
 /// Two correct programs may round different values the other way. The allowed difference between them is this factor
-/// times the deviation that all such roundings together cause.
+/// times the deviation that such roundings cause.
 constexpr double kFlippedBothWays = 2;
+/// All roundings at once may cancel, so further runs flip those of a random half, the same in each comparison.
+constexpr uint64_t kFlippedRuns = 8;
 
 /// The largest difference between finite elements of two arrays of the same type; 0 for different types.
 double largest_difference(const NamedArray& a, const NamedArray& b);
 
 /// Whether the program quantizes anything at run time.
 bool quantizes(const MethodMeta& method);
+/// Whether any of its tensors has elements of int16.
+bool has_int16(const MethodMeta& method);
 
-/// A tracer for one run of the program that `plain` recorded. It rounds every value the other way that a correct
-/// program could have rounded so, and records how far each result then is from the recorded one. That applies to an
-/// element whose x / scale lies so near the middle between two values that a different order of additions, or a bias
-/// rounded to the accumulator's scale, could flip it: within 1/128 of a step for scales fixed at compile time, and
-/// 1/1024 for scales chosen per row. For one scale chosen at run time for a whole tensor it always applies, because
-/// backends choose scales per row.
+/// Seeded bits (splitmix64).
+class RandomBits {
+ public:
+  explicit RandomBits(uint64_t seed = 0) : state_(seed) {}
+  bool next();
+
+ private:
+  uint64_t state_;
+};
+
+/// A tracer for runs of the program that `plain` recorded. It rounds values the other way that a correct program could
+/// have rounded so, all in the first run and a random half in each later one, and records how far each result then is
+/// from the recorded one, at most. That applies to an element whose x / scale lies so near the middle between two
+/// values that a different order of additions, or a bias rounded to the accumulator's scale, could flip it: within
+/// 1/128 of a step for scales fixed at compile time (1/4, if a program may have numbers of 16 bits that the model has
+/// as floats), and 1/1024 for scales chosen per row. For one scale chosen at run time for a whole tensor it always
+/// applies, because backends choose scales per row.
 class RoundingFlipper {
  public:
   explicit RoundingFlipper(const NodeRecorder& plain) : plain_(plain), tracer_{ignore, flip, this} {}
   RoundingFlipper(const RoundingFlipper&) = delete;
   const Tracer* tracer() const { return &tracer_; }
-  /// Must be called before the run.
-  void watch(const MethodMeta& method) { method_ = method; }
+  /// Numbers between quantized ones may have 16 bits.
+  void allow_int16() { fixed_margin_ = kInt16Margin; }
+  /// Must be called before each run.
+  void watch(const MethodMeta& method);
 
   uint64_t num_quantized() const { return num_quantized_; }  // tensors that were quantized
   /// Largest difference of result `index` with this key; 0 for unknown ones.
@@ -40,10 +57,15 @@ class RoundingFlipper {
   static void ignore(void*, const InstructionInfo&) {}
   static void flip(void* state, const InstructionInfo& instruction, Error error);
 
+  static constexpr double kFixedMargin = 0x1p-7, kInt16Margin = 0x1p-2;
+
   const NodeRecorder& plain_;
+  double fixed_margin_ = kFixedMargin;
   Tracer tracer_;
   std::optional<MethodMeta> method_;
-  uint64_t num_quantized_ = 0;
+  uint64_t num_quantized_ = 0, num_runs_ = 0;
+  RandomBits bits_;
+  std::map<NodeKey, size_t> counts_;  // of results of this run
   std::map<NodeKey, std::vector<double>> deviations_;
 };
 
