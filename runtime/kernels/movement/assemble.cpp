@@ -16,9 +16,9 @@ bool is_legacy_empty(const Tensor& tensor) { return tensor.rank == 1 && tensor.n
 bool resize_to_joined(KernelContext& context, Span<EValue*> args, Tensor& out, int* joined) {
   const Span<Tensor*> tensors = args[0]->tensors();
   if (!require(context, !tensors.empty(), "cat needs at least one tensor")) return false;
-  const Tensor* first = nullptr;
+  const Tensor* first = tensors[0];
   for (Tensor* tensor : tensors) {
-    if (!first || (is_legacy_empty(*first) && !is_legacy_empty(*tensor))) first = tensor;
+    if (is_legacy_empty(*first) && !is_legacy_empty(*tensor)) first = tensor;
   }
   View shape = view_of(*first);
   if (!require(context, shape.rank > 0, "cat needs tensors of at least one dimension")) return false;
