@@ -395,6 +395,12 @@ bool count_by_facts(const OperatorCall& call, Terms& terms) {
   return true;
 }
 
+// Whether it puts tensors of a list one behind another.
+bool joins(const OperatorCall& call) {
+  const std::vector<CallArgument>& items = call.arguments[0].items;
+  return call.arguments.size() == 3 && !items.empty() && items[0].sizes.size() == call.arguments.back().sizes.size();
+}
+
 // A whole execution: {instructions of the program, their arguments}.
 void count_executor(const OperatorCall& call, Terms& terms) {
   terms.add("instructions", number(call.arguments[0], 0));
@@ -438,7 +444,6 @@ constexpr Counter kCounters[] = {
     {"wick_cortex_m::log_softmax.out", 2, count_rows},
     {"wick_cortex_m::log_softmax_int16.out", 2, count_rows},
     {"wick_cortex_m::resize2d_int16.out", 2, count_pixels},
-    {"aten::cat.out", 3, count_joined},
     {"aten::clone.out", 2, count_copied},
     {"dim_order_ops::_to_dim_order_copy.out", 2, count_copied},
     {"dim_order_ops::_clone_dim_order.out", 2, count_copied},
@@ -453,6 +458,7 @@ void count_terms(const OperatorCall& call, bool is_own, CallCost& cost) {
     if (row.kernel == call.name && call.arguments.size() >= row.least_arguments) return row.count(call, terms);
   }
   if (is_own) return count_elements(call, terms);
+  if (joins(call)) return count_joined(call, terms);
   if (!count_by_facts(call, terms)) count_portable(call, terms);
 }
 
