@@ -103,6 +103,17 @@ TEST_F(Cli, ProcessorCanBeLimitedAndTheResultsAgree) {
   EXPECT_NE(unknown.err.find("baseline, sse4.1, avx, avx2, avx512 or native"), std::string::npos) << unknown.err;
 }
 
+TEST_F(Cli, ThreadsOfTheEnvironmentAreANumber) {
+  compile("digits/digits.pt2", "digits.pte");
+  for (const char* wrong : {"all", "0", "-3", "2x", "257"}) {
+    const Outcome outcome = wick("run " + path("digits.pte"), std::string("WICK_NUM_THREADS=") + wrong + " ");
+    EXPECT_EQ(outcome.exit_code, 2) << wrong;
+    EXPECT_NE(outcome.err.find("WICK_NUM_THREADS"), std::string::npos) << outcome.err;
+  }
+  for (const char* right : {"", "1"})
+    EXPECT_EQ(wick("run " + path("digits.pte"), std::string("WICK_NUM_THREADS=") + right + " ").exit_code, 0) << right;
+}
+
 TEST_F(Cli, HelpNamesEveryCommandAndEndsWithZero) {
   const Outcome outcome = wick("--help");
   EXPECT_EQ(outcome.exit_code, 0);
@@ -189,6 +200,36 @@ TEST_F(Cli, BrokenFilesAreRefusedWithFour) {
     EXPECT_EQ(wick("inspect " + path(file)).exit_code, 4);
   }
   EXPECT_EQ(wick("run " + path("broken.pte")).exit_code, 4);
+}
+
+TEST_F(Cli, CompileWritesAllOfItsFilesOrNone) {
+  const std::string compile = "compile " + fixture("digits/digits.pt2") + " -o " + path("m.pte") + " ";
+  for (const std::string& flags : {"--external-weights " + path("m.pte"), "--report " + path("./m.pte"),
+                                   "--report " + path("w") + " --external-weights " + path("w")}) {
+    const Outcome twice = wick(compile + flags);
+    EXPECT_EQ(twice.exit_code, 2) << flags;
+    EXPECT_NE(twice.err.find("name the same file"), std::string::npos) << twice.err;
+  }
+  fs::copy_file(fixture("digits/digits.pt2"), path("copy.pt2"));
+  const Outcome input =
+      wick("compile " + path("copy.pt2") + " -o " + path("m.pte") + " --external-weights " + path("copy.pt2"));
+  EXPECT_EQ(input.exit_code, 2);
+  EXPECT_NE(input.err.find("give --external-weights another name"), std::string::npos) << input.err;
+  EXPECT_EQ(wick(compile + "--external-weights " + path("nowhere/w.ptd")).exit_code, 2);
+  EXPECT_FALSE(fs::exists(path("m.pte")));
+  EXPECT_EQ(wick(compile + "--external-weights " + path("w.ptd") + " --report /dev/null").exit_code, 0);
+  EXPECT_TRUE(fs::exists(path("m.pte")) && fs::exists(path("w.ptd")));
+}
+
+// Short results fail when the buffer is written out at the end, long ones before.
+TEST_F(Cli, ResultsThatCannotBeWrittenAreAnError) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  for (const char* command : {"--version", "ops --cases"}) {
+    const std::string line = std::string("'" WICK_BINARY "' ") + command + " >/dev/full 2>" + path("stderr");
+    const int status = std::system(quote_folder(line).c_str());
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 2) << command;
+    EXPECT_NE(slurp(path("stderr")).find("error[file-io]: cannot write to stdout"), std::string::npos) << command;
+  }
 }
 
 TEST_F(Cli, DigitsGiveEagersLogits) {

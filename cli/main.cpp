@@ -1,3 +1,6 @@
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
@@ -53,16 +56,24 @@ int run(int argc, char** argv) {
   return line.run();
 }
 
+// What stdout takes only when the buffer is written out, a full disk refuses only then.
+int check_stdout(int exit_code) {
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return exit_code;
+  return wick::cli::report(
+      wick::compiler::Diag(wick::compiler::Code::file_io, std::string("cannot write to stdout: ") + strerror(errno)));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    return check_stdout(run(argc, argv));
   } catch (const wick::compiler::Failure& failure) {
     return wick::cli::report(failure.diag);
   } catch (const std::bad_alloc&) {
     return wick::cli::report({wick::compiler::Code::limit, "out of memory"});
   } catch (const std::exception& error) {
+    if (std::ferror(stdout)) return check_stdout(1);
     return wick::cli::report({wick::compiler::Code::internal, error.what()});
   }
 }

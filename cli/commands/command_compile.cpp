@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/explain/memory_advice.h"
@@ -99,12 +101,17 @@ Status dump(const std::string& folder, std::string_view method, int number, std:
 }
 
 Status write_outputs(const compiler::CompileResult& result, const CompileFlags& flags) {
-  RETURN_IF_ERROR(compiler::write_pieces(flags.output, result.program.pte));
-  if (result.program.ptd.size_bytes > 0)
-    RETURN_IF_ERROR(compiler::write_pieces(flags.external_weights, result.program.ptd));
-  else if (!flags.external_weights.empty())
+  // A program without its weights is of no use: neither file appears before the bytes of both are written.
+  std::optional<compiler::FileWriter> weights;
+  if (result.program.ptd.size_bytes > 0) {
+    ASSIGN_OR_RETURN(compiler::FileWriter begun, compiler::begin_file(flags.external_weights, result.program.ptd));
+    weights.emplace(std::move(begun));
+  } else if (!flags.external_weights.empty()) {
     fmt::print(stderr, "note: no weight has a name, so {} is not written\n", flags.external_weights);
-  return {};
+  }
+  ASSIGN_OR_RETURN(compiler::FileWriter program, compiler::begin_file(flags.output, result.program.pte));
+  if (weights) RETURN_IF_ERROR(weights->finish());
+  return program.finish();
 }
 
 Status check_budgets(const compiler::CompileResult& result, const CompileFlags& flags,
@@ -148,11 +155,28 @@ Status read_max_sizes(const std::vector<std::string>& texts, compiler::ImportOpt
   return {};
 }
 
+// Each option that names a file to write has a file of its own, which is no input. Devices (/dev/null) may repeat.
 Status check_flags(const CompileFlags& flags) {
-  for (const std::string& input : flags.inputs) {
+  const std::pair<const char*, const std::string&> outputs[] = {
+      {"-o", flags.output}, {"--external-weights", flags.external_weights}, {"--report", flags.report}};
+  const auto same = [](const std::string& a, const std::string& b) {
     std::error_code error;
-    if (std::filesystem::equivalent(split_method(input).second, flags.output, error)) {
-      return Diag(Code::usage, "the output would overwrite an input").with_help("give -o another name");
+    const auto full_a = std::filesystem::weakly_canonical(a, error),
+               full_b = std::filesystem::weakly_canonical(b, error);
+    const bool device = std::filesystem::exists(full_a, error) && !std::filesystem::is_regular_file(full_a, error);
+    return (full_a == full_b && !device) || std::filesystem::equivalent(a, b, error);
+  };
+  for (auto output = std::begin(outputs); output != std::end(outputs); ++output) {
+    if (output->second.empty()) continue;
+    for (const std::string& input : flags.inputs) {
+      if (!same(split_method(input).second, output->second)) continue;
+      return Diag(Code::usage, "the output would overwrite an input")
+          .with_help(fmt::format("give {} another name", output->first));
+    }
+    for (auto other = std::begin(outputs); other != output; ++other) {
+      if (other->second.empty() || !same(other->second, output->second)) continue;
+      return Diag(Code::usage, fmt::format("{} and {} name the same file", other->first, output->first))
+          .expected(output->second, "a file for each");
     }
   }
   return {};

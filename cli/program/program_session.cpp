@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 
 #include "cli/command.h"
@@ -23,13 +24,16 @@ using compiler::Diag;
 using compiler::Result;
 using compiler::Status;
 
-int default_threads() {
-  constexpr long kMost = 256;
-  if (const char* text = std::getenv("WICK_NUM_THREADS")) {
-    const long count = std::strtol(text, nullptr, 10);
-    if (count >= 1 && count <= kMost) return static_cast<int>(count);
-  }
-  return std::min(usable_cores(), static_cast<int>(kMost));
+Result<int> default_threads() {
+  constexpr int kMost = 256;
+  const char* text = std::getenv("WICK_NUM_THREADS");
+  if (!text || *text == 0) return std::min(usable_cores(), kMost);
+  int count = 0;
+  const char* end = text + strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, count);
+  if (error == std::errc() && stop == end && count >= 1 && count <= kMost) return count;
+  return Diag(Code::usage, "WICK_NUM_THREADS is no number of threads")
+      .expected(text, fmt::format("a number from 1 to {}", kMost));
 }
 
 struct KindRow {
@@ -97,7 +101,10 @@ Result<Session> Session::make(const std::string& path, const SessionOptions& opt
   module_options.kernels.assign(all_kernels().begin(), all_kernels().end());
   module_options.backends.assign(all_backends().begin(), all_backends().end());
   module_options.data_paths = options.data_paths;
-  module_options.num_threads = options.num_threads > 0 ? options.num_threads : default_threads();
+  module_options.num_threads = options.num_threads;
+  if (options.num_threads <= 0) {
+    ASSIGN_OR_RETURN(module_options.num_threads, default_threads());
+  }
   module_options.max_isa = options.max_isa;
   module_options.seed = options.seed;
   module_options.max_instructions = compiler::limits().instructions;

@@ -29,10 +29,15 @@ std::vector<uint8_t> FilePieces::join() const {
   return out;
 }
 
-Status write_pieces(const std::string& path, const FilePieces& file) {
+Result<FileWriter> begin_file(const std::string& path, const FilePieces& file) {
   ASSIGN_OR_RETURN(FileWriter out, FileWriter::open(path, file.size_bytes));
   for (const ConstantData& piece : file.pieces)
     RETURN_IF_ERROR(piece.for_each_part([&](Span<const uint8_t> part) { return out.append(part); }));
+  return out;
+}
+
+Status write_pieces(const std::string& path, const FilePieces& file) {
+  ASSIGN_OR_RETURN(FileWriter out, begin_file(path, file));
   return out.finish();
 }
 

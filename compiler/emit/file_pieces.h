@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compiler/ir/constant_data.h"
+#include "compiler/support/file_map.h"
 #include "compiler/support/result.h"
 
 namespace wick::compiler {
@@ -20,6 +21,8 @@ struct FilePieces {
   std::vector<uint8_t> join() const;
 };
 
+/// Writes all bytes; finish() makes them the file. Errors: file_io.
+Result<FileWriter> begin_file(const std::string& path, const FilePieces& file);
 /// Writes the file atomically. Errors: file_io.
 Status write_pieces(const std::string& path, const FilePieces& file);
 
