@@ -225,6 +225,26 @@ bool lacks_only_ones(const Unrolled& shape) {
                                                [](const Factors& dim) { return dim.size() - num_unrolled(dim) <= 1; });
 }
 
+Unrolled with_known_merged(Unrolled shape) {
+  for (Factors& dim : shape.dims) {
+    for (size_t i = dim.size(); i-- > 1;) {
+      if (!dim[i].size.is_const() || !dim[i - 1].size.is_const()) continue;
+      dim[i - 1].size = dim[i - 1].size * dim[i].size;
+      dim.erase(dim.begin() + static_cast<ptrdiff_t>(i));
+    }
+  }
+  return shape;
+}
+
+int64_t num_unknown_merged(const Unrolled& shape) {
+  ptrdiff_t most = 0;
+  for (const Factors& dim : shape.dims) {
+    most = std::max(
+        most, std::count_if(dim.begin(), dim.end(), [](const Factor& factor) { return !factor.size.is_const(); }));
+  }
+  return most;
+}
+
 std::vector<size_t> parts_behind(const std::vector<int64_t>& counts, const std::vector<int64_t>& other,
                                  const std::vector<IndexFrom>& from) {
   size_t num_parts = 1;

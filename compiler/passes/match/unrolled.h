@@ -65,6 +65,11 @@ bool is_plain(const Unrolled& shape);
 /// There is one part, which lacks only dimensions of size 1.
 bool lacks_only_ones(const Unrolled& shape);
 
+/// Neighbouring factors of known size as one, in a shape without unrolled ones.
+Unrolled with_known_merged(Unrolled shape);
+/// The largest number of factors of unknown size in a dimension.
+int64_t num_unknown_merged(const Unrolled& shape);
+
 /// How to compute the index of an unrolled factor from those of another tensor: that of its factor `factor` (-1: 0)
 /// plus `offset`.
 struct IndexFrom {

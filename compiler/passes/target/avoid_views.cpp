@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "compiler/passes/match/groups.h"
-#include "compiler/passes/match/unrolled.h"
+#include "compiler/passes/match/unrolled_values.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/regions/boxes.h"
 #include "compiler/passes/rewrite.h"
@@ -19,6 +19,13 @@ int64_t num_unknown(const Sizes& sizes) {
 }
 
 size_t dim_of(const Node& node, size_t rank) { return static_cast<size_t>(wrap_dim(node.static_integer("dim"), rank)); }
+
+// Other nodes would stay outside of delegates, once for each part.
+bool all_floating(const Node& node) {
+  const auto floats = [](const Value* value) { return !value->type.is_tensor() || is_floating(value->dtype()); };
+  const Values operands = node.operands();
+  return floats(node.result()) && std::all_of(operands.begin(), operands.end(), floats);
+}
 
 // The result of rewriting a node.
 struct Plan {
@@ -144,8 +151,9 @@ class ViewAvoider {
     const Value& x = *node.tensor("self");
     const auto there = viewed(plain(x.sizes()), node.result()->sizes(), max_parts_);
     if (!there || !is_floating(x.dtype())) return std::nullopt;
-    if (num_unknown(node.result()->sizes()) <= viewable_ && !merges_unknown(there->shape)) return std::nullopt;
-    const Unrolled shape = without_known_factors(there->shape);
+    if (num_unknown(node.result()->sizes()) <= viewable_ && num_unknown_merged(there->shape) <= viewable_)
+      return std::nullopt;
+    const Unrolled shape = as_kept(there->shape);
     if (is_plain(shape)) return std::nullopt;
     // The operand may have been replaced in the meantime.
     return Plan{shape, [=, this, &node](Builder& b) {
@@ -153,40 +161,10 @@ class ViewAvoider {
                 }};
   }
 
-  // Where nothing is unrolled: neighbouring factors of known size as one, which a view can express.
-  Unrolled without_known_factors(Unrolled shape) const {
-    if (max_parts_ != 1) return shape;
-    for (Factors& dim : shape.dims) {
-      for (size_t i = dim.size(); i-- > 1;) {
-        if (!dim[i].size.is_const() || !dim[i - 1].size.is_const() || dim[i].unrolled || dim[i - 1].unrolled) continue;
-        dim[i - 1].size = dim[i - 1].size * dim[i].size;
-        dim.erase(dim.begin() + static_cast<ptrdiff_t>(i));
-      }
-    }
-    return shape;
-  }
-
+  Unrolled as_kept(const Unrolled& shape) const { return max_parts_ == 1 ? with_known_merged(shape) : shape; }
   Values as_parts(Builder& b, Values parts, const Unrolled& shape) const {
     if (max_parts_ == 1) parts[0] = b.reshape(parts[0], shape.part_sizes());
     return parts;
-  }
-
-  bool merges_unknown(const Unrolled& shape) const {
-    return std::any_of(shape.dims.begin(), shape.dims.end(), [&](const Factors& dim) {
-      const auto unknown = [](const Factor& factor) { return !factor.size.is_const(); };
-      return std::count_if(dim.begin(), dim.end(), unknown) > viewable_;
-    });
-  }
-
-  static Values parts_after(Builder& b, const View& view, const Values& parts) {
-    Values out;
-    for (const PartFrom& from : view.parts) {
-      Value* part = parts[from.part];
-      if (view.dim)
-        part = b.slice(part, static_cast<int64_t>(*view.dim), from.slice * view.size, (from.slice + 1) * view.size);
-      out.push_back(part);
-    }
-    return out;
   }
 
   // Copies along the first dimension, as an expansion.
@@ -262,7 +240,7 @@ class ViewAvoider {
     Value* x = node.tensor("self");
     const auto there = viewed(*unrolled(x), node.result()->sizes(), max_parts_);
     if (!there) return view_of_part(node);
-    Unrolled shape = without_known_factors(there->shape);
+    Unrolled shape = as_kept(there->shape);
     const auto dim = side_by_side(shape);
     const auto along = dim ? static_cast<int64_t>(shape.num_kept_before(*dim)) : 0;
     if (dim) shape.dims[*dim] = {{node.result()->sizes()[*dim]}};
@@ -438,12 +416,6 @@ class ViewAvoider {
                 }};
   }
 
-  // The weights come after a permute. Without it they are those of a linear.
-  static Value* transposed(Builder& b, Value* matrix) {
-    const Node* from = matrix->producer;
-    return from && from->is("aten.permute.default") ? from->tensor("self") : b.permute(matrix, {1, 0});
-  }
-
   std::optional<Plan> gemm(const Node& node) {
     const Gemm& gemm = node.op->facts.gemm;
     if (gemm.rank == 2) return gemm.turns ? linear(node) : rows_times_matrix(node);
@@ -478,11 +450,6 @@ class ViewAvoider {
                 }};
   }
 
-  static const char* product_of(const Value& left, const Value& right) {
-    if (left.rank() == 2 && right.rank() == 2) return "aten.mm";
-    return left.rank() == 3 && right.rank() == 3 && left.sizes()[0] == right.sizes()[0] ? "aten.bmm" : "aten.matmul";
-  }
-
   // --- pointwise operators ---
 
   // The operand's dimensions; those of a tensor as it is are plain.
@@ -496,14 +463,6 @@ class ViewAvoider {
     std::vector<Unrolled> shapes;
     for (const Value* operand : node.operands()) shapes.push_back(shape_of(*operand));
     return broadcast_of(shapes, node.result()->rank(), rank);
-  }
-
-  // Other nodes would stay outside of delegates, once for each part.
-  static bool all_floating(const Node& node) {
-    const Values operands = node.operands();
-    return is_floating(node.result()->dtype()) && std::all_of(operands.begin(), operands.end(), [](const Value* value) {
-             return !value->type.is_tensor() || is_floating(value->dtype());
-           });
   }
 
   std::optional<Plan> pointwise(const Node& node) {
