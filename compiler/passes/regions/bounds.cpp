@@ -215,8 +215,9 @@ std::optional<double> Bounds::bound_of(const Node& node) {
   if (is_product_in_parts(node) && of(node.operands()[0]) && of(node.operands()[1])) return kLargestProduct;
   if (is_share_of_sum(node) && of(node.operands()[0])) return 2.0;
   if (const auto divisor = divisor_of(node)) {
+    // What comes straight from an input may be infinite or NaN: a select would lose the other side.
     const auto bound = of(node.operands()[0]);
-    return bound ? std::optional<double>(*bound / *divisor) : std::nullopt;
+    return bound && *bound <= kLargestProduct ? std::optional<double>(*bound / *divisor) : std::nullopt;
   }
   const Growth growth = node.op->facts.growth;
   if (growth == Growth::unknown) return std::nullopt;
