@@ -157,5 +157,25 @@ TEST_F(CudaLower, AnIndexOutsideFailsTheCall) {
   expect_error({numbers(DType::f32, {7, 4}, 1), index}, "aten.embedding.default: an index is out of bounds");
 }
 
+// As eager does; by a number they are rounded once.
+TEST_F(CudaLower, FloorDivisionOf16BitFloatsRoundsEachStep) {
+  for (const char* dtype : {"bf16", "f16"}) {
+    compile(fmt::format(R"(graph f(%x: {0}[64, 64], %y: {0}[64, 64]) {{
+  %a: {0}[64, 64] = aten.mul.Scalar(%x, 50.0)
+  %h: {0}[64, 64] = aten.mul.Scalar(%y, 0.5)
+  %b: {0}[64, 64] = aten.add.Scalar(%h, -0.75)
+  %q: {0}[64, 64] = aten.floor_divide(%a, %b)
+  %d: {0}[64, 64] = aten.div.Tensor_mode(%b, %h, "floor")
+  %r: {0}[64, 64] = aten.div.Scalar_mode(%a, 0.3, "floor")
+  return %q, %d, %r
+}})",
+                        dtype));
+    const DType type = dtype[0] == 'b' ? DType::bf16 : DType::f16;
+    HostTensor y = numbers(type, {64, 64}, 2);
+    for (size_t i = 0; i < y.bytes.size(); i += 2) y.bytes[i] |= 1;  // not 0
+    expect_bits_of_portable({numbers(type, {64, 64}, 1), y});
+  }
+}
+
 }  // namespace
 }  // namespace wick::cuda

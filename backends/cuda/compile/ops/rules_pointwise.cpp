@@ -95,11 +95,23 @@ void lower_scaled_sum(Lowering& l, const Node& node) {
   define_by_text(l, node, rule, text);
 }
 
+// By a number, and by a tensor without dimensions, 16-bit floats are rounded once.
+std::string floor_division(const Node& node) {
+  const DType dtype = node.result()->dtype();
+  const Value* divisor = node.tensor_or_null(1);
+  if ((dtype != DType::f16 && dtype != DType::bf16) || !divisor || divisor->rank() == 0)
+    return "divide_floor({0}, {1})";
+  return fmt::format("divide_floor_in_steps<{}>({{0}}, {{1}})", dtype == DType::bf16);
+}
+void lower_floor_divide(Lowering& l, const Node& node) {
+  define_by_text(l, node, *find_rule(node), floor_division(node));
+}
+
 void lower_divide_mode(Lowering& l, const Node& node) {
   const std::string mode = node.is_none("rounding_mode") ? "" : node.string("rounding_mode");
   const OpRule& rule = *find_rule(node);
   define_by_text(l, node, rule,
-                 mode == "floor"   ? "divide_floor({0}, {1})"
+                 mode == "floor"   ? floor_division(node)
                  : mode == "trunc" ? "divide_trunc({0}, {1})"
                                    : "op_div({0}, {1})");
 }
@@ -321,7 +333,7 @@ constexpr OpRule kRows[] = {
     by_text("aten.div.Scalar", "op_div({0}, {1})"),
     {"aten.div.Tensor_mode", lower_divide_mode},
     {"aten.div.Scalar_mode", lower_divide_mode},
-    by_text("aten.floor_divide.default", "divide_floor({0}, {1})"),
+    {"aten.floor_divide.default", lower_floor_divide},
     by_text("aten.fmod.Tensor", "fmod({0}, {1})"),
     by_text("aten.fmod.Scalar", "fmod({0}, {1})"),
     by_text("aten.remainder.Tensor", "remainder({0}, {1})"),

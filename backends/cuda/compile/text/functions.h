@@ -68,6 +68,21 @@ WICK_FUNCTION f64 remainder(f64 a, f64 b) {
 }
 WICK_FUNCTION f32 divide_floor(f32 a, f32 b) { return b == 0 ? a / b : wick::math::floor_quotient(a, b, fmod(a, b)); }
 WICK_FUNCTION f64 divide_floor(f64 a, f64 b) { return b == 0 ? a / b : wick::math::floor_quotient(a, b, fmod(a, b)); }
+/// Of elements of bf16, or else f16: each step is rounded to them, as eager does.
+template <bool kIsBf16>
+WICK_FUNCTION f32 divide_floor_in_steps(f32 a, f32 b) {
+  const auto rounded = [](f32 x) {
+    if constexpr (kIsBf16) return to_f32(to_bf16(x));
+    return to_f32(to_f16(x));
+  };
+  if (b == 0) return a / b;
+  const f32 rest = fmod(a, b);
+  f32 quotient = rounded(rounded(a - rest) / b);
+  if (rest != 0 && (b < 0) != (rest < 0)) quotient = rounded(quotient - 1);
+  if (quotient == 0) return static_cast<f32>(wick::math::copy_sign(0, static_cast<f64>(a / b)));
+  const f32 down = floor(quotient);
+  return quotient - down > 0.5f ? rounded(down + 1) : down;
+}
 WICK_FUNCTION f32 divide_trunc(f32 a, f32 b) { return trunc(a / b); }
 WICK_FUNCTION f64 divide_trunc(f64 a, f64 b) { return trunc(a / b); }
 
