@@ -145,7 +145,11 @@ class Splitter {
     if (node.is("aten.view_as_real.default")) return join(b, node);
     if (node.is("aten.abs.default")) return graph_.replace(node.result(), size_of(b, pair_of(b, x)));
     if (node.is("aten._fft_c2r.default")) return graph_.replace(node.result(), to_real(b, node));
-    const Pair pair = pairs_[node.result()] = parts(b, node, x);
+    Pair pair = parts(b, node, x);
+    for (Value** part : {&pair.re, &pair.im}) {
+      if (*part) *part = b.cast(*part, part_of(node.result()->dtype()));
+    }
+    pairs_[node.result()] = pair;
     if (is_border(node) || !leaves(node)) return;
     Value* whole = b.call("aten.view_as_complex", {joined(b, pair)});
     graph_.replace(node.result(), whole);

@@ -138,6 +138,20 @@ TEST_F(CudaComplex, TransformsOfF64AreInside) {
   expect_like_portable({numbers(DType::f32, {2, 21}, 1)}, 1e-5);
 }
 
+TEST_F(CudaComplex, PartsHaveTheDtypeOfTheirNumber) {
+  compile(R"(graph f(%x: f32[2, 3, 2], %r: f32[2, 3]) {
+  %z: c64[2, 3] = aten.view_as_complex(%x)
+  %w: c128[2, 3] = aten._to_copy(%z, c128)
+  %o: c128[2, 3] = aten._to_copy(%r, c128)
+  %s: c128[2, 3] = aten.mul.Tensor(%w, %o)
+  %m: c128[2, 3] = aten.add.Tensor(%s, %z)
+  %d: c64[2, 3] = aten._to_copy(%m, c64)
+  %y: f32[2, 3, 2] = aten.view_as_real(%d)
+  return %y
+})");
+  expect_like_portable({numbers(DType::f32, {2, 3, 2}, 1), numbers(DType::f32, {2, 3}, 2)}, 1e-6);
+}
+
 TEST_F(CudaComplex, ASpectrogramOfLongFramesIsOneDelegate) {
   compile(R"(graph f(%x: f32[1, 4000], %w: f32[1024]) {
   %s: c64[1, 513, 16] = aten.stft.center(%x, 1024, 256, 1024, %w, true, "reflect", false, true, true)
