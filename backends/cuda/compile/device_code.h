@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "backends/cuda/compile/plan_builder.h"
+#include "backends/cuda/compile/plan/plan_builder.h"
 #include "compiler/partition/target.h"
 
 namespace wick::cuda {

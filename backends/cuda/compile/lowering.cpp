@@ -423,6 +423,7 @@ void Lowering::finish(Draft draft, std::vector<DraftResult> results) {
     stores.push_back(
         {buffer, result.result->dtype(), join(result.at, result.result->sizes()), result.element, nullptr});
     set_stored(result.result, buffer);
+    note_stored(result.result, buffer, result.at);
   }
   draft.kernel.why = results.size() == 1 ? who_reads(results[0].result) : of_node("has several results");
   emit(std::move(draft.kernel));
@@ -488,6 +489,7 @@ void Lowering::store_because(const Value* value, std::string why) {
     auto& stores = open.per_column ? open.kernel.column_stores : open.kernel.row_stores;
     stores.push_back({buffer, value->dtype(), join(open.at, value->sizes()), open.element, nullptr});
     set_stored(value, buffer);
+    note_stored(value, buffer, open.at);
     open.kernel.why = std::move(why);
     emit(std::move(open.kernel));
     return;
@@ -502,7 +504,9 @@ void Lowering::store_because(const Value* value, std::string why) {
   }
   map.kernel.why = std::move(why);
   set_stored(value, buffer);
+  note_stored(value, buffer, map.rows);
   emit(std::move(map.kernel));
+  note_join(value);
 }
 
 void Lowering::store_if_expensive(const Value* value, size_t operations) {

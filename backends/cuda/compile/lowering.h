@@ -34,6 +34,7 @@ struct KernelBuffer {
   std::string state;                // its name
   DType dtype = DType::f32;
   Sym elements;
+  bool in_parts = false;  // kernels that write it do not write the same elements
 };
 
 /// Where a condition or loop of the model begins, goes on or ends among the kernels. Marks are nested.
@@ -60,6 +61,19 @@ struct CallRequirement {
   size_t mark = SIZE_MAX;  // where the part of a condition or loop begins that asks for them; none: each call does
 };
 
+/// A kernel that copies results of earlier kernels into its buffer, and how those would store them there themselves
+/// (fusion/place_parts.cpp).
+struct JoinedParts {
+  struct Part {
+    size_t kernel = 0;  // stores the part
+    uint32_t from = 0;  // in this buffer
+    Store store;        // the same element in its place
+  };
+  size_t copy = 0;  // the kernel that copies
+  std::vector<Part> parts;
+  std::optional<LoopKernel> rest;  // stores the other elements; nothing: there are none
+};
+
 /// What a partition becomes, before schedules, texts and offsets.
 struct LoweredGraph {
   ExpressionPool pool;
@@ -67,6 +81,7 @@ struct LoweredGraph {
   std::vector<KernelBuffer> buffers;
   std::vector<LoopKernel> kernels;  // in the order of execution
   std::vector<ControlMark> marks;   // in order
+  std::vector<JoinedParts> joins;
   std::vector<CallRequirement> requirements;
   std::vector<std::string> checks;  // messages of data-dependent refusals; calls name them as {check N}
   uint32_t random = UINT32_MAX;     // the buffer of the seed and the first block, of graphs that draw random numbers
@@ -110,6 +125,21 @@ class Lowering {
   void define(const Value* result, Element element, IndexMap to_result = nullptr);
   /// The result is operand `of` with other strides, if that one is in memory; else as define.
   void define_view(const Value* result, const Value* of, IndexMap to_operand, IndexMap to_result = nullptr);
+
+  /// Before define(): elements of the result are those of `parts` where their indices lead, and those of `rest`
+  /// elsewhere.
+  struct Rest {
+    Sizes sizes;         // of its loops
+    IndexMap to_result;  // of their variables
+    Element element;     // at them
+    Element guard;       // which of them count; null: all
+  };
+  struct Join {
+    std::vector<std::pair<const Value*, IndexMap>> parts;
+    /// What is besides those parts that `placed` names, each by its number; nothing: no element.
+    std::function<std::optional<Rest>(const std::vector<bool>& placed)> rest;
+  };
+  void join_parts(const Value* result, Join join) { joins_[result] = std::move(join); }
 
   Draft draft(const Sizes& rows, const Sizes& columns);
   /// A draft that goes on with the unfinished kernel of an operand, which norms rows of `depth` elements: its rows and
@@ -258,6 +288,18 @@ class Lowering {
   void set_stored(const Value* value, uint32_t buffer);
   void emit(LoopKernel kernel);
 
+  // Results that could be stored in their places in others (lowering_joins.cpp).
+  struct StoredResult {
+    size_t kernel = 0;
+    uint32_t buffer = 0;
+    Indices at;  // of the value, made of the kernel's loop variables
+  };
+  void note_stored(const Value* value, uint32_t buffer, Indices at);
+  void note_view(const Value* view, const Value* of, const IndexMap& to_operand, const IndexMap& to_result);
+  bool find_parts(const Value* part, const std::function<Store(const Indices& at, ExpressionPtr value)>& placed,
+                  std::vector<JoinedParts::Part>& found);
+  void note_join(const Value* joined);
+
   // Mutable buffers (lowering_state.cpp).
   void add_states();
   const Home& home_of(const Value* value);
@@ -282,7 +324,9 @@ class Lowering {
   std::map<const Value*, size_t> inner_outputs_;           // of graphs inside nodes: how often a value is one
   const compiler::Graph* lowered_;  // the graph that is lowered now: graph_, or one inside its nodes
   StateWrites writes_;
-  std::map<uint32_t, const Value*> states_;    // by buffer: mutable ones, and carried values of the loop
+  std::map<uint32_t, const Value*> states_;  // by buffer: mutable ones, and carried values of the loop
+  std::map<const Value*, StoredResult> stored_results_;
+  std::map<const Value*, Join> joins_;
   std::map<const Value*, Home> homes_;         // of values that moved when their buffer was written
   std::map<const Value*, size_t> new_values_;  // of buffers that are not written in place: of how many
   std::set<const Node*> done_;                 // nodes whose results are defined

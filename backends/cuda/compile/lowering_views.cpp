@@ -51,6 +51,7 @@ void Lowering::define_view(const Value* result, const Value* of, IndexMap to_ope
     // Strides that are too large expressions are none.
     const compiler::Status status = compiler::catch_failure([&] { is_view = stored_as_view(result, of, to_operand); });
     if (status.ok() && is_view) {
+      note_view(result, of, to_operand, to_result);
       if (options_.materializes_views)
         materialize(result);
       else
@@ -58,6 +59,7 @@ void Lowering::define_view(const Value* result, const Value* of, IndexMap to_ope
       return;
     }
   }
+  note_view(result, of, to_operand, to_result);
   define(
       result, [this, of, to_operand](const Indices& at) { return element(of, to_operand(at)); }, std::move(to_result));
 }

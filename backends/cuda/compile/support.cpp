@@ -4,7 +4,7 @@
 #include <set>
 
 #include "backends/cuda/compile/ops/op_rule.h"
-#include "backends/cuda/compile/plan_builder.h"
+#include "backends/cuda/compile/plan/plan_builder.h"
 #include "backends/cuda/compile/target.h"
 #include "backends/cuda/payload/plan.h"
 

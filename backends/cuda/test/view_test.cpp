@@ -223,6 +223,133 @@ TEST_F(CudaViews, ProducersOfACatWriteIntoIt) {
   expect_like_portable({numbers(DType::f32, {6, 8}, 1), numbers(DType::f32, {6, 4}, 2)}, 1e-6);
 }
 
+struct JoinCase {
+  const char* name;
+  const char* text;
+  std::vector<HostTensor> inputs;
+  size_t launches;
+  size_t in_arena = 0;  // buffers
+};
+
+// V8: kernels that reduce or multiply store their results where they belong in the result, whichever dimension.
+TEST_F(CudaViews, ResultsOfReductionsAndProductsAreStoredInTheirPartOfACat) {
+  const auto f32 = [](const std::vector<int32_t>& sizes, uint64_t seed) { return numbers(DType::f32, sizes, seed); };
+  const std::vector<JoinCase> cases = {
+      {"sums by dimension 0",
+       R"(graph f(%x: f32[6, 40], %y: f32[4, 300]) {
+  %a: f32[6] = aten.sum.dim_IntList(%x, [1])
+  %b: f32[4] = aten.amax(%y, [1])
+  %c: f32[10] = aten.cat([%a, %b], 0)
+  return %c
+})",
+       {f32({6, 40}, 1), f32({4, 300}, 2)},
+       2},
+      {"tiles and a matvec by the last dimension",
+       R"(graph f(%x: f32[40, 32], %v: f32[32, 24], %w: f32[32, 3]) {
+  %a: f32[40, 24] = aten.mm(%x, %v)
+  %r: f32[40, 24] = aten.relu(%a)
+  %b: f32[40, 3] = aten.mm(%x, %w)
+  %c: f32[40, 27] = aten.cat([%r, %b], 1)
+  return %c
+})",
+       {f32({40, 32}, 1), f32({32, 24}, 2), f32({32, 3}, 3)},
+       2},
+      {"convolutions by channels, and a part that is an input",
+       R"(graph f(%x: f32[2, 16, 9, 9], %v: f32[24, 16, 3, 3], %w: f32[16, 16, 1, 1]) {
+  %a: f32[2, 24, 9, 9] = aten.convolution(%x, %v, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 1)
+  %b: f32[2, 16, 9, 9] = aten.convolution(%x, %w, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)
+  %c: f32[2, 56, 9, 9] = aten.cat([%a, %x, %b], 1)
+  return %c
+})",
+       {f32({2, 16, 9, 9}, 1), f32({24, 16, 3, 3}, 2), f32({16, 16, 1, 1}, 3)},
+       3},
+      {"a norm and a softmax, through views and a cat in a cat",
+       R"(graph f(%x: f32[2, 3, 64]) {
+  %a: f32[2, 3, 64] = aten.layer_norm(%x, [64], none, none, 0.001, false)
+  %p: f32[3, 2, 64] = aten.permute(%a, [1, 0, 2])
+  %b: f32[2, 3, 64] = aten._softmax(%x, 2, false)
+  %q: f32[3, 2, 64] = aten.permute(%b, [1, 0, 2])
+  %s: f32[2, 3] = aten.sum.dim_IntList(%x, [2])
+  %t: f32[3, 2] = aten.permute(%s, [1, 0])
+  %u: f32[3, 2, 1] = aten.unsqueeze(%t, 2)
+  %c: f32[3, 2, 128] = aten.cat([%p, %q], 2)
+  %d: f32[3, 2, 129] = aten.cat([%c, %u], 2)
+  %e: f32[6, 129] = aten.view(%d, [6, 129])
+  return %e
+})",
+       {f32({2, 3, 64}, 1)},
+       3},
+      {"parts that others read too, and one twice",
+       R"(graph f(%x: f32[20, 32], %w: f32[32, 20]) {
+  %a: f32[20, 20] = aten.mm(%x, %w)
+  %b: f32[20] = aten.sum.dim_IntList(%a, [1])
+  %k: f32[20, 1] = aten.unsqueeze(%b, 1)
+  %c: f32[20, 42] = aten.cat([%a, %k, %a, %k], 1)
+  %d: f32[20] = aten.amax(%x, [1])
+  %e: f32[20] = aten.mul.Tensor(%b, %d)
+  return %c, %e
+})",
+       {f32({20, 32}, 1), f32({32, 20}, 2)},
+       3,
+       2},
+      {"a region of rows that are replaced",
+       R"(graph f(%x: f32[12, 40], %y: f32[3, 40]) {
+  %a: f32[3, 40] = aten._softmax(%y, 1, false)
+  %b: f32[12, 40] = aten.slice_scatter(%x, %a, 0, 2, 11, 3)
+  %m: f32[40] = aten.amax(%y, [0])
+  %c: f32[12, 40] = aten.select_scatter(%x, %m, 0, 7)
+  return %b, %c
+})",
+       {f32({12, 40}, 1), f32({3, 40}, 2)},
+       3},
+  };
+  for (const JoinCase& each : cases) {
+    SCOPED_TRACE(each.name);
+    compile(each.text);
+    EXPECT_EQ(launches(), each.launches);
+    size_t in_arena = 0;
+    for (const Buffer& buffer : plan_.buffers) in_arena += buffer.space == Space::arena && buffer.size_bytes > 0;
+    EXPECT_EQ(in_arena, each.in_arena);
+    std::vector<HostValue> inputs;
+    for (const HostTensor& input : each.inputs) inputs.push_back({input});
+    expect_like_portable(inputs, 1e-6);
+  }
+}
+
+// The same where sizes are known only at run time. Parts that do not depend on each other may run together.
+TEST_F(CudaViews, PartsOfACatMayHaveSizesOfRunTime) {
+  compile(R"(graph f(%x: f32[s0, 32], %y: f32[s1, 32], %w: f32[32, 24]) {
+  range s0: 1..64
+  range s1: 0..9
+  %a: f32[s0, 24] = aten.mm(%x, %w)
+  %b: f32[s1, 24] = aten.mm(%y, %w)
+  %c: f32[s0 + s1, 24] = aten.cat([%a, %b], 0)
+  return %c
+})");
+  EXPECT_EQ(launches(), 2u);
+  for (const PlanNode& node : plan_.nodes) EXPECT_TRUE(node.after.empty());
+  for (const int32_t rows : {1, 40}) {
+    for (const int32_t more : {0, 5})
+      expect_like_portable(
+          {numbers(DType::f32, {rows, 32}, 1), numbers(DType::f32, {more, 32}, 2), numbers(DType::f32, {32, 24}, 3)},
+          1e-6);
+  }
+}
+
+// What a map makes of all elements of a cat needs no copy of the cat, but one launch for its other parts.
+TEST_F(CudaViews, ACatThatBecomesPartOfItsReaderStaysWhole) {
+  const std::string text = R"(graph f(%x: f32[20, 32], %y: f32[20, 4]) {
+  %a: f32[20] = aten.sum.dim_IntList(%x, [1])
+  %b: f32[20, 1] = aten.unsqueeze(%a, 1)
+  %c: f32[20, 5] = aten.cat([%b, %y], 1)
+  %d: f32[20, 5] = aten.neg(%c)
+  return %c, %d
+})";
+  compile(text);
+  EXPECT_EQ(launches(), 2u);
+  expect_like_portable({numbers(DType::f32, {20, 32}, 1), numbers(DType::f32, {20, 4}, 2)}, 1e-6);
+}
+
 // V10, M3: around a node that stays on the processor there are two delegates; a view crosses the borders.
 TEST_F(CudaViews, ViewsCrossTheBordersOfPartitions) {
   compile_any(R"(graph f(%x: f32[4, 4]) {

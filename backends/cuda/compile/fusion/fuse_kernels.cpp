@@ -5,7 +5,8 @@ namespace wick::cuda {
 void fuse_kernels(LoweredGraph& graph) {
   {
     KernelList kernels(graph);
-    chain_maps(kernels);  // loops of one shape are merged differently where one map broadcasts
+    place_parts(kernels);  // stores are still as lowering has made them
+    chain_maps(kernels);   // loops of one shape are merged differently where one map broadcasts
     kernels.finish();
   }
   for (LoopKernel& kernel : graph.kernels) merge_loops(graph, kernel);

@@ -6,6 +6,13 @@ namespace wick::cuda {
 
 // Rules are in the order in which they run: each finds what those before it have left.
 
+/// What a kernel only copies, from buffers of several others to one, those store there themselves: the parts of a cat,
+/// a region of a tensor that is replaced. If others read a part too, its kernel stores it twice.
+///   before: a[i] = f(i)  |  b[i] = g(i)  |  y[i] = i < n ? a[i] : b[i - n]       after: y[i] = f(i)  |  y[n + i] =
+///   g(i)
+/// The copy stays for the other elements of y, and as a whole if a map that reads those can become part of it.
+void place_parts(KernelList& kernels);
+
 /// Two kernels reduce columns of the same rows, and only the second one reads what the first one stores, each row its
 /// own: `silu(x * gate) * (x * up)`.
 ///   before: a[n] = sum_k f(n, k)  |  b[n] = g(sum_k h(n, k), a[n])       after: b[n] = g(sum_k h, sum_k f)

@@ -85,16 +85,11 @@ void lower_flip(Lowering& l, const Node& node) {
   l.define_view(node.result(), x, flipped, flipped);
 }
 
-void lower_cat(Lowering& l, const Node& node) {
-  const Value* y = node.result();
-  const size_t dim = dim_argument(node, "dim", y->rank());
-  std::vector<const Value*> parts;
-  for (const Value* part : node.tensors("tensors")) {
-    if (part->rank() == y->rank()) parts.push_back(part);  // an empty list [0] beside others
-  }
-  l.define(y, [&l, y, parts, dim](const Indices& at) {
+// The tensors one behind the other along a dimension, as `dtype`.
+Element joined_elements(Lowering& l, const std::vector<const Value*>& parts, size_t dim, DType dtype) {
+  return [&l, parts, dim, dtype](const Indices& at) {
     ExpressionPool& pool = l.pool();
-    const ScalarType type = scalar_type(y->dtype());
+    const ScalarType type = scalar_type(dtype);
     Sym start = 0;
     std::vector<std::pair<ExpressionPtr, ExpressionPtr>> choices;  // condition, element
     for (size_t i = 0; i < parts.size(); ++i) {
@@ -115,7 +110,61 @@ void lower_cat(Lowering& l, const Node& node) {
     ExpressionPtr out = choices.back().second;
     for (size_t i = choices.size() - 1; i-- > 0;) out = pool.select(choices[i].first, choices[i].second, out);
     return out;
-  });
+  };
+}
+
+// The parts that are not placed, one behind the other: behind each that is, the rest goes on further away.
+std::optional<Lowering::Rest> rest_of_cat(Lowering& l, const Value* y, const std::vector<const Value*>& parts,
+                                          size_t dim, const std::vector<bool>& placed) {
+  std::vector<const Value*> left;
+  std::vector<std::pair<Sym, Sym>> gaps;  // where among what is left, and how long
+  Sym length = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Sym size = parts[i]->sizes()[dim];
+    if (placed[i]) {
+      gaps.emplace_back(length, size);
+      continue;
+    }
+    left.push_back(parts[i]);
+    length = length + size;
+  }
+  if (left.empty()) return std::nullopt;
+  Lowering::Rest rest;
+  rest.sizes = y->sizes();
+  rest.sizes[dim] = length;
+  rest.element = joined_elements(l, left, dim, y->dtype());
+  rest.to_result = [&l, dim, gaps](Indices at) {
+    const Sym own = at[dim]->index;  // a variable of a loop
+    Sym moved = own;
+    for (const auto& [from, size] : gaps) {
+      const Sym before = compiler::make_sym(compiler::SymOp::lt, {own, from});
+      moved = moved + size * (Sym(1) - before);
+    }
+    at[dim] = l.pool().index(moved);
+    return at;
+  };
+  return rest;
+}
+
+void lower_cat(Lowering& l, const Node& node) {
+  const Value* y = node.result();
+  const size_t dim = dim_argument(node, "dim", y->rank());
+  std::vector<const Value*> parts;
+  for (const Value* part : node.tensors("tensors")) {
+    if (part->rank() == y->rank()) parts.push_back(part);  // an empty list [0] beside others
+  }
+  Lowering::Join join;
+  Sym start = 0;
+  for (const Value* part : parts) {
+    join.parts.emplace_back(part, [&l, dim, start](Indices at) {
+      at[dim] = l.pool().add(at[dim], l.pool().index(start));
+      return at;
+    });
+    start = start + part->sizes()[dim];
+  }
+  join.rest = [&l, y, parts, dim](const std::vector<bool>& placed) { return rest_of_cat(l, y, parts, dim, placed); };
+  l.join_parts(y, std::move(join));
+  l.define(y, joined_elements(l, parts, dim, y->dtype()));
 }
 
 void lower_pad(Lowering& l, const Node& node) {
@@ -275,27 +324,42 @@ void lower_border_pad(Lowering& l, const Node& node) {
   });
 }
 
+// Elements of `src` may be stored in their region of the result; the rest is that of `self`.
+void replace_region(Lowering& l, const Node& node, const Lowering::IndexMap& to_result, const Element& is_inside) {
+  const Value *x = node.tensor("self"), *source = node.tensor("src");
+  Lowering::Join join;
+  join.parts = {{source, to_result}};
+  join.rest = [&l, x, is_inside](const std::vector<bool>&) {
+    return Lowering::Rest{x->sizes(), [](const Indices& at) { return at; }, l.elements_of(x),
+                          [&l, is_inside](const Indices& at) { return l.pool().negation(is_inside(at)); }};
+  };
+  l.join_parts(node.result(), std::move(join));
+}
+
 // self with a region replaced by src: start, start + step .. of a dimension.
 void lower_slice_scatter(Lowering& l, const Node& node) {
   const Value *x = node.tensor("self"), *source = node.tensor("src");
   const size_t dim = dim_argument(node, "dim", x->rank());
   const Sym start = bound(node.arg("start"), x->sizes()[dim], 0), step = node.integer("step");
-  if (l.is_in_place(node.result())) {
-    const auto to_result = [&l, dim, start, step](Indices at) {
-      at[dim] = l.pool().add(l.pool().multiply(at[dim], l.pool().index(step)), l.pool().index(start));
-      return at;
-    };
-    l.replace_elements(node.result(), source, to_result, to_result(l.indices_of(source->sizes())));
-    return;
-  }
-  l.define(node.result(), [&l, x, source, dim, start, step](const Indices& at) {
+  const auto to_result = [&l, dim, start, step](Indices at) {
+    at[dim] = l.pool().add(l.pool().multiply(at[dim], l.pool().index(step)), l.pool().index(start));
+    return at;
+  };
+  if (l.is_in_place(node.result()))
+    return l.replace_elements(node.result(), source, to_result, to_result(l.indices_of(source->sizes())));
+  const auto is_inside = [&l, source, dim, start, step](const Indices& at) {
     ExpressionPool& p = l.pool();
     const ExpressionPtr behind = p.subtract(at[dim], p.index(start));
     ExpressionPtr inside = p.negation(p.less(behind, p.index(0)));
     inside = p.both(inside, p.less(behind, p.index(source->sizes()[dim] * step)));
-    inside = p.both(inside, p.equal(p.modulo(behind, p.index(step)), p.index(0)));
+    return p.both(inside, p.equal(p.modulo(behind, p.index(step)), p.index(0)));
+  };
+  replace_region(l, node, to_result, is_inside);
+  l.define(node.result(), [&l, x, source, dim, start, step, is_inside](const Indices& at) {
+    ExpressionPool& p = l.pool();
+    const ExpressionPtr inside = is_inside(at);
     Indices own = at;
-    own[dim] = p.floor_divide(behind, p.index(step));
+    own[dim] = p.floor_divide(p.subtract(at[dim], p.index(start)), p.index(step));
     p.push_guard(inside);
     const ExpressionPtr written = l.element(source, own);
     p.pop_guard();
@@ -307,17 +371,17 @@ void lower_select_scatter(Lowering& l, const Node& node) {
   const size_t dim = dim_argument(node, "dim", x->rank());
   Sym index = node.integer("index");
   if (compiler::SymScope::range(index).max < 0) index = index + x->sizes()[dim];
-  if (l.is_in_place(node.result())) {
-    const auto to_result = [&l, dim, index](Indices at) {
-      at.insert(at.begin() + static_cast<std::ptrdiff_t>(dim), l.pool().index(index));
-      return at;
-    };
-    l.replace_elements(node.result(), source, to_result, to_result(l.indices_of(source->sizes())));
-    return;
-  }
-  l.define(node.result(), [&l, x, source, dim, index](const Indices& at) {
+  const auto to_result = [&l, dim, index](Indices at) {
+    at.insert(at.begin() + static_cast<std::ptrdiff_t>(dim), l.pool().index(index));
+    return at;
+  };
+  if (l.is_in_place(node.result()))
+    return l.replace_elements(node.result(), source, to_result, to_result(l.indices_of(source->sizes())));
+  const auto is_inside = [&l, dim, index](const Indices& at) { return l.pool().equal(at[dim], l.pool().index(index)); };
+  replace_region(l, node, to_result, is_inside);
+  l.define(node.result(), [&l, x, source, dim, is_inside](const Indices& at) {
     ExpressionPool& p = l.pool();
-    const ExpressionPtr inside = p.equal(at[dim], p.index(index));
+    const ExpressionPtr inside = is_inside(at);
     Indices own = at;
     own.erase(own.begin() + static_cast<std::ptrdiff_t>(dim));
     p.push_guard(inside);

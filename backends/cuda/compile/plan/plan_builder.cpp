@@ -1,4 +1,4 @@
-#include "backends/cuda/compile/plan_builder.h"
+#include "backends/cuda/compile/plan/plan_builder.h"
 
 #include <fmt/format.h>
 
@@ -28,6 +28,7 @@ struct Touched {
   Space space;
   uint64_t begin, end;  // in the space; of inputs, outputs and states: their number
   bool writes;
+  uint32_t in_parts = kNone;  // a buffer of which launches write different parts
 };
 
 class PlanBuilder {
@@ -424,8 +425,9 @@ class PlanBuilder {
       // Launches only set bits of the status, in any order, and each has counters of its own.
       const bool shared = argument.index == plan().status_buffer || argument.index == counters_buffer_;
       const bool writes = argument.writes && (!shared || node.kind == NodeKind::fill);
-      out.push_back(
-          {buffer.space, begin, numbered ? begin + 1 : begin + std::max<uint64_t>(buffer.size_bytes, 1), writes});
+      const bool in_parts = argument.index < lowered_.buffers.size() && lowered_.buffers[argument.index].in_parts;
+      out.push_back({buffer.space, begin, numbered ? begin + 1 : begin + std::max<uint64_t>(buffer.size_bytes, 1),
+                     writes, in_parts ? argument.index : kNone});
     }
     return out;
   }
@@ -456,6 +458,7 @@ class PlanBuilder {
   static bool conflict(const std::vector<Touched>& a, const std::vector<Touched>& b) {
     for (const Touched& x : a) {
       for (const Touched& y : b) {
+        if (x.writes && y.writes && x.in_parts != kNone && x.in_parts == y.in_parts) continue;
         if (x.space == y.space && (x.writes || y.writes) && x.begin < y.end && y.begin < x.end) return true;
       }
     }

@@ -1,0 +1,91 @@
+#include <algorithm>
+
+#include "backends/cuda/compile/fusion/fuse_kernels.h"
+
+namespace wick::cuda {
+namespace {
+
+constexpr size_t kMostStores = 4;
+constexpr char kPlaced[] = ", and stores it in its place in a larger tensor";
+
+bool stores_to(const std::vector<Store>& stores, uint32_t buffer) {
+  return std::any_of(stores.begin(), stores.end(), [&](const Store& store) { return store.buffer == buffer; });
+}
+
+size_t num_stores(const LoopKernel& kernel) { return kernel.row_stores.size() + kernel.column_stores.size(); }
+
+// A map that reads all of the copy would be part of its kernel, but not of several.
+bool is_chained(KernelList& kernels, const JoinedParts& join) {
+  if (!join.rest) return false;
+  const std::set<size_t>& readers = kernels.readers(join.parts[0].store.buffer);
+  return std::any_of(readers.begin(), readers.end(), [&](size_t reader) { return is_map(kernels[reader]); });
+}
+
+bool fits(KernelList& kernels, const JoinedParts& join) {
+  if (!kernels.has(join.copy) || is_chained(kernels, join)) return false;
+  std::map<size_t, size_t> stores;  // of each kernel
+  return std::all_of(join.parts.begin(), join.parts.end(), [&](const JoinedParts::Part& part) {
+    const size_t count = stores.try_emplace(part.kernel, num_stores(kernels[part.kernel])).first->second++;
+    return count < kMostStores && kernels.has(part.kernel) && !kernels.is_divided(part.kernel, join.copy);
+  });
+}
+
+// The stores of the parts beside those that the copy has read.
+void place(KernelList& kernels, const JoinedParts& join) {
+  const LoopKernel copy = kernels[join.copy];
+  if (join.rest)
+    kernels.replace(join.copy, *join.rest);
+  else
+    kernels.remove(join.copy);
+  kernels.graph().buffers[join.parts[0].store.buffer].in_parts = true;
+  for (const JoinedParts::Part& part : join.parts) {
+    LoopKernel kernel = kernels[part.kernel];
+    const bool per_row = stores_to(kernel.row_stores, part.from);
+    (per_row ? kernel.row_stores : kernel.column_stores).push_back(part.store);
+    for (auto list : {&LoopKernel::nodes, &LoopKernel::inlined}) {
+      for (const compiler::Node* node : copy.*list) {
+        if (std::find((kernel.*list).begin(), (kernel.*list).end(), node) == (kernel.*list).end())
+          (kernel.*list).push_back(node);
+      }
+    }
+    if (kernel.why.find(kPlaced) == std::string::npos) kernel.why += kPlaced;
+    kernels.replace(part.kernel, std::move(kernel));
+  }
+}
+
+bool is_unread(KernelList& kernels, size_t writer, uint32_t buffer) {
+  return kernels.only_writer(buffer) == writer && kernels.readers(buffer).empty();
+}
+
+// What nobody reads any more is not stored.
+void drop_unread(KernelList& kernels, const JoinedParts::Part& part) {
+  if (!is_unread(kernels, part.kernel, part.from)) return;
+  LoopKernel kernel = kernels[part.kernel];
+  for (std::vector<Store>* list : {&kernel.row_stores, &kernel.column_stores})
+    list->erase(std::remove_if(list->begin(), list->end(), [&](const Store& s) { return s.buffer == part.from; }),
+                list->end());
+  if (num_stores(kernel) == 0) return;
+  kernels.replace(part.kernel, std::move(kernel));
+  kernels.drop(part.from);
+}
+
+}  // namespace
+
+void place_parts(KernelList& kernels) {
+  const std::vector<JoinedParts>& joins = kernels.graph().joins;
+  // Outer ones first: what they copy may be copied itself.
+  for (auto join = joins.rbegin(); join != joins.rend(); ++join) {
+    const uint32_t buffer = join->parts[0].store.buffer;
+    if (is_unread(kernels, join->copy, buffer)) {
+      kernels.remove(join->copy);
+      kernels.drop(buffer);
+    } else if (fits(kernels, *join)) {
+      place(kernels, *join);
+    }
+  }
+  for (const JoinedParts& join : joins) {
+    for (const JoinedParts::Part& part : join.parts) drop_unread(kernels, part);
+  }
+}
+
+}  // namespace wick::cuda
