@@ -2,6 +2,7 @@
 #include "backends/cuda/compile/device_code.h"
 #include "backends/cuda/compile/fusion/fuse_kernels.h"
 #include "backends/cuda/compile/lowering.h"
+#include "backends/cuda/compile/plan/verify_plan.h"
 #include "backends/cuda/compile/state/guard_writes.h"
 #include "backends/cuda/compile/target.h"
 #include "compiler/support/failure.h"
@@ -25,6 +26,13 @@ void add_ranges(const compiler::Graph& graph, compiler::SymRanges& ranges) {
   }
 }
 
+void verify(const BuiltPlan& built, const LoweredGraph& lowered, const compiler::Graph& graph) {
+  if (const std::string flaw = find_memory_flaw(built.plan, built.in_parts); !flaw.empty())
+    compiler::fail(compiler::Code::internal, "cuda: the plan of a partition is not valid: " + flaw);
+  if (const std::string node = find_missing_node(lowered, graph); !node.empty())
+    compiler::fail(compiler::Code::internal, "cuda: the plan of a partition lacks " + node);
+}
+
 }  // namespace
 
 compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const compiler::TargetOptions& options) {
@@ -38,6 +46,7 @@ compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const c
     fuse_kernels(lowered);
     guard_writes(lowered);
     BuiltPlan built = build_plan(lowered, graph);
+    verify(built, lowered, graph);
     throw_if_error(add_device_code(built, options, built.plan, delegate));
     add_constants(built, delegate);
     for (const compiler::Node* node : built.node_of_handle) delegate.origins.push_back(node->origin);

@@ -30,6 +30,21 @@ bool fits(KernelList& kernels, const JoinedParts& join) {
   });
 }
 
+// The kernels of the parts compute what the copy has been.
+void take_over(KernelList& kernels, const JoinedParts& join, const LoopKernel& copy) {
+  for (const JoinedParts::Part& part : join.parts) {
+    if (!kernels.has(part.kernel)) continue;
+    LoopKernel kernel = kernels[part.kernel];
+    for (auto list : {&LoopKernel::nodes, &LoopKernel::inlined}) {
+      for (const compiler::Node* node : copy.*list) {
+        if (std::find((kernel.*list).begin(), (kernel.*list).end(), node) == (kernel.*list).end())
+          (kernel.*list).push_back(node);
+      }
+    }
+    kernels.replace(part.kernel, std::move(kernel));
+  }
+}
+
 // The stores of the parts beside those that the copy has read.
 void place(KernelList& kernels, const JoinedParts& join) {
   const LoopKernel copy = kernels[join.copy];
@@ -38,16 +53,11 @@ void place(KernelList& kernels, const JoinedParts& join) {
   else
     kernels.remove(join.copy);
   kernels.graph().buffers[join.parts[0].store.buffer].in_parts = true;
+  take_over(kernels, join, copy);
   for (const JoinedParts::Part& part : join.parts) {
     LoopKernel kernel = kernels[part.kernel];
     const bool per_row = stores_to(kernel.row_stores, part.from);
     (per_row ? kernel.row_stores : kernel.column_stores).push_back(part.store);
-    for (auto list : {&LoopKernel::nodes, &LoopKernel::inlined}) {
-      for (const compiler::Node* node : copy.*list) {
-        if (std::find((kernel.*list).begin(), (kernel.*list).end(), node) == (kernel.*list).end())
-          (kernel.*list).push_back(node);
-      }
-    }
     if (kernel.why.find(kPlaced) == std::string::npos) kernel.why += kPlaced;
     kernels.replace(part.kernel, std::move(kernel));
   }
@@ -77,7 +87,9 @@ void place_parts(KernelList& kernels) {
   for (auto join = joins.rbegin(); join != joins.rend(); ++join) {
     const uint32_t buffer = join->parts[0].store.buffer;
     if (is_unread(kernels, join->copy, buffer)) {
+      const LoopKernel copy = kernels[join->copy];
       kernels.remove(join->copy);
+      take_over(kernels, *join, copy);
       kernels.drop(buffer);
     } else if (fits(kernels, *join)) {
       place(kernels, *join);

@@ -53,6 +53,10 @@ class PlanBuilder {
     for (const std::string& message : lowered_.checks) plan().checks.push_back({message});
     add_requirements();
     add_dependencies();
+    for (uint32_t i = 0; i < lowered_.buffers.size(); ++i) {
+      if (lowered_.buffers[i].in_parts) built_.in_parts.insert(i);
+    }
+    built_.in_parts.insert({plan().status_buffer, counters_buffer_});
     for (const compiler::Node* node : lowered_.views) built_.views.push_back(name_of(*node));
     return std::move(built_);
   }

@@ -1,6 +1,7 @@
 // From kernels to the plan of a delegate: texts, buffers in the arena, dependencies. C++20.
 #pragma once
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct BuiltPlan {
   std::vector<const compiler::Node*> node_of_handle;  // debug handles
   std::vector<StepNotes> notes;                       // as plan.nodes
   std::vector<compiler::NodeName> views;
+  std::set<uint32_t> in_parts;  // buffers of which launches write different elements
 };
 
 /// A size from which the value of its only symbol follows: factor * symbol + term.

@@ -297,9 +297,10 @@ void Lowering::store_together(std::vector<StateUpdate> updates) {
       }
       map.kernel.row_stores.push_back({home_of(update.target).buffer, update.value->dtype(), join(map.rows, sizes),
                                        element(update.value, map.rows), nullptr});
-      if (update.value->producer && tensor(update.value).stage == Stage::function)
+      if (update.value->producer && tensor(update.value).stage == Stage::function) {
         map.kernel.nodes.push_back(update.value->producer);
-      add_inlined(update.value, map.kernel);
+        add_inlined(*update.value->producer, map.kernel);
+      }
     }
     map.kernel.why = map.kernel.row_stores.size() == 1 ? "the new value of a buffer" : "new values of buffers";
     emit(std::move(map.kernel));

@@ -1,0 +1,158 @@
+// Plans that are broken on purpose. Statement V9 of docs/cuda.md.
+#include "backends/cuda/compile/plan/verify_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/ir/text/text.h"
+
+namespace wick::cuda {
+namespace {
+
+class CudaVerifyPlan : public ::testing::Test {
+ protected:
+  // input 0, output 1, and buffers of the arena from 2 on, 256 bytes each
+  void SetUp() override {
+    add_buffer(Space::input, 0);
+    add_buffer(Space::output, 0);
+    for (const uint64_t offset : {0, 256, 512}) add_buffer(Space::arena, offset);
+  }
+  void add_buffer(Space space, uint64_t offset) {
+    Buffer buffer;
+    buffer.space = space;
+    buffer.size_bytes = 256;
+    buffer.offset = offset;
+    plan_.buffers.push_back(std::move(buffer));
+  }
+  uint32_t launch(const std::vector<uint32_t>& reads, const std::vector<uint32_t>& writes,
+                  std::vector<uint32_t> after = {}) {
+    return add(NodeKind::launch, reads, writes, std::move(after));
+  }
+  uint32_t add(NodeKind kind, const std::vector<uint32_t>& reads, const std::vector<uint32_t>& writes,
+               std::vector<uint32_t> after) {
+    PlanNode node;
+    node.kind = kind;
+    for (const auto* list : {&reads, &writes}) {
+      for (const uint32_t buffer : *list) {
+        Argument argument;
+        argument.index = buffer;
+        argument.writes = list == &writes;
+        node.arguments.push_back(argument);
+      }
+    }
+    node.after = std::move(after);
+    plan_.nodes.push_back(std::move(node));
+    return static_cast<uint32_t>(plan_.nodes.size() - 1);
+  }
+  std::string flaw() const { return find_memory_flaw(plan_, in_parts_); }
+
+  Plan plan_;
+  std::set<uint32_t> in_parts_;
+};
+
+TEST_F(CudaVerifyPlan, BuffersThatAreAliveTogetherDoNotOverlap) {
+  launch({0}, {2});
+  launch({0}, {3});
+  launch({2, 3}, {4}, {0, 1});
+  launch({4}, {1}, {2});
+  EXPECT_EQ(flaw(), "");
+  plan_.buffers[4].offset = 1;  // half of what it is made of is where it is written: one launch may not do that
+  EXPECT_EQ(flaw(), "");
+  launch({2}, {1}, {2, 3});
+  EXPECT_EQ(flaw(), "node 4 reads buffer 2, but buffer 4 lies there");
+  plan_.buffers[4].offset = 512;
+  EXPECT_EQ(flaw(), "");
+  plan_.buffers[3].offset = 255;
+  EXPECT_EQ(flaw(), "node 2 reads buffer 2, but buffer 3 lies there");
+}
+
+TEST_F(CudaVerifyPlan, WhatIsReadHasBeenWritten) {
+  launch({0}, {2});
+  launch({3}, {1}, {0});
+  EXPECT_EQ(flaw(), "node 1 reads buffer 3, but nothing has been written there");
+  plan_.nodes[0].arguments[1].index = 3;
+  EXPECT_EQ(flaw(), "");
+}
+
+// A later buffer in the bytes of an earlier one must wait for its readers, whatever the order of the list.
+TEST_F(CudaVerifyPlan, NodesWaitForThoseWhoseMemoryTheyUse) {
+  launch({0}, {2});
+  launch({2}, {3}, {0});
+  launch({0}, {4});
+  launch({3, 4}, {1}, {1, 2});
+  EXPECT_EQ(flaw(), "");
+  plan_.buffers[4].offset = 0;
+  EXPECT_EQ(flaw(), "nodes 0 and 2 touch the same memory, and neither waits for the other");
+  plan_.nodes[2].after = {0};
+  EXPECT_EQ(flaw(), "nodes 1 and 2 touch the same memory, and neither waits for the other");
+  plan_.nodes[2].after = {1};
+  EXPECT_EQ(flaw(), "");
+  plan_.nodes[3].after = {1};
+  EXPECT_EQ(flaw(), "nodes 2 and 3 touch the same memory, and neither waits for the other");
+}
+
+TEST_F(CudaVerifyPlan, OnlyWritersOfPartsOfABufferMayRunTogether) {
+  launch({0}, {2});
+  launch({0}, {2});
+  launch({2}, {1}, {0, 1});
+  EXPECT_EQ(flaw(), "nodes 0 and 1 touch the same memory, and neither waits for the other");
+  in_parts_ = {2};
+  EXPECT_EQ(flaw(), "");
+  plan_.nodes[2].after = {0};
+  EXPECT_EQ(flaw(), "nodes 1 and 2 touch the same memory, and neither waits for the other");
+}
+
+// The second round reads what was written before the loop.
+TEST_F(CudaVerifyPlan, WhatALoopReadsStaysForAllRounds) {
+  launch({0}, {2});
+  const uint32_t loop = add(NodeKind::repeat, {}, {}, {0});
+  launch({2}, {3});
+  launch({3}, {4}, {2});
+  plan_.nodes[loop].first_end = plan_.nodes[loop].second_end = 4;
+  launch({4}, {1}, {loop});
+  EXPECT_EQ(flaw(), "");
+  plan_.buffers[4].offset = 0;
+  EXPECT_EQ(flaw(), "node 2 reads buffer 2, but buffer 4 lies there");
+}
+
+// After a condition there is what both branches have written.
+TEST_F(CudaVerifyPlan, BothBranchesWriteWhatIsReadBehindThem) {
+  launch({0}, {2});
+  const uint32_t choose = add(NodeKind::choose, {2}, {}, {0});
+  launch({0}, {3});
+  launch({0}, {3});
+  plan_.nodes[choose].first_end = 3;
+  plan_.nodes[choose].second_end = 4;
+  launch({3}, {1}, {choose});
+  EXPECT_EQ(flaw(), "");
+  plan_.nodes[3].arguments[1].index = 4;
+  EXPECT_EQ(flaw(), "node 4 reads buffer 3, but nothing has been written there");
+}
+
+TEST_F(CudaVerifyPlan, NoNodeThatCountsIsMissing) {
+  auto function = compiler::parse_graph(R"(graph f(%x: f32[4, 8]) {
+  %a: f32[4, 8] = aten.exp(%x)
+  %b: f32[4, 8] = aten.neg(%a)
+  %t: f32[8, 4] = aten.permute(%b, [1, 0])
+  %s: f32[8] = aten.sum.dim_IntList(%t, [1])
+  %unused: f32[8] = aten.abs(%s)
+  return %s
+})");
+  ASSERT_TRUE(function.ok());
+  const compiler::Graph& graph = *function->graph;
+  std::vector<const compiler::Node*> nodes;
+  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
+  LoweredGraph lowered;
+  lowered.views = {nodes[2]};
+  lowered.kernels.resize(1);
+  lowered.kernels[0].nodes = {nodes[3]};
+  lowered.kernels[0].inlined = {nodes[0], nodes[1]};
+  EXPECT_EQ(find_missing_node(lowered, graph), "");
+  lowered.views.clear();
+  EXPECT_EQ(find_missing_node(lowered, graph), "aten.permute.default");
+  lowered.views = {nodes[2]};
+  lowered.kernels[0].inlined = {nodes[0]};
+  EXPECT_EQ(find_missing_node(lowered, graph), "aten.neg.default");
+}
+
+}  // namespace
+}  // namespace wick::cuda
