@@ -160,9 +160,15 @@ void explain_refused(Refused& refused, std::vector<NodePlace>& nodes) {
   }
 }
 
-// Of the passes that are not in the table: those of a later run of the pipeline.
-void keep_repeated(std::vector<ExtraPass>& extra) {
-  std::erase_if(extra, [](const ExtraPass& pass) { return pass.phase != Phase::optimize; });
+// What a later run of the pipeline repeats. Of the passes that are not in the table, those of phase optimize. None that
+// recognizes: it would put together again what the target has refused as a whole.
+void keep_repeated(PipelineOptions& pipeline) {
+  std::erase_if(pipeline.extra, [](const ExtraPass& pass) { return pass.phase != Phase::optimize; });
+  for (const Span<const Pass> table : {pass_table(), pipeline.own_passes}) {
+    for (const Pass& pass : table) {
+      if (pass.phase == Phase::recognize) std::erase(pipeline.target_passes, pass.name);
+    }
+  }
 }
 
 // Passes for one target, then its partition.
@@ -181,7 +187,7 @@ Result<PartitionReport> run_target(Graph& graph, const TargetRequest& request, c
   pipeline.takes = [&](const Node& node) { return ask(target, node, target_opts).taken; };
   if (target.folds_where_taken) pipeline.takes_quantized = pipeline.takes;
   RETURN_IF_ERROR(run_pipeline(graph, pipeline));
-  keep_repeated(pipeline.extra);
+  keep_repeated(pipeline);
   // Passes see nodes before quantization is folded, so their verdicts are those of a graph that is ready to partition.
   Refused refused_composites;
   pipeline.keep = [&](const Node& node) {
@@ -278,7 +284,7 @@ Status run_passes(Function& function, const CompileOptions& options, const FileM
   PipelineOptions portable = pipeline_options(function.name, options, map, timings);
   if (!options.targets.empty()) {
     RETURN_IF_ERROR(run_targets(function, options, portable, buffers, *report));
-    keep_repeated(portable.extra);
+    keep_repeated(portable);
     if (options.require_full_delegation) RETURN_IF_ERROR(check_full_delegation(*report, function.name));
   } else if (options.require_full_delegation) {
     return Diag(Code::usage, "full delegation is required, but no backend is asked for")

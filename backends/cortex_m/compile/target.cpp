@@ -14,6 +14,7 @@
 #include "backends/cortex_m/compile/passes/linear_layers.h"
 #include "backends/cortex_m/compile/passes/merge_tables.h"
 #include "backends/cortex_m/compile/passes/quantize_between.h"
+#include "backends/cortex_m/compile/passes/recognize_cells.h"
 #include "backends/cortex_m/compile/passes/signed_elements.h"
 #include "backends/cortex_m/compile/passes/split_weights.h"
 #include "backends/cortex_m/compile/passes/spread_quantization.h"
@@ -34,6 +35,8 @@ std::vector<std::string> prepared_for(const compiler::TargetOptions& options) {
 
 constexpr compiler::TargetOption kOptions[] = {kCpu, kIsa, kMemory};
 constexpr compiler::Pass kPasses[] = {
+    {"recognize_cells", compiler::run_simple<recognize_cells>, compiler::Phase::recognize,
+     "before decompose and the folds, which would compute the first step in part"},
     {"linear_layers", compiler::run_simple<linear_layers>, compiler::Phase::last,
      "before fold_quantization: a layer's weights may have a scale for each output"},
     {"signed_elements", compiler::run_simple<signed_elements>, compiler::Phase::last,
@@ -63,9 +66,9 @@ const compiler::Target kTarget = {
     .name = "cortex-m",
     .keep = keep,
     .supports = supports,
-    .passes = {"recognize_quantization", "additive_masks", "linear_layers", "signed_elements", "fold_quantization",
-               "join_cells", "spread_quantization", "fold_elements", "absorb_padding", "fold_hardsigmoid",
-               "fuse_activations", "merge_tables", "split_weights", "quantize_between"},
+    .passes = {"recognize_quantization", "recognize_cells", "additive_masks", "linear_layers", "signed_elements",
+               "fold_quantization", "join_cells", "spread_quantization", "fold_elements", "absorb_padding",
+               "fold_hardsigmoid", "fuse_activations", "merge_tables", "split_weights", "quantize_between"},
     .own_passes = kPasses,
     .options = kOptions,
     .rewrite = rewrite,

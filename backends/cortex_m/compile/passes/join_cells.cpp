@@ -78,6 +78,8 @@ Node* next_of(const Node& cell, const std::unordered_set<const Node*>& taken) {
   return cell.results().size() == 1 || cell.result(1)->num_uses() == 1 ? found : nullptr;
 }
 
+bool is_view(const Node& node) { return node.is("aten.view.default"); }
+
 // The cells that follow one another, up to the first one whose h a node reads before the chain's last cell.
 std::vector<Node*> chain_from(Node* first, const Positions& positions, std::unordered_set<const Node*>& taken) {
   std::vector<Node*> chain = {first};
@@ -90,23 +92,31 @@ std::vector<Node*> chain_from(Node* first, const Positions& positions, std::unor
     const auto comes_early = [&](const Node* user) {
       return user != chain[i + 1] && positions.at(user) < positions.at(chain.back());
     };
+    const auto reads_early = [&](const Node* user) {
+      if (!is_view(*user)) return comes_early(user);
+      const std::vector<Node*>& readers = user->result()->users();
+      return std::any_of(readers.begin(), readers.end(), comes_early);
+    };
     const std::vector<Node*>& users = chain[i]->result(0)->users();
-    if (std::none_of(users.begin(), users.end(), comes_early)) continue;
+    if (std::none_of(users.begin(), users.end(), reads_early)) continue;
     for (size_t behind = i + 1; behind < chain.size(); ++behind) taken.erase(chain[behind]);
     chain.resize(i + 1);
   }
   return chain;
 }
 
-// The tensor of which each cell reads one step, in order, along dimension `dim`; or null.
-Value* whole_input(const std::vector<Node*>& chain, int64_t* dim) {
+// The tensor of which each cell reads one step, in order or from the end, along dimension `dim`; or null.
+Value* whole_input(const std::vector<Node*>& chain, int64_t* dim, bool* from_end) {
   Value* whole = nullptr;
+  const auto last = static_cast<int64_t>(chain.size()) - 1;
   for (size_t i = 0; i < chain.size(); ++i) {
     const Node* select = chain[i]->tensor("input")->producer;
     if (!select || !select->is("aten.select.int") || !select->arg("index").is<compiler::Sym>()) return nullptr;
     Value* x = select->tensor("self");
     const int64_t at = compiler::wrap_dim(select->static_integer("dim"), x->rank());
-    const bool in_order = select->integer("index").is(static_cast<int64_t>(i));
+    const auto step = static_cast<int64_t>(i);
+    if (i == 0) *from_end = !select->integer("index").is(0);
+    const bool in_order = select->integer("index").is(*from_end ? last - step : step);
     if (!in_order || x->rank() != 3 || at > 1 || (whole && (whole != x || at != *dim))) return nullptr;
     whole = x;
     *dim = at;
@@ -125,18 +135,84 @@ Value* stacked(Builder& b, Value* state) {
   return b.constant(std::move(type), state->data, state->name);
 }
 
+void give_elements(Value& to, const Value& from) {
+  to.type.tensor.dtype = from.dtype();
+  to.type.tensor.quantization = from.tensor().quantization;
+}
+
 // `to` is the result of a view that nobody else reads.
 void replace_by(Graph& graph, Value* from, Value* to) {
-  to->type.tensor.dtype = from->dtype();
-  to->type.tensor.quantization = from->tensor().quantization;
+  give_elements(*to, *from);
   graph.replace(from, to);
+}
+
+// A concatenation of all steps' h, which it reads through views, in order or from the end.
+struct Outputs {
+  Node* cat = nullptr;
+  bool from_end = false;
+};
+
+Outputs joined_outputs(const std::vector<Node*>& chain) {
+  const std::vector<Node*>& views = chain[0]->result(0)->users();
+  for (const Node* view : views) {
+    if (!is_view(*view) || view->result()->rank() != 3 || !view->result()->sizes()[0].is(1)) continue;
+    for (Node* cat : view->result()->users()) {
+      if (!cat->is("aten.cat.default") || compiler::wrap_dim(cat->static_integer("dim"), 3) != 0) continue;
+      const Values parts = cat->tensors("tensors");
+      if (parts.size() != chain.size() || chain.size() < 2) continue;
+      const auto reads = [&](bool from_end) {
+        for (size_t i = 0; i < chain.size(); ++i) {
+          const Value* part = parts[from_end ? chain.size() - 1 - i : i];
+          const bool shows_h = part->producer && is_view(*part->producer) && part->sizes() == view->result()->sizes() &&
+                               part->producer->tensor("self") == chain[i]->result(0);
+          if (!shows_h) return false;
+        }
+        return true;
+      };
+      if (reads(false)) return {cat, false};
+      if (reads(true)) return {cat, true};
+    }
+  }
+  return {};
+}
+
+// What reads the outputs side by side reads the layer's.
+void replace_outputs(Graph& graph, Builder& b, Node& layer, const Outputs& outputs, int64_t dim) {
+  Value* from = outputs.cat->result();
+  const size_t made = b.made().size();
+  Value* y = layer.result(0);
+  if (dim == 1) y = b.permute(y, {1, 0, 2});
+  if (outputs.from_end) y = b.call("aten.flip", {y, compiler::Ints{0}});
+  give_elements(*layer.result(0), *from);
+  for (size_t i = made; i < b.made().size(); ++i) give_elements(*b.made()[i]->result(), *from);
+  graph.replace(from, y);
+  const Values parts = outputs.cat->tensors("tensors");
+  graph.erase(outputs.cat);  // and the views, but not the cells
+  for (const Value* part : parts) {
+    if (part->num_uses() == 0) graph.erase(part->producer);
+  }
+}
+
+// Step `index` of the layer's output for whoever reads this cell's h, at first through views.
+void replace_step(Graph& graph, Builder& b, const Node& layer, Value* h, int64_t dim, int64_t index) {
+  Value* step = nullptr;
+  const auto select = [&] { return step ? step : step = b.select(layer.result(0), dim, index); };
+  for (Node* user : std::vector<Node*>(h->users())) {
+    if (!is_view(*user)) continue;
+    if (user->result()->num_uses() > 0) replace_by(graph, user->result(), b.reshape(select(), user->result()->sizes()));
+    graph.erase(user);
+  }
+  if (h->num_uses() > 1) replace_by(graph, h, select());
 }
 
 void join(Graph& graph, const std::vector<Node*>& chain) {
   Node& last = *chain.back();
   Builder b(graph, &last, nullptr);  // views are nobody's
   int64_t dim = 0;
-  Value* x = whole_input(chain, &dim);
+  bool from_end = false;
+  Value* x = whole_input(chain, &dim, &from_end);
+  if (x && from_end) x = b.call("aten.flip", {x, compiler::Ints{dim}});
+  if (x && from_end) give_elements(*x, *x->producer->tensor("self"));
   if (!x) {
     Values steps;
     for (const Node* cell : chain) steps.push_back(b.unsqueeze(cell->tensor("input"), 0));
@@ -150,14 +226,14 @@ void join(Graph& graph, const std::vector<Node*>& chain) {
   }
   const bool lstm = is_lstm(last);
   const compiler::Arg first = lstm ? compiler::Arg(states) : compiler::Arg(states[0]);
+  const Outputs outputs = joined_outputs(chain);
   Node* layer =
       b.node(layer_of(last), {x, first, parameters, parameters.size() == 4, int64_t{1}, 0.0, false, false, dim == 1});
   layer->origin = last.origin;
   for (size_t i = 0; i + 1 < chain.size(); ++i) compiler::add_origins(*layer, *chain[i]);
-  for (size_t i = 0; i + 1 < chain.size(); ++i) {
-    if (chain[i]->result(0)->num_uses() > 1)
-      replace_by(graph, chain[i]->result(0), b.select(layer->result(0), dim, static_cast<int64_t>(i)));
-  }
+  if (outputs.cat) replace_outputs(graph, b, *layer, outputs, dim);
+  for (size_t i = 0; i + 1 < chain.size(); ++i)
+    replace_step(graph, b, *layer, chain[i]->result(0), dim, static_cast<int64_t>(i));
   for (size_t i = 0; i < last.results().size(); ++i) {
     if (last.result(i)->num_uses() > 0) replace_by(graph, last.result(i), b.squeeze(layer->result(i + 1), 0));
   }
