@@ -208,12 +208,14 @@ class Selector {
     return x && is_f32(x) && (bounds_->is_number(x) || guarded_chain(x, *bounds_));
   }
 
-  // x s + safe (1 - s)
+  // x s + safe (1 - s). Readers that distinguish -0 get x s - safe (s - 1): -0 plus 0 is 0, -0 minus 0 is -0.
   Value* guarded(Builder& b, Value* x, Value* s, double safe) {
     Value* kept = b.call("aten.mul.Tensor", {conditions_->finite(b, x), s});
     if (safe == 0) return kept;
-    Value* other = opposite(b, s);
-    return b.call("aten.add.Tensor", {kept, safe == 1 ? other : b.call("aten.mul.Scalar", {other, safe})});
+    const bool signs = signs_->matter(x);
+    Value* other = signs ? b.call("aten.sub.Scalar", {s, 1.0}) : opposite(b, s);
+    if (safe != 1) other = b.call("aten.mul.Scalar", {other, safe});
+    return b.call(signs ? "aten.sub.Tensor" : "aten.add.Tensor", {kept, other});
   }
 
   // `x` where s is 1, and 0 where s is 0.
