@@ -58,6 +58,15 @@ function(wick_edit_xnnpack folder done)
   # Wick's cache of packed weights hands out memory that is zero.
   wick_edit_source("${folder}/xnnpack/src/operator-utils.c" "  memset(weights_ptr, padding_byte, aligned_weights_size);\n"
     "  if (padding_byte != 0 || !use_weights_cache(op)) memset(weights_ptr, padding_byte, aligned_weights_size);\n" zeroed)
+  # A softmax with the flag 0x40000000 gives 0 for rows of minus infinity, as attention wants it.
+  wick_edit_source("${folder}/xnnpack/src/xnnpack/compute.h" "struct floating_point_softmax_context {\n"
+                   "struct floating_point_softmax_context {\n  bool zero_rows;\n" zero_rows)
+  wick_edit_source("${folder}/xnnpack/src/operators/softmax-nc.c" "    .compute_reciprocal = compute_reciprocal,\n"
+    "    .compute_reciprocal = compute_reciprocal,\n    .zero_rows = log2_element_size == XNN_LOG2_SIZEOF_FLOAT && (softmax_op->flags & 0x40000000) != 0,\n"
+    zero_rows_wanted)
+  wick_edit_source("${run}" "  context->rmax_ukernel(n, x, &x_max, &context->rmax_params);\n\n  // Second pass: reduce-add & store exp(x-x_max)\n"
+    "  context->rmax_ukernel(n, x, &x_max, &context->rmax_params);\n  if (context->zero_rows && x_max.as_float == -INFINITY) {\n    memset(y, 0, n);\n    return;\n  }\n\n  // Second pass: reduce-add & store exp(x-x_max)\n"
+    zero_rows_given)
   # 4-bit weights in groups without AVX2: the sums of weights lie at multiples of 8 bytes, and are read as if at multiples of 16.
   file(GLOB kernels "${folder}/xnnpack/src/qd8-f32-qb4w-gemm/gen/*.c")
   set(misaligned 0)
@@ -67,7 +76,7 @@ function(wick_edit_xnnpack folder done)
       math(EXPR misaligned "${misaligned} + 1")
     endif()
   endforeach()
-  if(misaligned EQUAL 24 AND lone_loop AND never_waits AND lives AND overlaps AND released AND zeroed AND rows AND spin AND include AND columns AND one_block AND first_gap)
+  if(misaligned EQUAL 24 AND zero_rows AND zero_rows_wanted AND zero_rows_given AND lone_loop AND never_waits AND lives AND overlaps AND released AND zeroed AND rows AND spin AND include AND columns AND one_block AND first_gap)
     set(${done} TRUE PARENT_SCOPE)
   endif()
 endfunction()

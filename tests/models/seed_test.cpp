@@ -28,7 +28,7 @@ const Names kNormParts = {"aten.native_layer_norm.default",
                           "aten.add.Scalar",
                           "aten.rsqrt.default",
                           "aten.mul.Tensor"};
-const Names kSoftmax = {"aten._softmax.default"};
+const Names kSoftmax = {"aten._safe_softmax.default"};
 const Names kSelects = {"aten.select.int"};
 const Names kScalars = {"aten.mul.Scalar"};
 
@@ -111,8 +111,8 @@ TEST_F(Seed, ThePassesTakeScalesAndSelectsOutOfTheGraph) {
       .check_not("aten.mul.Scalar")
       .check_not("aten.select.int")
       .check_not("aten.where.self")
-      .check_not("aten._safe_softmax")
-      .check_count("aten._softmax", kLayers)
+      .check_not("aten._softmax")
+      .check_count("aten._safe_softmax", kLayers)
       .check_count("aten.rms_norm", kNorms);
   p.at(Stage::partition).check_delegates(1).check_outside({});
   EXPECT_EQ(p.failures(), "");

@@ -18,6 +18,7 @@ namespace {
 // A matrix product over batches decomposes to one over a single batch dimension, which the passes know; with several
 // sizes known only at run time the views around that one could not be taken.
 bool keep(const Node& node, const TargetOptions& options) {
+  if (node.is("aten._safe_softmax.default")) return false;  // additive_masks handles its guard
   if (node.is("aten.matmul.default")) {
     size_t unknown = num_symbolic(dims_of(*node.result()));
     for (const compiler::Value* operand : node.operands()) unknown = std::max(unknown, num_symbolic(dims_of(*operand)));

@@ -97,6 +97,7 @@ enum NodeFlags : uint32_t {
   kTransposeWeights = 0x1,  // fully_connected: filter [ic, oc]; batch_matrix_multiply: rhs [.., n, k]
   kAlignCorners = 0x8,
   kKeepDims = 0x40,
+  kZeroRows = 0x40000000,  // softmax: rows of minus infinity give 0. Only Wick's library knows it
 };
 
 struct Quantization {

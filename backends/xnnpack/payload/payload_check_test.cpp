@@ -136,6 +136,7 @@ TEST(XnnpackPayloadCheck, ElementwiseNodes) {
       {N::leaky_relu, "too far apart",
        [](P& p, O&) { retype(p, DataType::qint8), p.values[0].quantization.scale = 100; }},
       {N::clamp, "differ in scale", [](P& p, O&) { retype(p, DataType::qint8), p.values[0].quantization.scale = 1; }},
+      {N::softmax, "flags 1 have no meaning", [](P&, O& n) { n.flags = 1; }},
       {N::softmax, "is qint8", [](P& p, O&) { retype(p, DataType::qint8); }},
       {N::softmax, "rank 0", [](P& p, O&) { p.values[0].dims = p.values[1].dims = {}; }},
       {N::convert, "no conversion from fp32 to fp32",

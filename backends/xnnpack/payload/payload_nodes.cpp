@@ -12,7 +12,7 @@ constexpr NodeRow kRows[] = {
     {"none", 0, NodeLayout::none, 0, nullptr},
     {"add", 2, NodeLayout::binary, 0, check_binary},
     {"fully_connected", 3, NodeLayout::fully_connected, kTransposeWeights, check_fully_connected},
-    {"softmax", 1, NodeLayout::unary, 0, check_softmax},
+    {"softmax", 1, NodeLayout::unary, kZeroRows, check_softmax},
     {"sigmoid", 1, NodeLayout::unary, 0, check_unary},
     {"static_transpose", 1, NodeLayout::transpose, 0, check_transpose},
     {"clamp", 1, NodeLayout::unary, 0, check_clamp},

@@ -182,6 +182,9 @@ constexpr Known kKnown[] = {
      " const %w: f32[4, 1, 3] = ...\n %d = aten.div.Tensor(%x, %y)\n %v = aten.view(%d, [1, 4, 6])\n"
      " %c = aten.convolution(%v, %w, none, [1], [1], [1], false, [0], 4)\n %o = aten.view(%c, [4, 6])\n",
      true},
+    {"the sign of a zero whose reciprocal is kept",
+     " %r = aten.reciprocal(%x)\n %t = aten.tril(%r)\n %u = aten.unsqueeze(%t, 1)\n"
+     " %p = aten.max_pool1d(%u, [3], [1], [1])\n %o = aten.squeeze.dim(%p, 1)\n"},
     {"a clamp of NaN",
      " %t = aten.tanh(%x)\n %q = aten.log(%t)\n %a = aten.clamp(%q, -3, 3)\n %o = aten.nan_to_num(%a, 7)\n"},
 };
@@ -218,6 +221,67 @@ TEST(FiniteInputs, WhatModelsGuardAgainst) {
       EXPECT_NEAR(got[0][i], want[0][i], 1e-5 * (1 + std::abs(want[0][i]))) << "element " << i;
     }
     EXPECT_GT(finite, 0u);
+  }
+}
+
+// --- attention whose scores overflow: eager gives minus infinity no weight ---
+
+struct Scores {
+  const char* what;
+  const char* body;  // %q, %k, %v: [1, 1, 4, 6]; %s: their scores; %l: later keys
+  float query, first_key, later_key;
+};
+constexpr char kLowest[] = "-3.4028234663852886e+38";
+const Scores kScores[] = {
+    {"all are minus infinity", " %o = aten.scaled_dot_product_attention(%q, %k, %v)\n", 1e30f, -1e30f, -1e30f},
+    {"some are", " %o = aten.scaled_dot_product_attention(%q, %k, %v)\n", 1e20f, 1e-20f, -1e20f},
+    {"all are, causal", " %o = aten.scaled_dot_product_attention(%q, %k, %v, none, 0.0, true)\n", 1e30f, -1e30f,
+     -1e30f},
+    {"some are, causal", " %o = aten.scaled_dot_product_attention(%q, %k, %v, none, 0.0, true)\n", 1e20f, 1e-20f,
+     -1e20f},
+    {"those of later keys are infinite", " %o = aten.scaled_dot_product_attention(%q, %k, %v, none, 0.0, true)\n",
+     1e20f, 1e-20f, 1e20f},
+    {"those of masked keys are infinite",
+     " %h = aten.masked_fill.Scalar(%s, %l, -inf)\n %p = aten._softmax(%h, -1, false)\n %o = aten.matmul(%p, %v)\n",
+     1e20f, 1e-20f, 1e20f},
+    {"those of masked keys are infinite, masked by the lowest number",
+     " %h = aten.masked_fill.Scalar(%s, %l, {0})\n %p = aten._softmax(%h, -1, false)\n %o = aten.matmul(%p, %v)\n",
+     1e20f, 1e-20f, 1e20f},
+    {"minus infinity is added",
+     " %i = aten.sub.Scalar(%s, 1e39)\n %h = aten.masked_fill.Scalar(%i, %l, {0})\n %p = aten._softmax(%h, -1, false)\n"
+     " %o = aten.matmul(%p, %v)\n",
+     1, 1, 1},
+    {"a low number is added twice",
+     " %i = aten.sub.Scalar(%s, 2e38)\n %j = aten.sub.Scalar(%i, 1e38)\n %h = aten.masked_fill.Scalar(%j, %m4, {0})\n"
+     " %p = aten._softmax(%h, -1, false)\n %o = aten.matmul(%p, %v)\n",
+     1, 1, 1},
+};
+
+TEST(FiniteInputs, AttentionGivesOverflownScoresNoWeight) {
+  if (!has_xnnpack_library()) GTEST_SKIP() << "built without the library";
+  for (const Scores& scores : kScores) {
+    SCOPED_TRACE(scores.what);
+    const std::string body =
+        " %q = aten.view(%x, [1, 1, 4, 6])\n %k = aten.view(%y, [1, 1, 4, 6])\n %n = aten.arange(24, f32)\n"
+        " %w = aten.view(%n, [1, 1, 4, 6])\n %v = aten.sin(%w)\n %t = aten.permute(%k, [0, 1, 3, 2])\n"
+        " %s = aten.matmul(%q, %t)\n %m4 = aten.slice.Tensor(%m, 1, 0, 4)\n %l = aten.triu(%m4, 1)\n" +
+        fmt::format(fmt::runtime(scores.body), kLowest);
+    Inputs inputs{Floats(kElements, scores.query), Floats(kElements, scores.first_key),
+                  std::vector<uint8_t>(kElements, 1)};
+    std::fill(inputs.y.begin() + 2 * kColumns, inputs.y.end(), scores.later_key);
+    const std::string text = graph(body, "%o");
+    Program xnnpack(text, true), portable(text, false);
+    const auto got = xnnpack.run(inputs), want = portable.run(inputs);
+    ASSERT_EQ(got.size(), 1u);
+    ASSERT_EQ(want.size(), 1u);
+    EXPECT_EQ(xnnpack.delegates(), 1u);
+    size_t finite = 0;
+    for (size_t i = 0; i < want[0].size(); ++i) {
+      if (!std::isfinite(want[0][i])) continue;
+      ++finite;
+      EXPECT_NEAR(got[0][i], want[0][i], 1e-5) << "element " << i;
+    }
+    EXPECT_GE(finite, kElements / 4);
   }
 }
 

@@ -2,6 +2,8 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "backends/xnnpack/test/runtime_test_support.h"
 #include "runtime/platform/thread_pool.h"
@@ -155,6 +157,31 @@ TEST(LibraryEdits, LargeWeightsGiveWhatTheirHalvesGive) {
 }
 
 size_t heap_bytes() { return mallinfo2().uordblks + mallinfo2().hblkhd; }
+
+TEST(LibraryEdits, RowsOfMinusInfinityGiveZerosWhereTheyShould) {
+  constexpr float kLow = -std::numeric_limits<float>::infinity();
+  constexpr uint32_t kColumns = 37;
+  for (const bool zero_rows : {false, true}) {
+    TestDelegate delegate;
+    const uint32_t in = delegate.input({3, kColumns}), out = delegate.output({3, kColumns});
+    delegate.node(NodeType::softmax, {in}, out).flags = zero_rows ? kZeroRows : 0u;
+    Floats scores(3 * kColumns, kLow);
+    scores[2 * kColumns - 1] = 2;
+    std::fill(scores.begin() + 2 * kColumns, scores.end(), 0.5f);
+    TestRun test(delegate);
+    ASSERT_EQ(test.load(), Error::Ok) << test.harness().text;
+    ASSERT_EQ(test.execute({bytes_of(scores)}), Error::Ok) << test.harness().last_error();
+    const Floats got = test.output<float>();
+    ASSERT_EQ(got.size(), scores.size());
+    for (size_t i = 0; i < got.size(); ++i) {
+      const float want = i < 2 * kColumns ? (i + 1 == 2 * kColumns ? 1.f : 0.f) : 1.f / kColumns;
+      if (i < kColumns && !zero_rows)
+        EXPECT_TRUE(std::isnan(got[i])) << "element " << i;
+      else
+        EXPECT_NEAR(got[i], want, 1e-6) << "element " << i;
+    }
+  }
+}
 
 TEST(LibraryEdits, TwoValuesAliveTakeTheRoomOfTwo) {
   constexpr uint32_t kRows = 4096, kColumns = 64, kLayers = 8;

@@ -156,6 +156,8 @@ constexpr Edge kEdges[] = {
      STATISTICS "%y, %p, %q = aten._native_batch_norm_legit_no_training(%x, none, none, %m, %v, 0.1, 1e-05)"},
     {"aten._native_batch_norm_legit_no_training.default", "running_mean", "%x: f32[2, 3, 4], %s: f32[3]",
      STATISTICS "%y, %p, %q = aten._native_batch_norm_legit_no_training(%x, none, none, %s, %v, 0.1, 1e-05)"},
+    {"aten._safe_softmax.default", kIn, "%x: f32[2, 3, 4]", "%y = aten._safe_softmax(%x, 1)"},
+    {"aten._safe_softmax.default", "of a scalar", "%x: f32[]", "%y = aten._safe_softmax(%x, 0)"},
     {"aten._softmax.default", kIn, "%x: f32[2, 3, 4]", "%y = aten._softmax(%x, 1, false)"},
     {"aten._softmax.default", kIn, "%x: f16[2, 3]", "%y = aten._softmax(%x, -1, false)"},
     {"aten._softmax.default", "of a scalar", "%x: f32[]", "%y = aten._softmax(%x, 0, false)"},

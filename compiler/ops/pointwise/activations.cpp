@@ -243,7 +243,8 @@ const OpDef kActivationRows[] = {
     {"aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_softmax_dtype,
      decompose_log_softmax, nullptr, kPure, Cases("f32[3, 4], 1")},
     {"aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", infer_softmax_dtype,
-     decompose_safe_softmax, nullptr, kPure, Cases("f32[6, 3]{special}, 1")},
+     decompose_safe_softmax, nullptr, kPassesNan | kNonNegative | ranges::safe_softmax | Growth::one,
+     Cases("f32[6, 3]{special}, 1")},
 };
 const size_t kActivationCount = std::size(kActivationRows);
 

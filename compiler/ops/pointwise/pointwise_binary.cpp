@@ -394,7 +394,7 @@ const OpDef kPointwiseBinaryRows[] = {
      kPointwise | kPassesNan | ranges::maximum | Growth::keeps,
      Cases("f32[5], f32[]", "i8[7], i8[7]", "f32[0, 3], f32[1, 3]")},
     {"aten::minimum(Tensor self, Tensor other) -> Tensor", infer_ordered, decompose_number_operand, "aten::minimum.out",
-     kPointwise | kPassesNan | ranges::minimum | Growth::keeps,
+     kPointwise | kPassesNan | kScores | ranges::minimum | Growth::keeps,
      Cases("f32[5], f32[]", "i8[7], i8[7]", "f32[0, 3], f32[1, 3]")},
     {"aten::fmax(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_fmax, "aten::fmax.out",
      kPointwise | kNoStock, Cases("f32[3, 4], f32[3, 4]")},

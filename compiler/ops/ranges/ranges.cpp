@@ -380,6 +380,12 @@ ValueRange softmax(const RangeCall& call) {
   return out;
 }
 
+ValueRange safe_softmax(const RangeCall& call) {
+  ValueRange out = between(0, 1);
+  out.nan = first(call).nan || first(call).above;
+  return out;
+}
+
 ValueRange log_softmax(const RangeCall& call) {
   ValueRange out = between(-kInfinity, 0);
   out.below = first(call).below;

@@ -32,6 +32,7 @@ ValueRange pool(const RangeCall& call);
 ValueRange variance(const RangeCall& call);
 ValueRange norm(const RangeCall& call);
 ValueRange softmax(const RangeCall& call);
+ValueRange safe_softmax(const RangeCall& call);
 ValueRange log_softmax(const RangeCall& call);
 ValueRange logsumexp(const RangeCall& call);
 ValueRange logaddexp(const RangeCall& call);

@@ -18,14 +18,17 @@ constexpr int kMaxDepth = 8;
 struct Levels {
   double hidden, floor;
   int max_masks;
+  double open;  // hides nothing, as the least of it and a score
 };
 std::optional<Levels> levels_of(DType dtype) {
   constexpr double largest = std::numeric_limits<float>::max();
-  if (dtype == DType::f32) return Levels{-largest / 2, -largest / 16, 4};
-  if (dtype == DType::f16) return Levels{-49152, -32768, 1};
+  if (dtype == DType::f32) return Levels{-largest / 2, -largest / 16, 4, largest};
+  if (dtype == DType::f16) return Levels{-49152, -32768, 1, 65504};
   return std::nullopt;
 }
 
+// Adds a mask, or takes the least of scores and a mask.
+bool is_mask(const Node& node) { return is_plain_add(node) || node.is("aten.minimum.default"); }
 bool is_matmul(const Node& node) { return node.is("aten.bmm.default") || node.is("aten.mm.default"); }
 
 // A dimension counted from the last.
@@ -97,7 +100,7 @@ void CacheAttention::find(Node& node) {
   if (is_matmul(node)) {
     fits = through_product(node, out);
   } else {
-    const bool softmax = node.is("aten._softmax.default");
+    const bool softmax = is_softmax(node);
     out = moves_data(node) ? through_movement(node) : softmax ? through_softmax(node) : through_pointwise(node);
     fits = out.has_value();
   }
@@ -141,13 +144,13 @@ std::optional<CacheAttention::Extended> CacheAttention::through_pointwise(const 
   }
   const bool widens = node.is("aten._to_copy.default") && result->dtype() == DType::f32;
   if (!is_floating(result->dtype()) || (out->is_softmax && !node.is("aten._to_copy.default"))) return std::nullopt;
-  if (out->hides && !widens && !is_plain_add(node)) return std::nullopt;
+  if (out->hides && !widens && !is_mask(node)) return std::nullopt;
   if (node.is("aten.div.Tensor") && !extended(node.tensor_or_null(0))) return std::nullopt;
   for (const Value* operand : node.operands()) {
     const size_t at = from_end(*result, out->dim);
     if (extended(operand) || at >= operand->rank() || operand->sizes()[operand->rank() - 1 - at].is(1)) continue;
     if (!is_outside_term(*operand, at, *out)) return std::nullopt;
-    if (!is_plain_add(node)) continue;
+    if (!is_mask(node)) continue;
     ++out->masks;
     out->hides = true;
   }
@@ -209,10 +212,10 @@ void CacheAttention::build(Node& node) {
     graph_.replace(node.result(), b.call("aten.add.Tensor", {sums.old, sums.rows}));
   } else {
     const Extended& out = extended_.at(node.result());
-    parts_[node.result()] = moves_data(node)                   ? moved_parts(b, node)
-                            : is_matmul(node)                  ? matmul_parts(b, node)
-                            : node.is("aten._softmax.default") ? softmax_parts(b, node, out)
-                                                               : pointwise_parts(b, node, out);
+    parts_[node.result()] = moves_data(node)   ? moved_parts(b, node)
+                            : is_matmul(node)  ? matmul_parts(b, node)
+                            : is_softmax(node) ? softmax_parts(b, node, out)
+                                               : pointwise_parts(b, node, out);
   }
   for (Node* made : b.made()) add_origins(*made, node);
 }
@@ -240,7 +243,7 @@ CacheAttention::Parts CacheAttention::term_parts(Compose& c, Value* term, const 
   const size_t at = from_end(*node.result(), out.dim);
   const auto dim = static_cast<int64_t>(term->rank() - 1 - at);
   const Levels levels = *levels_of(node.result()->dtype());
-  Value* above = is_plain_add(node) ? floored(c.b, term, levels.floor) : term;
+  Value* above = is_mask(node) ? floored(c.b, term, levels.floor) : term;
   Parts parts{above ? above : term, nullptr};
   parts.rows = c.index_select(parts.old, dim, from_front(c, write));
   if (!above) {  // behind the gather, which backends do not have: they may have this
@@ -251,7 +254,9 @@ CacheAttention::Parts CacheAttention::term_parts(Compose& c, Value* term, const 
   const auto hidden = [&](Value* where, Value* x) {
     Sizes sizes{where->sizes()[0]};
     sizes.resize(at + 1, Sym(1));
-    return c.where(c.b.reshape(where, std::move(sizes)), levels.hidden, x, x->dtype());
+    where = c.b.reshape(where, std::move(sizes));
+    if (is_plain_add(node)) return c.where(where, levels.hidden, x, x->dtype());
+    return c.minimum(x, c.where(where, levels.hidden, levels.open, x->dtype()));
   };
   if (Value* replaced = is_replaced(c, write)) parts.rows = hidden(replaced, parts.rows);
   return {hidden(is_written(c, write), parts.old), parts.rows};

@@ -26,5 +26,6 @@ bool is_add_or_sub(const Node& node) {
 }
 
 bool is_plain_add(const Node& node) { return node.is(Binary::add) && is_add_or_sub(node) && node.real("alpha") == 1; }
+bool is_softmax(const Node& node) { return node.is("aten._softmax.default") || node.is("aten._safe_softmax.default"); }
 
 }  // namespace wick::compiler

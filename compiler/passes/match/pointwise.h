@@ -1,4 +1,4 @@
-// Questions about operators that have kPointwise.
+// Questions about operators that have kPointwise, and softmax.
 #pragma once
 #include <optional>
 
@@ -14,5 +14,7 @@ std::optional<Sizes> broadcast_sizes(const Node& node, size_t except = 0, const 
 bool is_add_or_sub(const Node& node);
 /// a + b, without factor.
 bool is_plain_add(const Node& node);
+/// A softmax, also one that gives 0 for rows of minus infinity.
+bool is_softmax(const Node& node);
 
 }  // namespace wick::compiler

@@ -210,8 +210,21 @@ bool Bounds::is_masked_score(const Node& node) {
   return false;
 }
 
+// Minus infinity is none of its scores' faults: it gives 0.
+bool Bounds::is_safe_softmax(const Node& node) {
+  if (!node.is("aten._safe_softmax.default")) return false;
+  const Value* scores = node.operands()[0];
+  for (const Node* masked = scores->producer; masked; masked = scores->producer) {
+    const bool takes = masked->is("aten.add.Tensor") || masked->is("aten.minimum.default");
+    if (!takes || masked->operands().size() != 2 || !is_mask(masked->operands()[1])) break;
+    scores = masked->operands()[0];
+  }
+  return is_finite(scores);
+}
+
 std::optional<double> Bounds::bound_of(const Node& node) {
   if (is_masked_score(node)) return kLargest;
+  if (is_safe_softmax(node)) return 2.0;
   if (is_product_in_parts(node) && of(node.operands()[0]) && of(node.operands()[1])) return kLargestProduct;
   if (is_share_of_sum(node) && of(node.operands()[0])) return 2.0;
   if (const auto divisor = divisor_of(node)) {

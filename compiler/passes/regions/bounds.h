@@ -31,6 +31,7 @@ class Bounds {
   std::optional<double> of(const Value* value);
   std::optional<double> bound_of(const Node& node);
   bool is_masked_score(const Node& node);
+  bool is_safe_softmax(const Node& node);
 
   // The largest absolute value, or infinity; nothing: perhaps NaN. Looked up only.
   std::unordered_map<const Value*, std::optional<double>> bounds_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/passes/match/data_movement.h"
+#include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/rewrite.h"
 
 namespace wick::compiler {
@@ -69,7 +70,7 @@ std::optional<std::vector<bool>> narrow_dims(const Node& node) {
     out[rank - 1] = false;
     return out;
   }
-  if (node.is("aten._softmax.default")) {
+  if (is_softmax(node)) {
     if (rank == 0) return std::nullopt;
     out[static_cast<size_t>(wrap_dim(node.static_integer("dim"), rank))] = false;
     return out;

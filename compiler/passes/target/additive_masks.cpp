@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <unordered_set>
 
 #include "compiler/analysis/value_ranges.h"
 #include "compiler/analysis/zero_signs.h"
 #include "compiler/ops/rules.h"
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/constants/weights.h"
+#include "compiler/passes/match/attention_masks.h"
 #include "compiler/passes/match/data_movement.h"
 #include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/passes.h"
@@ -18,199 +20,11 @@ namespace {
 
 constexpr int kMaxDepth = 16;
 
-// Stands for minus infinity. Adding a score to it neither overflows nor comes near other scores.
-double lowest(DType dtype) {
-  switch (dtype) {
-    case DType::f16: return -32768;
-    case DType::f64: return std::numeric_limits<double>::lowest();
-    case DType::bf16: return -0x1.fep127;
-    default: return static_cast<double>(std::numeric_limits<float>::lowest());
-  }
-}
+Value* operand(const Node& node, size_t index) { return node.arg(index).as<Value*>(); }
 
-bool is_lowest(const Arg& arg, DType dtype) {
-  const auto element = number_of(arg, dtype);
-  return element && element->floating && element->real <= lowest(dtype) / 2;
-}
-bool is_minus_infinity(const Arg& arg, DType dtype) {
-  const auto element = number_of(arg, dtype);
-  return element && element->floating && element->real == -INFINITY;
-}
 bool is_zero(const Arg& arg, DType dtype) {
   const auto element = number_of(arg, dtype);
   return element && element->is(0);
-}
-
-Value* operand(const Node& node, size_t index) { return node.arg(index).as<Value*>(); }
-
-// A select between scores and the lowest number.
-struct MaskSelect {
-  Value* condition = nullptr;
-  Value* scores = nullptr;
-  bool keeps = true;      // scores where the condition is true
-  bool infinite = false;  // the other is minus infinity
-};
-
-std::optional<MaskSelect> match_select(const Node& node) {
-  const bool where = node.is("aten.where.self");
-  if (!where && !node.is("aten.masked_fill.Scalar")) return std::nullopt;
-  const DType dtype = node.result()->dtype();
-  for (const bool keeps : {true, false}) {
-    if (!where && keeps) continue;
-    const Arg& fill = node.arg(where && !keeps ? 1 : 2);
-    Value* scores = operand(node, where && keeps ? 1 : where ? 2 : 0);
-    Value* condition = operand(node, where ? 0 : 1);
-    if (!is_lowest(fill, dtype) || scores->dtype() != dtype || condition->dtype() != DType::boolean) continue;
-    return MaskSelect{condition, scores, keeps, is_minus_infinity(fill, dtype)};
-  }
-  return std::nullopt;
-}
-
-// The terms of a sum of scores that are masks or hold one: selects, constants with minus infinity, the caller's
-// tensors.
-void find_masks(Value* value, int depth, std::vector<Value*>& out) {
-  if (value->is_constant()) {
-    if (!has_reals(value)) return;
-    const Reals64 numbers = reals_of(*value);
-    if (std::find(numbers.begin(), numbers.end(), -INFINITY) != numbers.end()) out.push_back(value);
-    return;
-  }
-  if (!value->producer || depth > kMaxDepth) {
-    out.push_back(value);
-    return;
-  }
-  const Node& node = *value->producer;
-  if (is_plain_add(node)) {
-    find_masks(operand(node, 0), depth + 1, out);
-    find_masks(operand(node, 1), depth + 1, out);
-  } else if (match_select(node)) {
-    out.push_back(value);
-  } else if (moves_data(node) || node.is("aten._to_copy.default")) {
-    std::vector<Value*> inner;
-    find_masks(moved(node), depth + 1, inner);
-    if (!inner.empty()) out.push_back(value);
-  }
-}
-
-// Whether the value comes from a matmul, as scores do.
-bool is_scores(const Value* value) {
-  for (int i = 0; i < kMaxDepth && value->producer; ++i) {
-    const Node& node = *value->producer;
-    if (node.op->facts.gemm) return true;
-    const bool adds = node.is("aten.add.Scalar") && node.real("alpha") == 1;
-    const auto shift = adds ? number_of(node.arg(1), node.result()->dtype()) : std::nullopt;
-    const bool scaled = node.is(Binary::mul) || node.is(Binary::div) || (shift && std::isfinite(shift->real));
-    if ((!scaled && !moves_data(node) && !node.is("aten._to_copy.default")) || !node.tensor_or_null(0)) return false;
-    value = node.tensor_or_null(0);
-  }
-  return false;
-}
-
-// What a sum of scores holds. Minus infinity must stay below the lowest finite numbers of other masks. Where there was
-// one lowest number, two must not be added.
-struct MaskKinds {
-  bool infinite = false, finite = false;
-  bool unknown = false;  // a summand that may be a mask of any kind
-  bool nested = false;   // a select whose scores hold a mask
-  int masks = 0;         // summands that may be one, but for unknown ones
-  bool can_be_added() const { return !nested && !(infinite && (finite || unknown)); }
-};
-
-void look_at_masks(Value* value, int depth, MaskKinds& kinds) {
-  if (value->is_constant()) {
-    if (!has_reals(value)) return;
-    bool masks = false;
-    for (const double number : reals_of(*value)) {
-      const bool low = number != -INFINITY && number <= lowest(value->dtype()) / 2;
-      kinds.infinite |= number == -INFINITY;
-      kinds.finite |= low;
-      masks |= low || number == -INFINITY;
-    }
-    kinds.masks += masks ? 1 : 0;
-    return;
-  }
-  if (!value->producer || depth > kMaxDepth) {
-    kinds.unknown = true;
-    return;
-  }
-  const Node& node = *value->producer;
-  if (is_plain_add(node)) {
-    look_at_masks(operand(node, 0), depth + 1, kinds);
-    look_at_masks(operand(node, 1), depth + 1, kinds);
-  } else if (const auto select = match_select(node)) {
-    (select->infinite ? kinds.infinite : kinds.finite) = true;
-    ++kinds.masks;
-    MaskKinds inner;
-    look_at_masks(select->scores, depth + 1, inner);
-    kinds.nested |= inner.infinite || inner.finite || inner.nested;
-  } else if (moves_data(node) || node.is("aten._to_copy.default")) {
-    look_at_masks(moved(node), depth + 1, kinds);
-  } else if (node.is("aten.clamp.default") && !node.is_none("min")) {
-    kinds.finite = true;
-    ++kinds.masks;
-  } else {
-    kinds.unknown |= !is_scores(value);
-  }
-}
-
-// Whether each row of a constant has an element that is not `dead`.
-template <typename Dead>
-bool rows_live(const Value& constant, size_t count, Dead&& dead) {
-  const size_t row = constant.rank() == 0 || !constant.sizes().back().is_const()
-                         ? 1
-                         : static_cast<size_t>(constant.sizes().back().value());
-  for (size_t start = 0; row != 0 && start + row <= count; start += row) {
-    bool live = false;
-    for (size_t i = start; i < start + row; ++i) live = live || !dead(i);
-    if (!live) return false;
-  }
-  return row != 0;
-}
-
-// arange(columns) <= arange(rows)[:, None]
-bool is_causal(const Value& condition) {
-  // A row may be any of the counted numbers; among the columns must be 0.
-  const auto counts = [](const Value* value, bool with_zero) {
-    for (int i = 0; i < kMaxDepth && value->producer && moves_data(*value->producer); ++i) {
-      if (with_zero && !value->producer->is("aten.view.default") && !value->producer->is("aten.expand.default"))
-        return false;
-      value = moved(*value->producer);
-    }
-    const Node* node = value->producer;
-    if (!node || !node->is("aten.arange.start_step")) return false;
-    const auto start = number_of(node->arg(0), DType::i64), step = number_of(node->arg(2), DType::i64);
-    return start && start->is(0) && step && step->is(1);
-  };
-  const Node* compared = condition.producer;
-  if (!compared || !compared->is("aten.le.Tensor")) return false;
-  const Value *column = operand(*compared, 0), *row = operand(*compared, 1);
-  return column->rank() == 1 && row->rank() == 2 && row->sizes()[1].is(1) && counts(column, true) && counts(row, false);
-}
-
-// True if no row of the mask consists only of minus infinity.
-bool is_never_empty(const Value& mask) {
-  if (mask.is_constant()) {
-    const Reals64 numbers = reals_of(mask);
-    return rows_live(mask, numbers.size(), [&](size_t i) { return numbers[i] == -INFINITY; });
-  }
-  const auto select = mask.producer ? match_select(*mask.producer) : std::nullopt;
-  if (!select) return false;
-  std::vector<Value*> inner;
-  find_masks(select->scores, 0, inner);
-  if (!inner.empty() && !is_scores(select->scores)) return false;  // what this one leaves may be masked in there
-  if (!select->infinite || (select->keeps && is_causal(*select->condition))) return true;
-  if (!select->condition->is_constant()) return false;
-  const auto& bytes = select->condition->data.bytes();
-  return rows_live(*select->condition, bytes.size(), [&](size_t i) { return (bytes[i] != 0) != select->keeps; });
-}
-
-// A select of a finite lowest number, over scores without a mask.
-bool is_finite_choice(const Value& mask) {
-  const auto select = mask.producer ? match_select(*mask.producer) : std::nullopt;
-  if (!select || select->infinite) return false;
-  std::vector<Value*> inner;
-  find_masks(select->scores, 0, inner);
-  return inner.empty();
 }
 
 class Masker {
@@ -228,6 +42,9 @@ class Masker {
       if (node->is("aten.where.self")) choices.push_back(node.get());
     }
     for (Node* node : choices) multiply_guard(*node);
+    for (Node* node : softmaxes) {
+      if (safe_.count(node) != 0) give_zero_rows(*node);
+    }
     erase_unread(graph_, left_);
     return changed_;
   }
@@ -307,6 +124,7 @@ class Masker {
       const bool alone = result->num_uses() == 1;
       const std::vector<Value*> masks = emptying_masks(scores);
       if (masks.empty() || (masks.size() == 1 && is_never_empty(*masks[0]))) {
+        if (alone && may_overflow(*scores)) safe_.insert(&softmax);
         replace(*guard, result, result);
       } else if (masks.size() == 1 && masks[0] != scores) {
         Builder b(graph_, guard);
@@ -358,8 +176,9 @@ class Masker {
     Value* scores = moved(softmax);
     MaskKinds kinds;
     look_at_masks(scores, 0, kinds);
-    if (!kinds.can_be_added() || has_infinite_scores(scores, 0)) return;
+    if (!kinds.can_be_added() || (has_infinite_scores(scores, 0) && !is_exact_choice(*scores))) return;
     if (is_asked_for_nan(softmax)) return;
+    dead_ = safe_.count(&softmax) != 0 ? -INFINITY : lowest_score(scores->dtype());
     Value* finite = without_infinity(b, scores, 0);
     if (finite == scores || finite->type != scores->type) return;
     if (scores->producer) left_.push_back(scores->producer);
@@ -382,7 +201,7 @@ class Masker {
       }
       if (const auto select = match_select(node)) return finite_select(b, value, *select, depth);
     }
-    return has_guard(value) ? b.call("aten.clamp", {value, lowest(value->dtype())}) : value;
+    return has_guard(value) ? b.call("aten.clamp", {value, lowest_score(value->dtype())}) : value;
   }
 
   static bool is_compared(const Value* value) {
@@ -409,9 +228,9 @@ class Masker {
     return false;
   }
 
-  static Value* finite_constant(Builder& b, const Value& constant) {
+  Value* finite_constant(Builder& b, const Value& constant) const {
     Reals64 numbers = reals_of(constant);
-    for (double& number : numbers) number = std::max(number, lowest(constant.dtype()));
+    for (double& number : numbers) number = std::max(number, std::min(dead_, lowest_score(constant.dtype())));
     auto bytes = rounded(numbers, constant.dtype());
     return bytes ? b.constant(constant.tensor(), std::move(*bytes), constant.name) : const_cast<Value*>(&constant);
   }
@@ -420,11 +239,77 @@ class Masker {
     const DType dtype = value->dtype();
     const bool bare = is_zero(select.scores, dtype);
     if (bare && !select.infinite) return value;
-    Value *zero = b.scalar(0, dtype), *low = b.scalar(lowest(dtype), dtype);
-    Value* mask = select.keeps ? b.call("aten.where.self", {select.condition, zero, low})
-                               : b.call("aten.where.self", {select.condition, low, zero});
-    if (bare) return b.expand(mask, value->sizes());
-    return b.call("aten.add.Tensor", {without_infinity(b, select.scores, depth + 1), mask});
+    const double low = select.infinite ? dead_ : lowest_score(dtype);
+    const auto mask = [&](double kept) {
+      Value *x = b.scalar(kept, dtype), *y = b.scalar(low, dtype);
+      if (!select.keeps) std::swap(x, y);
+      return b.call("aten.where.self", {select.condition, x, y});
+    };
+    if (bare) return b.expand(mask(0), value->sizes());
+    Value* scores = without_infinity(b, select.scores, depth + 1);
+    if (is_small(select.scores)) return b.call("aten.add.Tensor", {scores, mask(0)});
+    if (has_infinite_scores(select.scores, 0)) scores = b.call("aten.maximum", {scores, mask(-INFINITY)});
+    return b.call("aten.minimum", {scores, mask(highest_score(dtype))});
+  }
+
+  // Whether the sum with the lowest number is as low.
+  bool is_small(const Value* scores) const {
+    constexpr double kSmall = 0x1p64;
+    const ValueRange range = ranges_.of(scores);
+    return range.is_finite() && range.min >= -kSmall && range.max <= kSmall;
+  }
+
+  // A select between a finite lowest number and scores that may be infinite, but not NaN.
+  bool is_exact_choice(const Value& scores) {
+    const auto select = scores.producer ? match_select(*scores.producer) : std::nullopt;
+    return select && !select->infinite && scores.dtype() == DType::f32 && bounds_.is_number(select->scores);
+  }
+
+  // --- rows of minus infinity ---
+
+  // Whether finite numbers may give scores of minus infinity, masks aside. f16 is computed in f32 and does not.
+  static bool may_overflow(const Value& scores) {
+    const Value* value = &scores;
+    for (int i = 0; i < kMaxDepth && value->producer; ++i) {
+      const Node& node = *value->producer;
+      const auto select = match_select(node);
+      if (!select && !is_plain_add(node) && !is_masking(node)) break;
+      value = select ? select->scores : operand(node, is_scores(operand(node, 1)) ? 1 : 0);
+    }
+    return value->dtype() == DType::f32 && is_scores(value);
+  }
+
+  // The guard is gone: the softmax itself gives zeros.
+  void give_zero_rows(Node& softmax) {
+    Builder b(graph_, &softmax);
+    graph_.replace(softmax.result(), b.call("aten._safe_softmax", {moved(softmax), softmax.arg("dim")}));
+    left_.push_back(&softmax);
+  }
+
+  // The same for a guard behind a matmul with values. Masked scores become minus infinity if each row has others.
+  void drop_guard(Node& guard, bool lives) {
+    Value* out = operand(guard, 1);
+    Node* softmax = softmax_behind(out);
+    if (softmax && softmax->result()->num_uses() == 1 && may_overflow(*moved(*softmax))) {
+      safe_.insert(softmax);
+      if (lives) deepen(*softmax);
+    }
+    replace(guard, out, out);
+  }
+
+  // min(scores, where(keep, highest, lowest)): minus infinity instead of the lowest number.
+  void deepen(Node& softmax) {
+    Node* least = moved(softmax)->producer;
+    if (!least || !is_masking(*least)) return;
+    const Value* mask = operand(*least, 1);
+    Builder b(graph_, &softmax);
+    Args args = mask->producer->args();
+    for (size_t i = 1; i < 3; ++i) {
+      if (is_lowest(args[i], mask->dtype())) args[i] = b.scalar(-INFINITY, mask->dtype());
+    }
+    Value* deeper = b.call("aten.where.self", std::move(args));
+    graph_.set_arg(&softmax, 0, b.call("aten.minimum", {operand(*least, 0), deeper}));
+    left_.push_back(least);
   }
 
   // --- where(any(condition), softmax @ values, 0) ---
@@ -434,16 +319,16 @@ class Masker {
     Value *live = operand(guard, 0), *out = operand(guard, 1);
     if (!is_zero(guard.arg(2), out->dtype()) || guard.result()->type != out->type) return;
     if (!any_behind(live) && !test_behind(live)) return;
-    if (guards_scores_only(*live)) return replace(guard, out, out);
+    if (guards_scores_only(*live)) return drop_guard(guard, false);
     Builder b(graph_, &guard);
     if (Value* mask = tested_mask(*live)) {
-      if (mask->rank() == 0 || is_never_empty(*mask)) return replace(guard, out, out);
+      if (mask->rank() == 0 || is_never_empty(*mask)) return drop_guard(guard, true);
       if (live->producer) left_.push_back(live->producer);
       live = live_mask(b, *mask);
       if (!live) return;
       graph_.set_arg(&guard, 0, live);
       changed_ = Changed::yes;
-      if (guards_scores_only(*live)) return replace(guard, out, out);
+      if (guards_scores_only(*live)) return drop_guard(guard, false);
     }
     // For a row of minus infinity, zero times NaN would be NaN. Two lowest numbers add up to minus infinity.
     const Node* softmax = softmax_behind(out);
@@ -497,9 +382,9 @@ class Masker {
     return operand(*sum, is_scores(operand(*sum, 0)) ? 1 : 0);
   }
 
-  static const Node* softmax_behind(const Value* value) {
+  static Node* softmax_behind(const Value* value) {
     for (int i = 0; i < kMaxDepth && value->producer; ++i) {
-      const Node& node = *value->producer;
+      Node& node = *value->producer;
       if (is_last_softmax(node)) return &node;
       const Gemm& gemm = node.op->facts.gemm;
       if (!moves_data(node) && (!gemm || gemm.term >= 0)) return nullptr;
@@ -512,24 +397,28 @@ class Masker {
   ValueRanges ranges_;  // of what was there before
   Bounds bounds_;
   Changed changed_ = Changed::no;
-  std::vector<const Node*> guarded_;  // softmaxes whose empty rows nobody sees
+  std::vector<const Node*> guarded_;      // softmaxes whose empty rows nobody sees
+  std::unordered_set<const Node*> safe_;  // softmaxes that lost a guard
+  double dead_ = 0;                       // stands for minus infinity in masks of the softmax at hand
   std::vector<Node*> left_;
 };
 
 }  // namespace
 
-// Makes attention masks additive, for backends without booleans. The lowest finite number replaces minus infinity.
+// Makes attention masks arithmetic, for backends without booleans. The lowest finite number replaces minus infinity.
 //   before: p = softmax(where(keep, scores, -inf)); o = where(any(keep), p @ v, 0)
-//   after:  p = softmax(scores + where(keep, 0, -3.4e38)); o = p @ v * float(any(keep))
-// A guard against rows without any score is dropped if no row can be empty: the scores have no mask, the mask is
-// finite, or a constant mask leaves a score in each row. Otherwise the guard becomes a multiplication by 0 or 1,
-// computed from the mask alone. Guards are those of scaled_dot_product_attention, as our decomposition and torch's
-// run_decompositions write them.
-// Requires: canonicalize has run, constants are folded.
-// Ensures: no softmax over the last dimension reads a conditional select. Exceptions: scores that may be infinite or
-// NaN for finite inputs, also by overflow of anything but a matmul; and, if a row may be empty, softmaxes that the
-// model tests for NaN afterwards. Keeps: finite values. Differs where eager's result is not finite: in a fully masked
-// row without a guard (NaN becomes the mean), and where a matmul overflows.
+//   after:  p = softmax(min(scores, where(keep, 3.4e38, -3.4e38))); o = p @ v * float(any(keep))
+// A minimum hides what a masked score has overflowed to, where a sum would not. Scores that are small get the sum with
+// where(keep, 0, -3.4e38). Where scores may be infinite and the mask is finite, a maximum hides minus infinity, too.
+// A guard against rows without any score is dropped if no mask can empty a row: the scores have no mask, the mask is
+// finite, or a constant mask leaves a score in each row. For scores of f32, which may overflow to minus infinity, the
+// softmax then becomes one that gives zeros for such rows, _safe_softmax. Otherwise the guard becomes a multiplication
+// by 0 or 1, computed from the mask alone. Guards are those of scaled_dot_product_attention, as our decomposition and
+// torch's run_decompositions write them. Requires: canonicalize has run, constants are folded. Ensures: no softmax over
+// the last dimension reads a conditional select. Exceptions: scores that may be infinite or NaN for finite inputs, also
+// by overflow of anything but a matmul; and, if a row may be empty, softmaxes that the model tests for NaN afterwards.
+// Keeps: finite values. Differs where eager's result is not finite: in a fully masked row without a guard (NaN becomes
+// the mean), and where a matmul overflows.
 Result<Changed> additive_masks(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return Masker(g).run(); });
 }

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <functional>
 #include <unordered_map>
 
 #include "compiler/passes/match/groups.h"
+#include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/match/unrolled_values.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/regions/boxes.h"
@@ -198,7 +198,7 @@ class ViewAvoider {
     }
     if (node.is("aten.cat.default")) return cat(node);
     if (node.is("aten.gather.default")) return gather(node);
-    if (is_one_of(node, {"aten._softmax.default", "aten._log_softmax.default"})) return along_dim(node);
+    if (is_softmax(node) || node.is("aten._log_softmax.default")) return along_dim(node);
     if (is_one_of(node, {"aten.rms_norm.default", "aten.native_layer_norm.default"})) return norm(node);
     return std::nullopt;
   }

@@ -2,6 +2,7 @@
 #include <unordered_set>
 
 #include "compiler/passes/match/data_movement.h"
+#include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/regions/box_needs.h"
 #include "compiler/passes/rewrite.h"
@@ -61,7 +62,7 @@ class Attention {
     if (!node || node->results().size() != 1 || !only_reader(value) || !is_static(value.sizes())) return false;
     if (bytes_of(value, Box(value.rank())) <= kMaxBytes) return false;
     const bool scores = node->is("aten.bmm.default");
-    const bool between = moves_data(*node) || node->op->has(kPointwise) || node->is("aten._softmax.default");
+    const bool between = moves_data(*node) || node->op->has(kPointwise) || is_softmax(*node);
     if (!scores && !between) return false;
     inside_.insert(node);
     has_scores_ = has_scores_ || scores;

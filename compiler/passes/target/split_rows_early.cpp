@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
@@ -84,7 +85,6 @@ class Splitter {
         node.op->has(kReduction) || is_softmax(node) ? dims_of(node) : std::vector<int64_t>();
     return !dims.empty() && std::find(dims.begin(), dims.end(), 0) == dims.end();
   }
-  static bool is_softmax(const Node& node) { return node.is("aten._softmax.default"); }
 
   // The dimensions that a softmax, or a reduction with a list of them, works along.
   static std::vector<int64_t> dims_of(const Node& node) {

@@ -13,11 +13,12 @@ namespace {
 constexpr size_t kMaxFollowed = 64;
 // What sums and products of weights are made of.
 constexpr std::string_view kWeighing[] = {
-    "aten.linear.default",   "aten.addmm.default",
-    "aten._softmax.default", "aten.convolution.default",
-    "aten.rms_norm.default", "aten._native_batch_norm_legit_no_training.default",
-    "aten.tanh.default",     "aten.native_layer_norm.default",
-    "aten.sigmoid.default",  "aten.native_group_norm.default",
+    "aten.linear.default",        "aten.addmm.default",
+    "aten._softmax.default",      "aten.convolution.default",
+    "aten.rms_norm.default",      "aten._native_batch_norm_legit_no_training.default",
+    "aten.tanh.default",          "aten.native_layer_norm.default",
+    "aten.sigmoid.default",       "aten.native_group_norm.default",
+    "aten._safe_softmax.default",
 };
 constexpr std::string_view kKeeping[] = {
     "aten.add.Tensor",  "aten.add.Scalar",      "aten.sub.Tensor",   "aten.mul.Tensor",   "aten.mul.Scalar",

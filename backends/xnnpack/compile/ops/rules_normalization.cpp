@@ -23,8 +23,13 @@ Verdict plain_softmax(const Node& node, const TargetOptions&) {
   return node.result()->rank() > 0 ? Verdict::yes() : Verdict::no("a softmax of a scalar");
 }
 void lower_softmax(Lowering& l, const Node& node) {
-  lower_in_fp32(l, node, l.rows_along(node, softmax_layout(node).dim),
-                [&](uint32_t x) { return l.unary(NodeType::softmax, x); });
+  PayloadNode softmax;
+  softmax.type = NodeType::softmax;
+  softmax.flags = node.is("aten._safe_softmax.default") ? kZeroRows : 0u;
+  lower_in_fp32(l, node, l.rows_along(node, softmax_layout(node).dim), [&](uint32_t x) {
+    softmax.inputs[0] = x;
+    return l.add(softmax, Sizes(l.dims(x)));
+  });
 }
 
 // --- norms ---
@@ -221,6 +226,7 @@ void lower_prelu(Lowering& l, const Node& node) {
 constexpr OpRule kRows[] = {
     {"aten._native_batch_norm_legit_no_training.default", constant_statistics, any_dim_order, lower_batch_norm,
      Unknown::any, true},
+    {"aten._safe_softmax.default", plain_softmax, softmax_layout, lower_softmax, Unknown::any},
     {"aten._softmax.default", plain_softmax, softmax_layout, lower_softmax, Unknown::any},
     deviates(kProduct, {"aten.native_group_norm.default", known_groups, contiguous, lower_group_norm, Unknown::any}),
     deviates(kProduct,

@@ -55,7 +55,9 @@ xnn_status batch_matrix_multiply(const Define& d) {
   return xnn_define_batch_matrix_multiply(d.graph, d.in(0), d.in(1), d.out(),
                                           d.flag(kTransposeWeights, XNN_FLAG_TRANSPOSE_B));
 }
-xnn_status softmax(const Define& d) { return xnn_define_softmax(d.graph, d.in(0), d.out(), 0); }
+xnn_status softmax(const Define& d) {
+  return xnn_define_softmax(d.graph, d.in(0), d.out(), d.flag(kZeroRows, kZeroRows));
+}
 xnn_status copy(const Define& d) { return xnn_define_copy(d.graph, d.in(0), d.out(), 0); }
 
 xnn_status conv_2d(const Define& d) {

@@ -1,0 +1,56 @@
+// Attention masks: selects between scores and a number that stands for minus infinity, and what sums of scores hold.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+
+namespace wick::compiler {
+
+/// Stands for minus infinity. Adding a score to it neither overflows nor comes near other scores.
+double lowest_score(DType dtype);
+/// Above all scores.
+double highest_score(DType dtype);
+
+bool is_lowest(const Arg& arg, DType dtype);
+bool is_minus_infinity(const Arg& arg, DType dtype);
+
+/// A select between scores and the lowest number.
+struct MaskSelect {
+  Value* condition = nullptr;
+  Value* scores = nullptr;
+  bool keeps = true;      // scores where the condition is true
+  bool infinite = false;  // the other is minus infinity
+};
+
+std::optional<MaskSelect> match_select(const Node& node);
+
+/// min(scores, mask), as additive_masks writes it.
+bool is_masking(const Node& node);
+
+/// The terms of a sum of scores that are masks or hold one: selects, constants with minus infinity, the caller's
+/// tensors.
+void find_masks(Value* value, int depth, std::vector<Value*>& out);
+
+/// Whether the value comes from a matmul, as scores do.
+bool is_scores(const Value* value);
+
+/// What a sum of scores holds. Minus infinity must stay below the lowest finite numbers of other masks. Where there was
+/// one lowest number, two must not be added.
+struct MaskKinds {
+  bool infinite = false, finite = false;
+  bool unknown = false;  // a summand that may be a mask of any kind
+  bool nested = false;   // a select whose scores hold a mask
+  int masks = 0;         // summands that may be one, but for unknown ones
+  bool can_be_added() const { return !nested && !(infinite && (finite || unknown)); }
+};
+
+void look_at_masks(Value* value, int depth, MaskKinds& kinds);
+
+/// True if no row of the mask consists only of minus infinity.
+bool is_never_empty(const Value& mask);
+
+/// A select of a finite lowest number, over scores without a mask.
+bool is_finite_choice(const Value& mask);
+
+}  // namespace wick::compiler
