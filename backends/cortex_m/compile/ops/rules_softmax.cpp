@@ -128,6 +128,7 @@ std::vector<Value*> rewrite_log_softmax(Builder& b, Node& node, const Configurat
 
 constexpr OpRule kRules[] = {
     {"aten._log_softmax.default", supports_log_softmax, rewrite_log_softmax, true},
+    {"aten._safe_softmax.default", supports_softmax, rewrite_softmax},  // elements are finite
     {"aten._softmax.default", supports_softmax, rewrite_softmax},
 };
 

@@ -10,6 +10,7 @@
 #include "backends/cortex_m/compile/quantized.h"
 #include "backends/cortex_m/compile/requantization.h"
 #include "compiler/ops/rules.h"
+#include "compiler/passes/match/pointwise.h"
 
 namespace wick::cortex_m {
 
@@ -111,7 +112,7 @@ double excess_of_probabilities(const Value* value) {
   for (;; value = value->producer->operands()[0]) {
     if (!value->producer || !refuse_int16(*value, "").empty()) return kUnknown;
     excess += half_steps * affine(*value).scale;
-    if (value->producer->is("aten._softmax.default")) break;
+    if (compiler::is_softmax(*value->producer)) break;
     if (!keeps_rows(*value->producer)) return kUnknown;
   }
   const auto rank = static_cast<int64_t>(value->rank()), dim = value->producer->static_integer("dim");
@@ -221,6 +222,7 @@ struct Row {
 constexpr Row kRows[] = {
     {"aten._adaptive_avg_pool2d.default", of_input},
     {"aten._native_batch_norm_legit_no_training.default", of_batch_norm},
+    {"aten._safe_softmax.default", of_probability},
     {"aten._softmax.default", of_probability},
     {"aten.add.Tensor", of_sum},
     {"aten.amax.default", of_input},

@@ -102,6 +102,7 @@ std::vector<Value*> rewrite_log_softmax(Builder& b, Node& node, const Configurat
 
 constexpr OpRule kRules[] = {
     {"aten._log_softmax.default", supports_rows<read_log_softmax>, rewrite_log_softmax, true},
+    {"aten._safe_softmax.default", supports_rows<read_softmax>, rewrite_softmax, true},  // elements are finite
     {"aten._softmax.default", supports_rows<read_softmax>, rewrite_softmax, true},
     {"aten.bmm.default", supports_product, rewrite_product, true},
     {"aten.mm.default", supports_product, rewrite_product, true},
