@@ -28,17 +28,29 @@ std::optional<uint32_t> number_behind(std::string_view prefix, std::string_view 
   return number;
 }
 
+// Do these ascending numbers leave out none, counted from 0 or from `before`, or are they the places of all inputs?
+bool leave_no_gap(const std::vector<size_t>& numbers, const WantedInputs& inputs, size_t before) {
+  if (numbers == inputs.places) return true;
+  if (numbers[0] != 0 && numbers[0] != before) return false;
+  for (size_t i = 1; i < numbers.size(); ++i) {
+    if (numbers[i] != numbers[0] + i) return false;
+  }
+  return true;
+}
+
 // Sorts arrays called in0, in1, .. or arr_0, arr_1, ..; false for other names.
-bool sort_numbered(std::vector<NamedArray>& arrays) {
+bool sort_numbered(const WantedInputs& inputs, size_t before, std::vector<NamedArray>& arrays) {
   for (const std::string_view prefix : {"in", "arr_"}) {
     const auto has_number = [&](const NamedArray& array) { return number_behind(prefix, array.name).has_value(); };
-    if (!std::all_of(arrays.begin(), arrays.end(), has_number)) continue;
+    if (arrays.empty() || !std::all_of(arrays.begin(), arrays.end(), has_number)) continue;
     std::sort(arrays.begin(), arrays.end(), [&](const NamedArray& a, const NamedArray& b) {
       return *number_behind(prefix, a.name) < *number_behind(prefix, b.name);
     });
-    return true;
+    std::vector<size_t> numbers;
+    for (const NamedArray& array : arrays) numbers.push_back(*number_behind(prefix, array.name));
+    return leave_no_gap(numbers, inputs, before);
   }
-  return false;
+  return arrays.empty();
 }
 
 // Insertions, deletions and replacements that lead from one to the other.
@@ -106,14 +118,15 @@ Diag wrong_names(const std::vector<std::string>& inputs, bool known, const Input
 
 }  // namespace
 
-Result<bool> order_by_names(const std::vector<std::string>& inputs, bool known, InputFile& file) {
+Result<bool> order_by_names(const WantedInputs& inputs, size_t before, InputFile& file) {
+  const std::vector<std::string>& names = inputs.names;
   const auto matches = std::count_if(file.arrays.begin(), file.arrays.end(), [&](const NamedArray& array) {
-    return known && !array.name.empty() && std::find(inputs.begin(), inputs.end(), array.name) != inputs.end();
+    return inputs.known && !array.name.empty() && std::find(names.begin(), names.end(), array.name) != names.end();
   });
   if (static_cast<size_t>(matches) == file.arrays.size()) return !file.arrays.empty();
   const bool lone = file.arrays.size() == 1 && file.arrays[0].name.empty();
-  if (matches == 0 && (lone || sort_numbered(file.arrays) || inputs.size() == 1)) return false;
-  return wrong_names(inputs, known, file);
+  if (matches == 0 && (lone || names.size() == 1 || sort_numbered(inputs, before, file.arrays))) return false;
+  return wrong_names(names, inputs.known, file);
 }
 
 }  // namespace wick::cli

@@ -14,11 +14,19 @@ struct InputFile {
   std::vector<NamedArray> arrays;
 };
 
+/// The inputs of a method that take an array.
+struct WantedInputs {
+  std::vector<std::string> names;
+  std::vector<size_t> places;  // among all inputs, None and strings too
+  bool known = true;           // the program stores names
+};
+
 /// Decides whether the arrays of `file` feed the inputs by name (true) or in order (false), and puts them in order.
-///   inputs  the names of the inputs that take an array; `known`: the program stores names
+///   before  the arrays that files before this one feed in order
 /// By name: if every array has the name of an input. In order: a single .npy; arrays named `in0`, `in1`, .. or `arr_0`,
-/// `arr_1`, .., by their numbers; and arrays for a method with one input, if none has the name of that input. Errors:
-/// usage for every other file, so that a wrong name cannot swap arrays.
-compiler::Result<bool> order_by_names(const std::vector<std::string>& inputs, bool known, InputFile& file);
+/// `arr_1`, .., by their numbers, without a gap from 0 or `before`, or with the numbers of all inputs; and arrays for a
+/// method with one input, if none has the name of that input. Errors: usage for every other file, so that a wrong name
+/// cannot swap arrays.
+compiler::Result<bool> order_by_names(const WantedInputs& inputs, size_t before, InputFile& file);
 
 }  // namespace wick::cli

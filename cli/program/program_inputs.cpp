@@ -48,21 +48,24 @@ size_t slot_of(const MethodMeta& method, const MethodFacts& facts, const std::st
   return facts.inputs.size();
 }
 
-std::vector<std::string> names_of_inputs(const MethodMeta& method, const MethodFacts& facts) {
-  std::vector<std::string> names;
+WantedInputs wanted_inputs(const MethodMeta& method, const MethodFacts& facts) {
+  WantedInputs wanted;
+  wanted.known = facts.known;
   for (size_t i = 0; i < facts.inputs.size(); ++i) {
-    if (takes_array(method, i)) names.push_back(facts.inputs[i].name);
+    if (!takes_array(method, i)) continue;
+    wanted.names.push_back(facts.inputs[i].name);
+    wanted.places.push_back(i);
   }
-  return names;
+  return wanted;
 }
 
 Status fill_slots(const MethodMeta& method, const MethodFacts& facts, std::vector<InputFile> files, Slots* slots) {
   std::vector<NamedArray> in_order;
   size_t given = 0;
-  const std::vector<std::string> names = names_of_inputs(method, facts);
+  const WantedInputs inputs = wanted_inputs(method, facts);
   for (InputFile& file : files) {
     given += file.arrays.size();
-    ASSIGN_OR_RETURN(const bool by_name, order_by_names(names, facts.known, file));
+    ASSIGN_OR_RETURN(const bool by_name, order_by_names(inputs, in_order.size(), file));
     for (NamedArray& array : file.arrays) {
       if (!by_name) {
         in_order.push_back(std::move(array));
