@@ -109,6 +109,30 @@ TEST(Importer, SizesReadFromDataTakeOnlyTheBoundOfTheirName) {
   EXPECT_EQ(function->graph->ranges.at("u0").max, 12);
 }
 
+// What run_decompositions() makes of an operator that writes its argument and returns nothing (older versions of
+// torchaudio::_lfilter_core_loop).
+TEST(Importer, AWrappedOperatorInPlaceGivesTheNewContents) {
+  std::string json = pt2::test_program_json();
+  replace(json, R"("nodes": [)",
+          R"("nodes": [{"target": "torch.ops.higher_order.auto_functionalized_v2", "inputs": [{"name": "", "arg": )"
+          R"({"as_operator": "torch.ops.aten.relu_.default"}, "kind": 1}, {"name": "_self_base_index", "arg": )"
+          R"({"as_int": 0}, "kind": 1}, {"name": "_all_bases", "arg": {"as_tensors": [{"name": "x"}]}, "kind": 1}], )"
+          R"("outputs": [{"as_none": true}, {"as_tensor": {"name": "written"}}], "metadata": {}, )"
+          R"("is_hop_single_tensor_return": null, "name": "wrapped"}, )");
+  replace(json, R"({"name": "input", "arg": {"as_tensor": {"name": "x"}})",
+          R"({"name": "input", "arg": {"as_tensor": {"name": "written"}})");
+  const size_t type = json.find(R"("linear": {)"), end = json.find(R"("add": {)");
+  json.insert(type, R"("written)" + json.substr(type + sizeof("\"linear") - 1, end - type - sizeof("\"linear") + 1));
+  const Result<Function> function = import_json({}, json);
+  ASSERT_TRUE(function.ok()) << function.diag().message;
+  const auto is = [](std::string_view name) { return [name](const auto& node) { return node->is(name); }; };
+  const auto& nodes = function->graph->nodes();
+  const auto relu = std::find_if(nodes.begin(), nodes.end(), is("aten.relu.default"));
+  const auto linear = std::find_if(nodes.begin(), nodes.end(), is("aten.linear.default"));
+  ASSERT_TRUE(relu != nodes.end() && linear != nodes.end());
+  EXPECT_EQ((*linear)->arg(0).template as<Value*>(), (*relu)->result(0));
+}
+
 TEST(Importer, AnUndecomposedVmapIsRefusedWithTheWayOut) {
   std::string json = pt2::test_program_json();
   replace(json, "torch.ops.aten.add.Tensor", "torch._functorch.predispatch._add_batch_dim");

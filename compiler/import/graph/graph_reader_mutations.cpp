@@ -114,7 +114,7 @@ void GraphReader::read_auto_functionalized(const pt2::Node& node) {
   const std::string_view name =
       std::string_view(wrapped->name).substr(wrapped->name.rfind(kPrefix, 0) == 0 ? kPrefix.size() : 0);
   const OpDef* def = find_op(name);
-  if (!def || !def->has(kMutates))
+  if (!def || !def->has(kMutates | kInPlace))
     fail(Diag(Code::unsupported_op,
               fmt::format("the operator {} is unknown as one that writes its arguments", printable(name)))
              .with_help("write the operator with ATen ones"));
@@ -130,7 +130,8 @@ void GraphReader::read_auto_functionalized(const pt2::Node& node) {
   pt2::Node plain = node;
   plain.target = std::string(kPrefix) + std::string(name);
   std::erase_if(plain.inputs, [&](const pt2::NamedArgument& input) { return def->parsed->find(input.name) < 0; });
-  for (size_t index : def->parsed->mutated) {
+  for (size_t index = 0; index < def->parsed->args.size(); ++index) {
+    if (!def->parsed->args[index].mutated) continue;
     const std::string& argument = def->parsed->args[index].name;
     const std::string alias = fmt::format("{}.{}", node.name.empty() ? std::string(name) : node.name, argument);
     const std::string given = tensor_name(plain, *def, index);
@@ -138,13 +139,14 @@ void GraphReader::read_auto_functionalized(const pt2::Node& node) {
     std::erase_if(plain.inputs, [&](const pt2::NamedArgument& input) { return input.name == argument; });
     plain.inputs.push_back({argument, pt2::TensorArg{alias}, pt2::ArgumentKind::keyword});
   }
-  const size_t own_results = def->parsed->own_returns();
+  // An operator in place is wrapped only if it returns nothing, which is a None here.
+  const size_t own_results = def->has(kInPlace) ? 1 : def->parsed->own_returns();
   const std::vector<std::string> names = output_names(node);
   if (names.size() != own_results + bases.size())
     fail(Code::corrupt_file,
          fmt::format("{} has {} results, the file names {}", node.target, own_results + bases.size(), names.size()));
   plain.outputs.resize(own_results);
-  read_mutating(plain, *def);
+  read_operator(plain, *def);
   for (size_t i = 0; i < bases.size(); ++i) {
     if (!names[own_results + i].empty())
       bind(names[own_results + i], {fresh_ref(read(*bases[i], builder_)), std::nullopt, nullptr});
