@@ -114,13 +114,26 @@ std::optional<Ints> blocks_of(const Sizes& sizes, const Sizes& split, const Size
   return at == split.size() ? std::optional(blocks) : std::nullopt;
 }
 
+// The constant scales that `value` shows, of `dtype` or of a dtype that the product with elements of f32 widens.
+Value* constant_scales(Value* value, DType dtype) {
+  value = unviewed(value);
+  const auto widens = [dtype](const Value& v) {
+    return dtype == DType::f32 && (v.dtype() == DType::bf16 || v.dtype() == DType::f16);
+  };
+  if (const Node* cast = cast_of(value); cast && value->dtype() == dtype && widens(*operand(*cast)))
+    value = unviewed(operand(*cast));
+  return value->is_constant() && (value->dtype() == dtype || widens(*value)) ? value : nullptr;
+}
+
 // (q - z) * s and q * s of constants
 Value* weight(Builder& b, Node& node) {
   if (!node.is("aten.mul.Tensor")) return nullptr;
   Value *left = operand(node), *scale = operand(node, 1);
-  if (!left || !scale || !unviewed(scale)->is_constant() || !(left->sizes() == node.result()->sizes())) return nullptr;
+  if (!left || !scale || !(left->sizes() == node.result()->sizes())) return nullptr;
   const DType dtype = node.result()->dtype();
-  if ((dtype != DType::f32 && dtype != DType::f16) || scale->dtype() != dtype || left->dtype() != dtype) return nullptr;
+  if ((dtype != DType::f32 && dtype != DType::f16) || left->dtype() != dtype) return nullptr;
+  Value* scales = constant_scales(scale, dtype);
+  if (!scales) return nullptr;
   Arg zero = None{};
   if (const Node* shifted = made_by(left, {"aten.sub.Tensor"})) {
     Value* zeros = plain_alpha(*shifted) ? operand(*shifted, 1) : nullptr;
@@ -133,7 +146,7 @@ Value* weight(Builder& b, Node& node) {
   if (!is_constant(elements, DType::i8) || !elements->tensor().dim_order.empty()) return nullptr;
   const auto blocks = blocks_of(elements->sizes(), left->sizes(), scale->sizes());
   if (!blocks) return nullptr;
-  return b.reshape(dequantize(b, elements, *blocks, unviewed(scale), zero, dtype), node.result()->sizes());
+  return b.reshape(dequantize(b, elements, *blocks, scales, zero, dtype), node.result()->sizes());
 }
 
 // --- quantization at run time ---
