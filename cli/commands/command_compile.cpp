@@ -215,12 +215,16 @@ std::vector<std::string> advise(const compiler::CompileResult& result, const Com
                        });
 }
 
-// A line for each reason, on stderr; the report has them all.
-void print_outside(const compiler::MethodReport& method) {
-  std::map<std::pair<std::string, std::string>, size_t> counts;
-  for (const compiler::NodeVerdict& verdict : method.outside) ++counts[{verdict.op, verdict.reason}];
-  for (const auto& [what, count] : counts)
+// A line for each reason of nodes outside, and of those that an option made different, on stderr; the report has all.
+void print_reasons(const compiler::MethodReport& method) {
+  std::map<std::pair<std::string, std::string>, size_t> outside, asked_for;
+  for (const compiler::NodeVerdict& verdict : method.outside) ++outside[{verdict.op, verdict.reason}];
+  for (const compiler::NodeVerdict& verdict : method.nodes) {
+    if (verdict.asked_for) ++asked_for[{verdict.op, verdict.reason}];
+  }
+  for (const auto& [what, count] : outside)
     fmt::print(stderr, "note: outside: {} x {}: {}\n", count, what.first, what.second);
+  for (const auto& [what, count] : asked_for) fmt::print(stderr, "note: {} x {}: {}\n", count, what.first, what.second);
 }
 
 void print_result(const compiler::CompileResult& result, const CompileFlags& flags, double compile_ms) {
@@ -230,7 +234,7 @@ void print_result(const compiler::CompileResult& result, const CompileFlags& fla
                    ? ""
                    : fmt::format("{} delegate{}, ", method.delegates, method.delegates == 1 ? "" : "s"),
                method.kernels, method.arena_bytes, method.arena_lower_bound_bytes);
-    print_outside(method);
+    print_reasons(method);
     for (const std::string& note : method.notes) fmt::print(stderr, "note: {}\n", note);
     if (!method.above_lower_bound.empty()) fmt::print(stderr, "note: {}\n", method.above_lower_bound);
     for (const std::string& name : method.not_stock)

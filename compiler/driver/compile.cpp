@@ -40,6 +40,7 @@ void add_nodes(const PartitionReport& partition, MethodReport& report) {
     verdict.op = place.op;
     verdict.where_it_runs = place.backend.empty() ? "portable" : place.backend;
     verdict.reason = place.reason;
+    verdict.asked_for = place.asked_for && !place.backend.empty();
     verdict.quantization = place.quantization;
     verdict.cost = place.cost;
     verdict.origin = place.origin;

@@ -49,6 +49,7 @@ struct NodeVerdict {
   std::string quantization;  // types of quantized values that it reads and gives, or ""
   NodeCost cost;
   OriginPtr origin;
+  bool asked_for = false;  // an option of the user makes the node's results differ, which `reason` says
 };
 
 struct StageTime {

@@ -177,10 +177,12 @@ class Partitioner {
       const auto verdict = verdicts_.of.find(nodes_[i]);
       if (!asked_[i] || verdict == verdicts_.of.end()) continue;
       wanted_[i] = verdict->second.taken;
-      if (wanted_[i])
+      if (wanted_[i]) {
         notes_[i] = verdict->second.reason;
-      else
+        places_[i].asked_for = verdict->second.asked_for;
+      } else {
         refuse(i, verdict->second.reason);
+      }
     }
   }
 
@@ -277,6 +279,7 @@ class Partitioner {
       place.op = node->op->name();
       place.backend = target_.name;
       place.reason = verdicts_.of.at(node.get()).reason;
+      place.asked_for = verdicts_.of.at(node.get()).asked_for;
       place.origin = node->origin;
       place.quantization = quantization_text(*node);
       report_.nodes.push_back(std::move(place));

@@ -25,8 +25,9 @@ inline constexpr char kExecutor[] = "executor";
 /// Where one node runs. Nodes of sub-graphs have their own rows.
 struct NodePlace {
   std::string op;
-  std::string backend;  // name of the target; "" = outside
-  std::string reason;   // outside: why, by each target asked; taken: what the user should know, or ""
+  std::string backend;     // name of the target; "" = outside
+  std::string reason;      // outside: why, by each target asked; taken: what the user should know, or ""
+  bool asked_for = false;  // taken: Verdict::asked_for
   OriginPtr origin;
   std::string quantization;  // types of quantized values that it reads and gives, or ""
   /// Of a graph with quantized values (form kernels): none lies before the node, or none behind it.

@@ -25,6 +25,7 @@ struct Verdict {
   std::string reason;  // of a no; of a yes: what the user should know (a case where NaN differs), or ""
   /// Of Target::profitable that says no: the nodes that make it so. Only these stay outside. None: all.
   std::vector<const Node*> because_of = {};
+  bool asked_for = false;  // of a yes: an option of the user makes the results differ, which `reason` says
   static Verdict yes(std::string note = "") { return {true, std::move(note), {}}; }
   static Verdict no(std::string why) { return {false, std::move(why), {}}; }
 };

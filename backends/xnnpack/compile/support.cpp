@@ -50,12 +50,6 @@ std::string refuse_unproven(const Node& node, const OpRule* rule) {
   return "";
 }
 
-// How the payload's weight differs from the program's.
-std::string change_of_weight(const Node& node, const compiler::TargetOptions& options) {
-  std::string rounding = rounding_of_scales(node, options);
-  return rounding.empty() ? widening_of_weight(node) : rounding;
-}
-
 }  // namespace
 
 std::string refuse_shape(const Value& value, Unknown unknown) {
@@ -83,9 +77,13 @@ Verdict supports_numbers(const Node& node, const compiler::TargetOptions& option
     if (seen.empty()) seen = refuse_zero_sign(node, *options.ranges, rule->zero_sign);
     if (!seen.empty()) return Verdict::no(std::move(seen));
   }
-  const std::string change = change_of_weight(node, options);
-  if (!known) return change.empty() ? verdict : Verdict::yes(change);
-  return Verdict::yes(change.empty() ? known->text : fmt::format("{}; {}", change, known->text));
+  // How the payload's weight differs from the program's.
+  std::string change = rounding_of_scales(node, options);
+  verdict.asked_for = !change.empty();
+  if (!verdict.asked_for) change = widening_of_weight(node);
+  if (known) change += (change.empty() ? "" : "; ") + std::string(known->text);
+  if (!change.empty()) verdict.reason = std::move(change);
+  return verdict;
 }
 
 Verdict supports(const Node& node, const compiler::TargetOptions& options) {

@@ -377,7 +377,10 @@ TEST(Quantized, ScalesOfGroupsAreRoundedOnRequestAndItIsSaid) {
     for (const auto& node : function->graph->nodes()) {
       if (!node->is("aten.linear.default")) continue;
       const auto says_so = [&](const compiler::TargetOptions& options) {
-        return supports(*node, options).reason.find("groups are rounded to bf16") != std::string::npos;
+        const compiler::Verdict verdict = supports(*node, options);
+        EXPECT_EQ(verdict.asked_for, verdict.reason.find("groups are rounded to bf16") != std::string::npos)
+            << "compile prints it";
+        return verdict.asked_for;
       };
       EXPECT_FALSE(says_so({}));
       EXPECT_EQ(says_so(rounded), text == inexact);
