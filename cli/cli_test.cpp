@@ -156,6 +156,20 @@ TEST_F(Cli, AnIntegerInputThatBreaksItsRangeIsNamed) {
   EXPECT_NE(fixed.err.find("input 2 ("), std::string::npos) << fixed.err;
 }
 
+TEST_F(Cli, AnEmptyFileIsNoProgramForAnyCommand) {
+  std::ofstream(path("empty.pte")).flush();
+  for (const char* command : {"run ", "verify ", "bench ", "inspect ", "explain "}) {
+    const Outcome outcome = wick(command + path("empty.pte"));
+    EXPECT_EQ(outcome.exit_code, 4) << command << outcome.err;
+  }
+}
+
+TEST_F(Cli, NumbersThatAreNeverNegativeAreRefusedSo) {
+  const Outcome outcome = wick("run model.pte --seed -1");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("'-1' is not a number of 0 or more"), std::string::npos) << outcome.err;
+}
+
 TEST_F(Cli, MaxSizeIsANumberOrANameWithOne) {
   const std::string command = "compile " + fixture("structure/even_sizes_only.pt2") + " -o " + path("m.pte");
   for (const char* wrong : {"=4", "x=", "0", "4k", "-3"})

@@ -163,7 +163,11 @@ Option Command::option(const std::string& names, int64_t& value, const std::stri
   return Option(app_->add_option(names, value, help)->type_name("N"));
 }
 Option Command::option(const std::string& names, uint64_t& value, const std::string& help) {
-  return Option(app_->add_option(names, value, help)->type_name("N"));
+  // Conversion would take -1 as 2^64 - 1.
+  const auto check = [](const std::string& text) {
+    return text.starts_with('-') ? fmt::format("'{}' is not a number of 0 or more", printable(text)) : std::string();
+  };
+  return Option(app_->add_option(names, value, help)->type_name("N")->check(CLI::Validator(check, "")));
 }
 Option Command::option(const std::string& names, double& value, const std::string& help) {
   return Option(app_->add_option(names, value, help)->type_name("NUMBER"));

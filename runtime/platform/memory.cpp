@@ -52,7 +52,9 @@ bool Mapping::map_file(const std::string& path, Mapping* out, std::string* messa
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
     *message = path + ": not a regular file";
   } else if (info.st_size == 0) {
-    *message = path + ": the file is empty";
+    close(fd);
+    *out = Mapping();
+    return true;
   } else {
     data = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
     if (data == MAP_FAILED) *message = path + ": " + strerror(errno);

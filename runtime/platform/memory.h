@@ -22,7 +22,7 @@ class Mapping {
   Mapping& operator=(Mapping&& other) noexcept;
   ~Mapping();
 
-  /// The file, read-only. False with `message` set if it cannot be read or is empty.
+  /// The file, read-only; no bytes if it is empty. False with `message` set if it cannot be read.
   static bool map_file(const std::string& path, Mapping* out, std::string* message);
   /// Zeroed memory that takes no room until it is touched. False if the system refuses.
   static bool reserve(size_t size_bytes, Mapping* out);
