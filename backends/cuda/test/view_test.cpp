@@ -336,6 +336,38 @@ TEST_F(CudaViews, PartsOfACatMayHaveSizesOfRunTime) {
   }
 }
 
+// An inner tensor of which only some parts are computed here is itself a part of the outer one.
+TEST_F(CudaViews, PartsOfOuterTensorsMayBeCopiesOfInnerOnes) {
+  const std::vector<HostTensor> inputs = {numbers(DType::f32, {5, 8}, 1), numbers(DType::f32, {3, 6}, 2),
+                                          numbers(DType::f32, {8, 6}, 3), numbers(DType::f32, {12, 6}, 4)};
+  compile(R"(graph f(%x: f32[5, 8], %y: f32[3, 6], %w: f32[8, 6], %z: f32[12, 6]) {
+  %a: f32[5, 6] = aten.mm(%x, %w)
+  %i: f32[8, 6] = aten.cat([%a, %y], 0)
+  %s: f32[5, 1] = aten.sum.dim_IntList(%x, [1], true)
+  %t: f32[5, 6] = aten.expand(%s, [5, 6])
+  %c: f32[13, 6] = aten.cat([%i, %t], 0)
+  %r: f32[8] = aten.sum.dim_IntList(%i, [1])
+  return %c, %r
+})");
+  expect_like_portable({inputs.begin(), inputs.end()}, 1e-6);
+  compile(R"(graph f(%x: f32[5, 8], %y: f32[3, 6], %w: f32[8, 6], %z: f32[12, 6]) {
+  %a: f32[5, 6] = aten.mm(%x, %w)
+  %i: f32[8, 6] = aten.cat([%a, %y], 0)
+  %c: f32[11, 6] = aten.cat([%i, %y], 0)
+  %d: f32[8, 12] = aten.cat([%i, %i], 1)
+  return %c, %d
+})");
+  expect_like_portable({inputs.begin(), inputs.end()}, 1e-6);
+  compile(R"(graph f(%x: f32[5, 8], %y: f32[3, 6], %w: f32[8, 6], %z: f32[12, 6]) {
+  %a: f32[5, 6] = aten.mm(%x, %w)
+  %i: f32[12, 6] = aten.slice_scatter(%z, %a, 0, 0, 5)
+  %o: f32[30, 6] = aten.full([30, 6], 1.0)
+  %k: f32[30, 6] = aten.slice_scatter(%o, %i, 0, 2, 14)
+  return %i, %k
+})");
+  expect_like_portable({inputs.begin(), inputs.end()}, 1e-6);
+}
+
 // What a map makes of all elements of a cat needs no copy of the cat, but one launch for its other parts.
 TEST_F(CudaViews, ACatThatBecomesPartOfItsReaderStaysWhole) {
   const std::string text = R"(graph f(%x: f32[20, 32], %y: f32[20, 4]) {
@@ -372,10 +404,10 @@ TEST_F(CudaViews, WhatPassesFromDelegateToDelegateStaysOnTheDevice) {
   %a: f32[4, 4] = aten.abs(%x)
   %e: f32[4, 4] = aten.neg(%a)
   %s: f32[4, 4] = aten.sqrt(%a)
-  %w: f64[4, 4] = aten._to_copy(%e, f64)
-  %h: c128[4, 3] = aten._fft_r2c(%w, [1], 0, true)
-  %b: f64[4, 4] = aten._fft_c2r(%h, [1], 2, 4)
-  %d: f32[4, 4] = aten._to_copy(%b, f32)
+  %w: c64[4, 4] = aten.complex(%e, %e)
+  %b: c64[4, 4] = aten.reciprocal(%w)
+  %v: f32[4, 4, 2] = aten.view_as_real(%b)
+  %d: f32[4, 4] = aten.select.int(%v, 2, 0)
   %y: f32[4, 4] = aten.add.Tensor(%s, %d)
   %z: f32[4, 4] = aten.mul.Tensor(%e, %y)
   return %z

@@ -86,6 +86,8 @@ void place_parts(KernelList& kernels) {
   // Outer ones first: what they copy may be copied itself.
   for (auto join = joins.rbegin(); join != joins.rend(); ++join) {
     const uint32_t buffer = join->parts[0].store.buffer;
+    // A copy that stores to its place in an outer join is itself a part of that.
+    if (kernels.has(join->copy) && num_stores(kernels[join->copy]) > 1) continue;
     if (is_unread(kernels, join->copy, buffer)) {
       const LoopKernel copy = kernels[join->copy];
       kernels.remove(join->copy);
