@@ -151,6 +151,8 @@ constexpr Known kKnown[] = {
     {"zeros that are filled in have no sign",
      " %t = aten.tanh(%x)\n %k = aten.masked_fill.Scalar(%t, %m, 0)\n %r = aten.reciprocal(%k)\n"
      " %o = aten.sigmoid(%r)\n"},
+    {"tiny divisors of what is not chosen",
+     " %t = aten.tanh(%x)\n %d = aten.div.Tensor(%t, 1e-39)\n %o = aten.where.self(%m, %t, %d)\n"},
     {"negative zeros", " %n = aten.neg(%x)\n %r = aten.reciprocal(%n)\n %o = aten.sigmoid(%r)\n", true},
     {"a threshold over minus infinity", " %a = aten.relu(%x)\n %l = aten.log(%a)\n %o = aten.threshold(%l, -4, 9)\n"},
     {"extremes that drop nothing",

@@ -139,7 +139,9 @@ bool is_mask(const Value* value) {
 std::optional<double> divisor_of(const Node& node) {
   if (!node.is("aten.div.Scalar") || !is_floating(node.operands()[0]->dtype())) return std::nullopt;
   const auto number = number_of(node.arg("other"), DType::f64);
-  if (!number || !std::isfinite(number->real) || number->real == 0) return std::nullopt;
+  // A smaller number may count as zero.
+  constexpr double kLeast = std::numeric_limits<float>::min();
+  if (!number || !std::isfinite(number->real) || std::abs(number->real) < kLeast) return std::nullopt;
   return std::abs(number->real);
 }
 

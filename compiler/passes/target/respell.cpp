@@ -113,7 +113,10 @@ Results shortened_convolution(Builder& b, Node& node) {
   const Sym &size = whole->sizes()[dim], dropped = size - node.result()->sizes()[dim];
   if (dim < 2 || size.is_const() || !dropped.is_const() || dropped.value() < 1) return {};
   if (!node.is_none("start") && !node.integer("start").is(0)) return {};
-  if (from->static_ints("stride")[dim - 2] != 1 || from->static_ints("padding")[dim - 2] < dropped.value()) return {};
+  const std::vector<int64_t> strides = from->static_ints("stride"), paddings = from->static_ints("padding");
+  // A list may hold one number for all dimensions.
+  if (strides.size() != whole->rank() - 2 || paddings.size() != strides.size()) return {};
+  if (strides[dim - 2] != 1 || paddings[dim - 2] < dropped.value()) return {};
   Ints padding = from->ints("padding");
   padding[dim - 2] = padding[dim - 2] - dropped;
   Ints before(2 * (whole->rank() - dim), 0);

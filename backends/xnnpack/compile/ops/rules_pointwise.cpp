@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 
 #include "backends/xnnpack/compile/ops/rules.h"
 #include "backends/xnnpack/compile/quantized.h"
@@ -45,6 +46,9 @@ Verdict constant_operand_fits(const Node& node, const TargetOptions& options) {
   if (!known.taken) return known;
   if (node.op->parsed->find("rounding_mode") >= 0 && !node.is_none("rounding_mode"))
     return Verdict::no("a rounded quotient");
+  const bool divides = (node.is("aten.div.Scalar") || node.is("aten.div.Tensor")) && !node.arg("other").is<Value*>();
+  if (divides && std::abs(node.real("other")) < std::numeric_limits<float>::min())
+    return Verdict::no("a divisor below 2^-126, which would count as zero");
   return Verdict::yes();
 }
 
