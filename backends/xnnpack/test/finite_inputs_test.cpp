@@ -187,6 +187,35 @@ constexpr Known kKnown[] = {
     {"the sign of a zero whose reciprocal is kept",
      " %r = aten.reciprocal(%x)\n %t = aten.tril(%r)\n %u = aten.unsqueeze(%t, 1)\n"
      " %p = aten.max_pool1d(%u, [3], [1], [1])\n %o = aten.squeeze.dim(%p, 1)\n"},
+    {"an overflow behind a select, tested",
+     " %h = aten.mul.Scalar(%x, 100)\n %e = aten.exp(%h)\n %c = aten.le.Scalar(%x, 0)\n"
+     " %k = aten.masked_fill.Scalar(%e, %c, 0)\n %i = aten.isinf(%k)\n %o = aten.masked_fill.Scalar(%k, %i, 0)\n"},
+    {"an overflow behind a mask, compared",
+     " %h = aten.mul.Scalar(%x, 100)\n %e = aten.exp(%h)\n %k = aten.masked_fill.Scalar(%e, %m, 0)\n"
+     " %i = aten.eq.Scalar(%k, inf)\n %o = aten.masked_fill.Scalar(%k, %i, 0)\n"},
+    {"an overflow behind a select, replaced",
+     " %h = aten.mul.Scalar(%x, 100)\n %e = aten.exp(%h)\n %c = aten.le.Scalar(%x, 0)\n"
+     " %k = aten.masked_fill.Scalar(%e, %c, 0)\n %o = aten.nan_to_num(%k, none, 1)\n"},
+    {"an overflow behind a select, clamped",
+     " %h = aten.mul.Scalar(%x, 100)\n %e = aten.exp(%h)\n %c = aten.le.Scalar(%x, 0)\n"
+     " %k = aten.masked_fill.Scalar(%e, %c, 1)\n %l = aten.log(%k)\n %o = aten.clamp(%l, none, 95)\n",
+     true},
+    {"overflows of both signs behind a triangle, clamped",
+     " %h = aten.mul.Scalar(%x, 2e38)\n %k = aten.tril(%h)\n %l = aten.mul.Scalar(%k, 1e-30)\n"
+     " %o = aten.clamp(%l, -1e10, 1e10)\n",
+     true},
+    {"a choice between two overflows, clamped",
+     " %h = aten.mul.Scalar(%x, 2e38)\n %g = aten.mul.Scalar(%y, -2e38)\n %c = aten.gt.Tensor(%x, %y)\n"
+     " %k = aten.where.self(%c, %h, %g)\n %l = aten.mul.Scalar(%k, 1e-30)\n %o = aten.clamp(%l, -1e10, 1e10)\n",
+     true},
+    {"an overflow or minus infinity, clamped",
+     " %h = aten.mul.Scalar(%x, 2e38)\n %k = aten.masked_fill.Scalar(%h, %m, -inf)\n %l = aten.mul.Scalar(%k, 1e-30)\n"
+     " %o = aten.clamp(%l, -1e10, 1e10)\n",
+     true},
+    {"a quotient by an overflow that is selected",
+     " %h = aten.mul.Scalar(%x, 100)\n %e = aten.exp(%h)\n %c = aten.le.Scalar(%x, 0)\n %r = aten.reciprocal(%e)\n"
+     " %q = aten.mul.Scalar(%r, 1e38)\n %o = aten.masked_fill.Scalar(%q, %c, 0)\n",
+     true},
     {"a clamp of NaN",
      " %t = aten.tanh(%x)\n %q = aten.log(%t)\n %a = aten.clamp(%q, -3, 3)\n %o = aten.nan_to_num(%a, 7)\n"},
 };

@@ -200,6 +200,11 @@ class Selector {
     return nullptr;
   }
 
+  ValueRanges& ranges() {
+    if (!ranges_) ranges_.emplace(graph_);
+    return *ranges_;
+  }
+
   // --- conditional selects ---
 
   bool can_choose(const Arg& branch) {
@@ -208,30 +213,46 @@ class Selector {
     return x && is_f32(x) && (bounds_->is_number(x) || guarded_chain(x, *bounds_));
   }
 
+  // Whether an overflow of `x` has to stay infinite where `out` selects it, because a reader of `out` might turn the
+  // largest number into something else.
+  bool stays_infinite(const Value* x, const Value* out) {
+    return !bounds_->is_finite(x) && ranges().hides_infinity(out);
+  }
+
+  // The number `x` where s is 1, and 0 where s is 0. Infinity times 0 would be NaN, so an `x` that may be infinite is
+  // clamped to a limit that is infinite where s is 1, and 0 where s is 0.
+  Value* kept(Builder& b, Value* x, Value* s, bool infinite) {
+    if (!infinite) return b.call("aten.mul.Tensor", {conditions_->finite(b, x), s});
+    Value* limit = b.call("aten.square", {b.call("aten.mul.Scalar", {s, 0x1p100})});
+    const ValueRange range = ranges().of(x);
+    if (range.min < 0) x = b.call("aten.maximum", {x, b.call("aten.neg", {limit})});
+    return range.max > 0 ? b.call("aten.minimum", {x, limit}) : x;
+  }
+
   // x s + safe (1 - s). Readers that distinguish -0 get x s - safe (s - 1): -0 plus 0 is 0, -0 minus 0 is -0.
   Value* guarded(Builder& b, Value* x, Value* s, double safe) {
-    Value* kept = b.call("aten.mul.Tensor", {conditions_->finite(b, x), s});
-    if (safe == 0) return kept;
+    Value* near = kept(b, x, s, !bounds_->is_finite(x));
+    if (safe == 0) return near;
     const bool signs = signs_->matter(x);
     Value* other = signs ? b.call("aten.sub.Scalar", {s, 1.0}) : opposite(b, s);
     if (safe != 1) other = b.call("aten.mul.Scalar", {other, safe});
-    return b.call(signs ? "aten.sub.Tensor" : "aten.add.Tensor", {kept, other});
+    return b.call(signs ? "aten.sub.Tensor" : "aten.add.Tensor", {near, other});
   }
 
-  // `x` where s is 1, and 0 where s is 0.
-  Value* weighed(Builder& b, const Arg& x, Value* s) {
+  // `x` where s is 1, and 0 where s is 0: a part of what `out` selects.
+  Value* weighed(Builder& b, const Arg& x, Value* s, const Value* out) {
     if (const auto number = finite_number(x)) return *number == 1 ? s : b.call("aten.mul.Scalar", {s, *number});
     Value* value = x.as<Value*>();
-    if (bounds_->is_number(value)) return b.call("aten.mul.Tensor", {conditions_->finite(b, value), s});
+    if (bounds_->is_number(value)) return kept(b, value, s, stays_infinite(value, out));
     const GuardedChain chain = *guarded_chain(value, *bounds_);
     const auto leaf = [&](Value* from) { return guarded(b, from, s, chain.safe); };
     return b.call("aten.mul.Tensor", {rebuilt(b, chain, leaf), s});
   }
 
-  Value* weighed_sum(Builder& b, const Arg& yes, const Arg& no, Value* s) {
-    if (finite_number(no) == 0.0) return weighed(b, yes, s);
-    Value* second = weighed(b, no, opposite(b, s));
-    return finite_number(yes) == 0.0 ? second : b.call("aten.add.Tensor", {weighed(b, yes, s), second});
+  Value* weighed_sum(Builder& b, const Arg& yes, const Arg& no, Value* s, const Value* out) {
+    if (finite_number(no) == 0.0) return weighed(b, yes, s, out);
+    Value* second = weighed(b, no, opposite(b, s), out);
+    return finite_number(yes) == 0.0 ? second : b.call("aten.add.Tensor", {weighed(b, yes, s, out), second});
   }
 
   // where(x > c, x, c) and similar.
@@ -262,16 +283,17 @@ class Selector {
   }
 
   // `x` where s is 1, an infinity where s is 0: log(s) is 0 or -inf.
-  Value* or_infinity(Builder& b, Value* x, Value* s, int sign) {
-    Value* kept = bounds_->is_number(x) ? conditions_->finite(b, x) : weighed(b, x, s);
+  Value* or_infinity(Builder& b, Value* x, Value* s, int sign, const Value* out) {
+    const bool clamps = bounds_->is_number(x) && !stays_infinite(x, out);
+    Value* near = clamps ? conditions_->finite(b, x) : weighed(b, x, s, out);
     Value* far = b.call("aten.log", {s});
-    return sign < 0 ? b.call("aten.add.Tensor", {kept, far}) : b.call("aten.sub.Tensor", {kept, far});
+    return sign < 0 ? b.call("aten.add.Tensor", {near, far}) : b.call("aten.sub.Tensor", {near, far});
   }
 
-  Value* select(Builder& b, const Arg& yes, const Arg& no, Value* s) {
-    if (const int sign = infinity(no)) return or_infinity(b, yes.as<Value*>(), s, sign);
-    if (const int sign = infinity(yes)) return or_infinity(b, no.as<Value*>(), opposite(b, s), sign);
-    return weighed_sum(b, yes, no, s);
+  Value* select(Builder& b, const Arg& yes, const Arg& no, Value* s, const Value* out) {
+    if (const int sign = infinity(no)) return or_infinity(b, yes.as<Value*>(), s, sign, out);
+    if (const int sign = infinity(yes)) return or_infinity(b, no.as<Value*>(), opposite(b, s), sign, out);
+    return weighed_sum(b, yes, no, s, out);
   }
 
   bool is_choice(const Arg& yes, const Arg& no) {
@@ -291,7 +313,6 @@ class Selector {
   // Whether a -0, which would come out as 0, may be selected, and a reader would notice.
   bool loses_sign(const Node& node, const Value* condition, const Arg& yes, const Arg& no) {
     if (!signs_->matter(node.result())) return false;
-    if (!ranges_) ranges_.emplace(graph_);
     for (const bool chosen : {true, false}) {
       const Arg& branch = chosen ? yes : no;
       if (const auto number = finite_number(branch)) {
@@ -299,7 +320,7 @@ class Selector {
         continue;
       }
       const Value* x = branch.is<Value*>() ? branch.as<Value*>() : nullptr;
-      if (x && lets_zero_through(condition, x, chosen) && may_be_negative_zero(x, *ranges_)) return true;
+      if (x && lets_zero_through(condition, x, chosen) && may_be_negative_zero(x, ranges())) return true;
     }
     return false;
   }
@@ -315,7 +336,7 @@ class Selector {
     if (loses_sign(node, condition, yes, no)) return nullptr;
     Value* out = where ? clamped(b, node, yes, no) : nullptr;
     if (!out) {
-      out = select(b, yes, no, conditions_->as_number(b, condition));
+      out = select(b, yes, no, conditions_->as_number(b, condition), node.result());
       // The value that is not selected leaves its sign: -1 times 0 is -0.
       const bool zero = finite_number(yes) == 0.0 || finite_number(no) == 0.0;
       if (zero && signs_->matter(node.result())) out = b.call("aten.add.Scalar", {out, 0.0});
@@ -359,7 +380,7 @@ class Selector {
       }
     }
     const TensorType type{DType::f32, {rows, columns}, {}};
-    return weighed(b, x, b.constant(type, *rounded(mask, DType::f32), "triangle"));
+    return weighed(b, x, b.constant(type, *rounded(mask, DType::f32), "triangle"), node.result());
   }
 
   Graph& graph_;
@@ -377,13 +398,15 @@ class Selector {
 // Also handles masked_fill, tril and triu; conditions and integers that are multiplied, added or converted to floats;
 // and conditions that are constants or made of integers, which only get a cast.
 // Applies only to f32, and only if the compared values are finite for all finite inputs (Bounds). The selected values
-// must be finite too; where they may be infinite they are clamped. A branch such as log(x) or a / x gets a harmless x
-// where it is not selected:
+// must be finite too. Where they may be infinite they are clamped to the largest number, or, if a reader of the result
+// may tell infinities from numbers, to limits that are infinite or 0:
+//   after:  l = (s * 2^100)^2; y = min(max(a, -l), l)                  instead of a * s
+// A branch such as log(x) or a / x gets a harmless x where it is not selected:
 //   before: y = where(x > 0, log(x), 0)              after: y = log(x * s + (1 - s)) * s
 // Leaves alone selects that may give -0 if a reader distinguishes -0 from 0.
 // Requires: canonicalize has run.
 // Keeps: finite values, except for comparisons of tensors that are less than 2^-126 apart. Differs where an input is
-// NaN, and where an infinity is selected: the largest number replaces it.
+// NaN, and where an infinity is selected that no reader hides: the largest number replaces it.
 Result<Changed> arithmetic_selects(Graph& graph) {
   return for_each_graph(graph, [&](Graph& g) { return &g == &graph ? Selector(g).run() : Changed::no; });
 }
