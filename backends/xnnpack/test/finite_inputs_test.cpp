@@ -213,8 +213,9 @@ constexpr Known kKnown[] = {
      " %o = aten.clamp(%l, -1e10, 1e10)\n",
      true},
     {"a quotient by an overflow that is selected",
-     " %h = aten.mul.Scalar(%x, 100)\n %e = aten.exp(%h)\n %c = aten.le.Scalar(%x, 0)\n %r = aten.reciprocal(%e)\n"
-     " %q = aten.mul.Scalar(%r, 1e38)\n %o = aten.masked_fill.Scalar(%q, %c, 0)\n",
+     " %h = aten.mul.Scalar(%x, 100)\n %e = aten.exp(%h)\n %c = aten.le.Scalar(%x, 0)\n %g = aten.mul.Scalar(%y, "
+     "1e38)\n"
+     " %q = aten.div.Tensor(%g, %e)\n %o = aten.masked_fill.Scalar(%q, %c, 0)\n",
      true},
     {"a clamp of NaN",
      " %t = aten.tanh(%x)\n %q = aten.log(%t)\n %a = aten.clamp(%q, -3, 3)\n %o = aten.nan_to_num(%a, 7)\n"},
