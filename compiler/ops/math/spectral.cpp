@@ -1,6 +1,7 @@
 // Fourier transforms and complex numbers.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
@@ -25,6 +26,8 @@ std::vector<int64_t> wrapped(const Node& node, size_t rank) {
   std::vector<int64_t> dims = node.static_ints("dim");
   require(!dims.empty(), "a Fourier transform needs a dimension");
   for (int64_t& dim : dims) dim = wrap_dim(dim, rank);
+  const std::set<int64_t> distinct(dims.begin(), dims.end());
+  require(distinct.size() == dims.size(), "a Fourier transform names a dimension twice");
   return dims;
 }
 
