@@ -553,6 +553,8 @@ TEST_F(Cli, HelpNamesTheBackendsAndWhoseOptionsTheirFlagsAre) {
     EXPECT_NE(help.find("(cortex-m) processor: cortex-m55 (default), m52"), std::string::npos) << help;
     for (const char* option : {"--cpu NAME ", "--twin FILE ", "--emit-source DIR "})
       EXPECT_NE(help.find(option), std::string::npos) << option << help;
+    EXPECT_NE(help.find("--allow-tf32 "), std::string::npos) << help;
+    EXPECT_NE(help.find("(cuda) matmuls and convolutions of f32"), std::string::npos) << help;
   }
 }
 
@@ -565,6 +567,9 @@ TEST_F(Cli, FlagsOfBackendsGoToTheBackendsAskedFor) {
   const Outcome nobody = wick(compile + " --backend portable --cpu cortex-m3");
   EXPECT_EQ(nobody.exit_code, 2);
   EXPECT_NE(nobody.err.find("add --backend cortex-m"), std::string::npos) << nobody.err;
+  const Outcome rounded = wick(compile + " --backend xnnpack --allow-tf32");
+  EXPECT_EQ(rounded.exit_code, 2);
+  EXPECT_NE(rounded.err.find("add --backend cuda"), std::string::npos) << rounded.err;
   EXPECT_EQ(wick("explain " + fixture("digits/digits.pt2") + " --backend cortex-m --isa vectors").exit_code, 2);
 }
 

@@ -36,18 +36,26 @@ Option add_backend_option(Command& command, std::string& value) {
       .shows_default();
 }
 
+bool is_switch(const compiler::TargetOption& flag) { return std::string_view(flag.choices) == "off|on"; }
+
 void TargetFlags::add_to(Command& command) {
-  for (const compiler::TargetOption* flag : compiler::target_flags())
-    command
-        .option(std::string("--") + flag->name, values_[flag->name],
-                "(" + backends_with_flag(flag->name) + ") " + flag->help)
-        .takes(compiler::values_of(*flag));
+  for (const compiler::TargetOption* flag : compiler::target_flags()) {
+    const std::string name = std::string("--") + flag->name;
+    const std::string help = "(" + backends_with_flag(flag->name) + ") " + flag->help;
+    if (is_switch(*flag))
+      command.flag(name, switches_[flag->name], help);
+    else
+      command.option(name, values_[flag->name], help).takes(compiler::values_of(*flag));
+  }
 }
 
 compiler::Result<std::vector<compiler::TargetRequest>> TargetFlags::find(const std::string& backends) const {
   compiler::TargetSettings given;
   for (const auto& [name, value] : values_) {
     if (!value.empty()) given.emplace_back(name, value);
+  }
+  for (const auto& [name, is_on] : switches_) {
+    if (is_on) given.emplace_back(name, "on");
   }
   return compiler::find_targets(backends, given);
 }

@@ -12,6 +12,9 @@ namespace wick::cli {
 /// --backend, with the names of all backends in its help.
 Option add_backend_option(Command& command, std::string& value);
 
+/// Whether such an option is "off" or "on": its flag takes no value.
+bool is_switch(const compiler::TargetOption& flag);
+
 /// The values of such options. Lives until the command line has been parsed.
 class TargetFlags {
  public:
@@ -21,6 +24,7 @@ class TargetFlags {
 
  private:
   std::map<std::string, std::string> values_;  // "": not given
+  std::map<std::string, bool> switches_;
 };
 
 }  // namespace wick::cli

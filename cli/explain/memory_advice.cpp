@@ -8,6 +8,7 @@
 
 #include "cli/explain/explanation.h"
 #include "cli/explain/print_explanation.h"
+#include "cli/target_flags.h"
 
 namespace wick::cli {
 namespace {
@@ -198,7 +199,7 @@ void advise_options(const CompileResult& result, const std::vector<TargetRequest
         if (!compiler::check_settings(changed[t]).ok()) continue;
         const compiler::Result<CompileResult> other = recompile(changed);
         const std::string name = option.is_flag
-                                     ? fmt::format("--{} {}", option.name, choices[i])
+                                     ? fmt::format("--{}{}", option.name, is_switch(option) ? "" : " " + choices[i])
                                      : fmt::format("{}:{}={}", targets[t].target->name, option.name, choices[i]);
         if (other.ok()) advise_option(result, *other, name, budget, out);
       }

@@ -13,6 +13,9 @@
 #include <fstream>
 #include <map>
 #include <regex>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "backends/cuda/compile/report.h"
 #include "backends/cuda/nvrtc/compile.h"
@@ -85,14 +88,14 @@ Kernels kernels_of(const std::string& model) {
   return kernels;
 }
 
-void add_kernels_of_graph(const char* text, Kernels* kernels) {
+void add_kernels_of_graph(const char* text, Kernels* kernels, const char* backend = "cuda") {
   auto function = compiler::parse_graph(text);
   ASSERT_TRUE(function.ok()) << compiler::render(function.diag());
   function->name = "forward";
   std::vector<compiler::Function> functions;
   functions.push_back(std::move(*function));
   compiler::CompileOptions options;
-  options.targets = *compiler::find_targets("cuda");
+  options.targets = *compiler::find_targets(backend);
   options.for_report = true;
   const auto compiled = compiler::compile(std::move(functions), options);
   ASSERT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
@@ -248,6 +251,41 @@ constexpr char kTiled[] = R"(graph f(%x: f32[1, 64, 24, 24], %w: f32[128, 64, 3,
   %y: f32[1, 128, 24, 24] = aten.convolution(%x, %w, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 1)
   return %y
 })";
+
+// Tiles of TF32 of all shapes with factors that lie across the sum; the largest ones also with factors along it, copied
+// and computed.
+TEST(CudaResources, TilesOfTf32DoNotSpill) {
+  SKIP_WITHOUT_NVRTC();
+  constexpr char kTf32[] = "cuda:allow-tf32=on";
+  Kernels kernels;
+  for (const auto& [m, n] : {std::pair(128, 256), {128, 128}, {64, 1024}, {64, 128}, {64, 64}, {32, 128}, {32, 32}}) {
+    const std::string text = fmt::format(R"(graph f(%a: f32[64, 64, {0}], %b: f32[64, 64, {1}]) {{
+  %t: f32[64, {0}, 64] = aten.permute(%a, [0, 2, 1])
+  %y: f32[64, {0}, {1}] = aten.bmm(%t, %b)
+  return %y
+}})",
+                                         m, n);
+    add_kernels_of_graph(text.c_str(), &kernels, kTf32);
+  }
+  std::set<std::string> shapes;
+  for (const auto& [name, kernel] : kernels) {
+    std::smatch found;
+    if (std::regex_search(kernel.text.text, found,
+                          std::regex("multiply_by_tf32<TilePair<[0-9]+, ([0-9]+), false, ([0-9]+), false>")))
+      shapes.insert(found[1].str() + " x " + found[2].str());
+  }
+  EXPECT_EQ(shapes,
+            (std::set<std::string>{"128 x 128", "128 x 64", "64 x 128", "64 x 64", "64 x 32", "32 x 64", "32 x 32"}));
+  add_kernels_of_graph(R"(graph f(%a: f32[4096, 200], %d: f32[4096, 200], %e: f32[4096]) {
+  %y: f32[4096, 4096] = aten.linear(%a, %d)
+  %g: f32[4096, 200] = aten.silu(%a)
+  %z: f32[4096, 4096] = aten.linear(%g, %d, %e)
+  return %y, %z
+})",
+                       &kernels, kTf32);
+  add_kernels_of_graph(kTiled, &kernels, kTf32);
+  (void)resources_of(kernels);
+}
 
 /// The bodies of a PTX program's kernels; the numbers of their labels' functions ("$L__BB12_3") as "#".
 std::vector<std::string> bodies_of(const std::string& ptx) {

@@ -26,6 +26,7 @@ double rate_of(const Chip& chip, Arithmetic arithmetic) {
     case Arithmetic::f32: return chip.f32_flops;
     case Arithmetic::f64: return chip.f64_flops;
     case Arithmetic::matrix_f16: return chip.matrix_f16_flops;
+    case Arithmetic::matrix_tf32: return chip.matrix_f16_flops / 2;  // by all of these sheets
   }
   return chip.f32_flops;
 }

@@ -40,6 +40,7 @@ compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const c
   delegate.id = kBackendId;
   RETURN_IF_ERROR(compiler::catch_failure([&] {
     LoweredGraph lowered;
+    lowered.allows_tf32 = options.setting(kAllowTf32Option) == "on";
     add_ranges(graph, lowered.ranges);
     const compiler::SymScope scope(lowered.ranges);
     Lowering(graph, lowered, {options.setting(kMaterializeViewsOption) == "on"}).run();

@@ -86,6 +86,7 @@ struct LoweredGraph {
   std::vector<std::string> checks;  // messages of data-dependent refusals; calls name them as {check N}
   uint32_t random = UINT32_MAX;     // the buffer of the seed and the first block, of graphs that draw random numbers
   std::vector<Sym> random_blocks;   // that each node takes which draws some, in order
+  bool allows_tf32 = false;         // tiles of f32 may round factors to TF32
   std::vector<const Node*> views;   // that are other strides of a buffer: no kernel computes them
 };
 

@@ -20,8 +20,8 @@ bool keep(const Node& node, const TargetOptions& options) {
   return rule && rule->keeps_whole && supports(node, options).taken;
 }
 
-constexpr compiler::TargetOption kOptions[] = {kGpuOption, kTwinOption, kEmitSourceOption, kChipOption,
-                                               kMaterializeViewsOption};
+constexpr compiler::TargetOption kOptions[] = {
+    kGpuOption, kTwinOption, kEmitSourceOption, kChipOption, kMaterializeViewsOption, kAllowTf32Option};
 
 constexpr compiler::Pass kPasses[] = {
     {"keep_integer_weights", compiler::run_simple<keep_integer_weights>, compiler::Phase::recognize,

@@ -9,6 +9,9 @@ extern const compiler::Target kTarget;
 constexpr compiler::TargetOption kMaterializeViewsOption = {
     "materialize-views", "off|on",
     "copies each view of a buffer before it is read, to find out whether views are to blame"};
+constexpr compiler::TargetOption kAllowTf32Option = {
+    "allow-tf32", "off|on", "matmuls and convolutions of f32 round their factors to TF32 (10 bits); sums stay f32",
+    true};
 
 compiler::Verdict supports(const compiler::Node& node, const compiler::TargetOptions& options);
 compiler::Verdict holds(const compiler::Value& state, const compiler::TargetOptions& options);

@@ -107,7 +107,8 @@ enum class ParameterKind : uint8_t { pointer, int32, int64 };
 enum class Arithmetic : uint8_t {
   f32,
   f64,
-  matrix_f16,  // matrix instructions with factors of 16 bits and sums in f32
+  matrix_f16,   // matrix instructions with factors of 16 bits and sums in f32
+  matrix_tf32,  // the same with factors of f32 that are rounded to TF32
 };
 
 struct Kernel {

@@ -1,6 +1,7 @@
 // Contractions in tiles: how factors reach shared memory, splits of k, layouts without bank conflicts, and the choice
 // of tiles.
 #include <algorithm>
+#include <set>
 
 #include "backends/cuda/compile/kernel/schedule.h"
 #include "backends/cuda/test/lower_test_support.h"
@@ -63,6 +64,26 @@ TEST(TileLayout, EightNeighboursLieInDifferentBanks) {
   }
 }
 
+// Single elements: those of 8 lines in four steps lie in 32 different banks, and each chunk has a place of its own.
+TEST(TileLayout, FourStepsOfEightLinesLieInDifferentBanks) {
+  std::set<uint32_t> places;
+  for (uint32_t step = 0; step < 64; ++step) {
+    for (uint32_t chunk = 0; chunk < 16; ++chunk) places.insert(wick_text::spread_chunk_place<16>(step, chunk));
+  }
+  EXPECT_EQ(places.size(), 64u * 16);
+  EXPECT_EQ(*places.rbegin(), 64u * 16 - 1);
+  for (uint32_t step = 0; step < 64; step += 4) {
+    for (uint32_t line = 0; line < 64; line += 8) {
+      uint32_t banks = 0;
+      for (uint32_t l = line; l < line + 8; ++l) {
+        for (uint32_t s = step; s < step + 4; ++s)
+          banks |= 1u << (wick_text::spread_chunk_place<16>(s, l / 4) * 4 + l % 4) % 32;
+      }
+      EXPECT_EQ(banks, 0xffffffffu) << "step " << step << ", line " << line;
+    }
+  }
+}
+
 TEST(TileLayout, TheLinesOfAllThreadsAreAllLinesOnce) {
   for (const bool along_k : {false, true}) {
     std::vector<int> count(64);
@@ -110,6 +131,31 @@ TEST(TileChoice, SharedMemoryOfEveryTileFitsWithoutAskingForMore) {
         EXPECT_LE(s.stages * (s.tile.m + s.tile.n) * s.tile.k * (by_matrices ? 2 : 4), 48u << 10);
         EXPECT_EQ(s.threads, 32 * s.warps_m * s.warps_n);
         EXPECT_GE(s.stages, 2u);
+      }
+    }
+  }
+}
+
+TEST(TileChoice, TilesOfTf32FitTooAndGiveEachWarpSixteenLines) {
+  for (const bool copies : {false, true}) {
+    for (int64_t m = 16; m <= 16384; m *= 2) {
+      for (int64_t n = 16; n <= 16384; n *= 2) {
+        ContractionFacts facts;
+        facts.m = m;
+        facts.n = n;
+        facts.k = 512;
+        facts.by_tf32 = true;
+        facts.copies = copies;
+        const Schedule s = choose_tiles(facts);
+        ASSERT_EQ(s.kind, ScheduleKind::tf32_tiles);
+        ASSERT_EQ(arithmetic_of(s), Arithmetic::matrix_tf32);
+        ASSERT_LE(bytes_of_tiles(s), 48u << 10);
+        ASSERT_EQ(bytes_of_tiles(s), s.stages * (s.tile.m + s.tile.n) * s.tile.k * 4);
+        ASSERT_LE(bytes_of_results(s), bytes_of_tiles(s)) << m << " x " << n;
+        ASSERT_EQ(s.threads, 32 * s.warps_m * s.warps_n);
+        ASSERT_TRUE(s.tile.m / s.warps_m % 16 == 0 && s.tile.n / s.warps_n % 16 == 0);
+        ASSERT_TRUE(s.tile.m % 32 == 0 && s.tile.n % 32 == 0 && s.tile.k % 16 == 0 && s.stages >= 2);
+        ASSERT_TRUE(copies || (s.tile.m + s.tile.n) * s.tile.k / s.threads <= 24);
       }
     }
   }
@@ -250,6 +296,138 @@ TEST_F(Contraction, ANormOfShortRowsOrBeforeFewOutputsStaysAKernel) {
   EXPECT_EQ(launches(), 2u);
   compile(normed("f32", 70, 15));
   EXPECT_EQ(launches(), 2u);
+}
+
+class Tf32 : public CudaLower {
+ protected:
+  void compile_with(const std::string& text, const char* allow_tf32) {
+    text_ = text;
+    ++twins_;
+    program_ = program_of(text, "cuda", {{"gpu", "none"}, {"twin", twin()}, {"allow-tf32", allow_tf32}}, &result_);
+    ASSERT_FALSE(program_.empty());
+    ASSERT_EQ(result_.methods[0].delegates, 1u);
+    const auto& payload = result_.method_plans[0].delegates[0]->payload;
+    ASSERT_EQ(read_plan({payload.data(), payload.size()}, &plan_, nullptr), Error::Ok);
+  }
+};
+
+float at(const HostTensor& tensor, size_t index) {
+  float value;
+  std::memcpy(&value, &tensor.bytes[4 * index], 4);
+  return value;
+}
+
+// Between 1 and 2, and negative: all bits of the mantissa count, and halves of the last bit that TF32 keeps occur.
+HostTensor uneven(const std::vector<int32_t>& sizes, uint64_t seed) {
+  HostTensor out = numbers(DType::f32, sizes, seed);
+  for (size_t i = 0; i < out.bytes.size() / 4; ++i) {
+    const uint32_t word = philox4x32(seed, i).words[1];
+    const uint32_t bits = 0x3f800000u | (word & 0x807fffffu);
+    const uint32_t kept = word % 7 == 0 ? (bits & 0xffffe000u) | 0x1000u : bits;
+    std::memcpy(&out.bytes[4 * i], &kept, 4);
+  }
+  return out;
+}
+
+// To 10 bits of mantissa, halves away from zero.
+float rounded(float x) { return float_from_bits((bits_from_float(x) + 0x1000u) & 0xffffe000u); }
+
+// What the twin's matrix instructions give: eight products exactly at a time, each sum of them rounded to f32.
+template <typename Left, typename Right>
+float sum_of_rounded(size_t depth, const Left& left, const Right& right) {
+  float sum = 0;
+  for (size_t first = 0; first < depth; first += 8) {
+    double eight = 0;
+    for (size_t k = first; k < std::min(depth, first + 8); ++k)
+      eight += static_cast<double>(rounded(left(k))) * static_cast<double>(rounded(right(k)));
+    sum = static_cast<float>(eight + static_cast<double>(sum));
+  }
+  return sum;
+}
+
+TEST_F(Tf32, EveryLayoutOfFactorsGivesTheProductOfRoundedFactorsBitByBit) {
+  compile_with(products("f32"), "on");
+  ASSERT_EQ(launches(), 4u);
+  for (const Kernel& kernel : plan_.kernels) {
+    EXPECT_TRUE(kernel.schedule.starts_with("TF32 tiles ")) << kernel.schedule;
+    EXPECT_EQ(kernel.arithmetic, Arithmetic::matrix_tf32);
+  }
+  const HostTensor a = uneven({3, 67, 40}, 1), b = uneven({3, 40, 56}, 2), c = uneven({3, 19, 45}, 3),
+                   d = uneven({3, 40, 67}, 4), w = uneven({50, 40}, 5);
+  // Each factor is off by 2^-11 at most.
+  expect_like_portable({a, b, c, d, w}, 0x1p-10);
+  const auto got = outputs_of(program_, {a, b, c, d, w}, "cuda-twin=" + twin());
+  ASSERT_EQ(got.size(), 4u);
+  size_t differ = 0, from_f32 = 0;
+  for (size_t i = 0; i < 3; ++i) {
+    const auto expect = [&](size_t result, size_t m, size_t n, size_t columns, float wanted) {
+      differ += at(got[result].tensor, (i * (result == 2 ? 45 : result == 1 ? 56 : 67) + m) * columns + n) != wanted;
+    };
+    for (size_t m = 0; m < 67; ++m) {
+      for (size_t n = 0; n < 56; ++n) {
+        const auto left = [&](size_t k) { return at(a, (i * 67 + m) * 40 + k); };
+        const auto right = [&](size_t k) { return at(b, (i * 40 + k) * 56 + n); };
+        expect(0, m, n, 56, sum_of_rounded(40, left, right));
+        double exact = 0;
+        for (size_t k = 0; k < 40; ++k) exact += static_cast<double>(left(k)) * static_cast<double>(right(k));
+        from_f32 += static_cast<float>(exact) != at(got[0].tensor, (i * 67 + m) * 56 + n);
+        expect(1, n, m, 67, sum_of_rounded(40, right, [&](size_t k) { return at(d, (i * 40 + k) * 67 + m); }));
+      }
+      for (size_t n = 0; n < 50; ++n)
+        expect(3, m, n, 50,
+               sum_of_rounded(
+                   40, [&](size_t k) { return at(a, (i * 67 + m) * 40 + k); },
+                   [&](size_t k) { return at(w, n * 40 + k); }));
+    }
+    for (size_t m = 0; m < 45; ++m) {
+      for (size_t n = 0; n < 45; ++n)
+        expect(2, m, n, 45,
+               sum_of_rounded(
+                   19, [&](size_t k) { return at(c, (i * 19 + k) * 45 + m); },
+                   [&](size_t k) { return at(c, (i * 19 + k) * 45 + n); }));
+    }
+  }
+  EXPECT_EQ(differ, 0u);
+  EXPECT_GT(from_f32, 3u * 67 * 56 / 2);  // the factors were rounded
+}
+
+// A convolution with what follows it, a norm in the tiles of a linear layer, and a long sum in splits.
+TEST_F(Tf32, KernelsTakeInWhatFollowsAndSplitLongSums) {
+  compile_with(R"(graph f(%x: f32[2, 8, 9, 9], %w: f32[24, 8, 3, 3], %l: f32[40, 1030], %v: f32[50, 1030]) {
+  %c: f32[2, 24, 9, 9] = aten.convolution(%x, %w, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 1)
+  %r: f32[2, 24, 9, 9] = aten.relu(%c)
+  %y: f32[40, 50] = aten.linear(%l, %v)
+  return %r, %y
+})",
+               "on");
+  EXPECT_EQ(launches(), 2u);
+  ASSERT_EQ(plan_.kernels.size(), 2u);
+  for (const Kernel& kernel : plan_.kernels) EXPECT_EQ(kernel.arithmetic, Arithmetic::matrix_tf32) << kernel.schedule;
+  EXPECT_NE(plan_.kernels[1].schedule.find("splits"), std::string::npos) << plan_.kernels[1].schedule;
+  // Multiples of 1/64 are TF32 numbers: nothing is rounded but sums.
+  expect_like_portable({numbers(DType::f32, {2, 8, 9, 9}, 1), numbers(DType::f32, {24, 8, 3, 3}, 2),
+                        numbers(DType::f32, {40, 1030}, 3), numbers(DType::f32, {50, 1030}, 4)},
+                       1e-6);
+  compile_with(normed("f32", 70, 50), "on");
+  EXPECT_EQ(launches(), 1u);
+  EXPECT_EQ(plan_.kernels[0].arithmetic, Arithmetic::matrix_tf32);
+  expect_like_portable({uneven({3, 20, 70}, 1), uneven({70}, 2), uneven({70}, 3), uneven({50, 70}, 4), uneven({50}, 5)},
+                       0x1p-10);
+}
+
+TEST_F(Tf32, OnlyTilesOfF32ChangeAndOnlyIfAllowed) {
+  compile(products("f32"));
+  const std::vector<uint8_t> before = program_;
+  for (const Kernel& kernel : plan_.kernels) EXPECT_EQ(kernel.arithmetic, Arithmetic::f32);
+  EXPECT_EQ(kernel_text(0).find("tf32"), std::string::npos);
+  compile_with(products("f32"), "off");
+  EXPECT_EQ(program_, before);
+  compile_with(products("f32"), "on");
+  EXPECT_NE(program_, before);
+  compile(products("bf16"));
+  const std::vector<uint8_t> halves = program_;
+  compile_with(products("bf16"), "on");
+  EXPECT_EQ(program_, halves);
 }
 
 }  // namespace

@@ -311,6 +311,7 @@ TEST(CudaCostModel, TakesTheLargestOfItsTerms) {
   EXPECT_STREQ(predict(chip, Arithmetic::f32, 0, 8.7e6).bound, "memory");
   EXPECT_NEAR(predict(chip, Arithmetic::f32, 0, 4.32e9).us, 1000, 1e-6);
   // 989 TFLOP/s, 0.8 of it.
+  EXPECT_NEAR(predict(chip, Arithmetic::matrix_tf32, 3.956e11, 0).us, 1000, 1e-6);
   EXPECT_STREQ(predict(chip, Arithmetic::matrix_f16, 1.58e9, 0).bound, "latency");
   EXPECT_STREQ(predict(chip, Arithmetic::matrix_f16, 1.59e9, 0).bound, "arithmetic");
   EXPECT_NEAR(predict(chip, Arithmetic::matrix_f16, 7.912e11, 0).us, 1000, 1e-6);

@@ -22,7 +22,8 @@ class ContractionWriter : public TileWriter {
   ContractionWriter(LoweredGraph& graph, const LoopKernel& kernel, const Contraction& contraction)
       : TileWriter(graph, kernel),
         contraction_(contraction),
-        by_matrices_(contraction.factors != DType::f32),
+        by_tf32_(contraction.factors == DType::f32 && graph.allows_tf32),
+        by_matrices_(contraction.factors != DType::f32 || by_tf32_),
         left_(factor("m", contraction.left, contraction.m, contraction.left_is_normed)),
         right_(factor("n", contraction.right, contraction.n, contraction.right_is_normed)) {
     for (TileFactor* one : {&left_, &right_}) {
@@ -33,7 +34,8 @@ class ContractionWriter : public TileWriter {
     facts.n = max_extent(contraction.n);
     facts.k = max_extent(kernel.columns);
     facts.batch = max_extent(contraction.batch);
-    facts.by_matrices = by_matrices_;
+    facts.by_matrices = contraction.factors != DType::f32;
+    facts.by_tf32 = by_tf32_;
     facts.copies = left_.is_copied() || right_.is_copied();
     facts.norms = static_cast<uint32_t>(numbers_.size());
     schedule_ = choose_tiles(facts);
@@ -72,6 +74,7 @@ class ContractionWriter : public TileWriter {
     out.reads_norms = is_normed;
     if (!is_normed) merge_own_loops(out);
     out.along_k = is_normed || lies_along_steps(out);
+    out.spreads_steps = by_tf32_ && !out.along_k;
     out.load = choose_load(graph_, out);
     return out;
   }
@@ -286,8 +289,10 @@ class ContractionWriter : public TileWriter {
                                           left_.along_k, right_.width(), right_.along_k);
     const std::string threads = fmt::format(", {}, {}", kLanesM * schedule_.warps_m, kLanesN * schedule_.warps_n);
     block_.line(fmt::format("    {}<{}{}>(acc, {}, {}, own_m, own_n);",
-                            by_matrices_ ? "multiply_by_matrices" : "multiply_by_fma", tiles,
-                            by_matrices_ ? "" : threads, in_ring(left_, "now"), in_ring(right_, "now")));
+                            by_tf32_       ? "multiply_by_tf32"
+                            : by_matrices_ ? "multiply_by_matrices"
+                                           : "multiply_by_fma",
+                            tiles, by_matrices_ ? "" : threads, in_ring(left_, "now"), in_ring(right_, "now")));
   }
 
   void write_merge() {
@@ -377,7 +382,8 @@ class ContractionWriter : public TileWriter {
   }
 
   const Contraction& contraction_;
-  const bool by_matrices_;
+  const bool by_tf32_;      // matrix instructions round factors of f32
+  const bool by_matrices_;  // of any kind
   TileFactor left_, right_;
   std::vector<ExpressionPtr> numbers_;  // of each line of the normed factor
   Schedule schedule_;

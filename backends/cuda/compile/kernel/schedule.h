@@ -16,6 +16,7 @@ enum class ScheduleKind : uint8_t {
   block_per_row,
   fma_tiles,           // a contraction: a block computes a tile, each thread a part of it
   matrix_tiles,        // the same by matrix instructions
+  tf32_tiles,          // the same of f32 factors, which are rounded to TF32
   matvec,              // a warp computes one column of the result for a few rows of the other factor
   query_per_block,     // attention: the warps of a block share the keys of a query
   query_tiles,         // attention: a block computes a tile of queries, key tile by key tile
@@ -42,6 +43,7 @@ struct Schedule {
 struct ContractionFacts {
   int64_t m = 0, n = 0, k = 0, batch = 1;
   bool by_matrices = false;  // 16-bit factors
+  bool by_tf32 = false;      // f32 factors, rounded to TF32
   /// Whether asynchronous copies bring at least one of the factors.
   bool copies = false;
   uint32_t norms = 0;  // numbers of each line that shared memory holds, besides the tiles

@@ -13,6 +13,7 @@ const char* name_of(ScheduleKind kind) {
     case ScheduleKind::block_per_row: return "block per row";
     case ScheduleKind::fma_tiles: return "tiles";
     case ScheduleKind::matrix_tiles: return "matrix tiles";
+    case ScheduleKind::tf32_tiles: return "TF32 tiles";
     case ScheduleKind::matvec: return "warp per column";
     case ScheduleKind::query_per_block: return "block per query";
     case ScheduleKind::query_tiles: return "query tiles";
@@ -33,9 +34,12 @@ std::string schedule_text(const Schedule& schedule) {
 }
 
 Arithmetic arithmetic_of(const Schedule& schedule) {
-  const bool by_matrices =
-      schedule.kind == ScheduleKind::matrix_tiles || schedule.kind == ScheduleKind::query_matrix_tiles;
-  return by_matrices ? Arithmetic::matrix_f16 : Arithmetic::f32;
+  switch (schedule.kind) {
+    case ScheduleKind::matrix_tiles:
+    case ScheduleKind::query_matrix_tiles: return Arithmetic::matrix_f16;
+    case ScheduleKind::tf32_tiles: return Arithmetic::matrix_tf32;
+    default: return Arithmetic::f32;
+  }
 }
 
 }  // namespace wick::cuda

@@ -11,7 +11,7 @@ namespace {
 
 // A device of the size that tiles are chosen for. Clock cycles and bytes are those of one multiprocessor.
 constexpr double kMultiprocessors = 132;
-constexpr double kMatrixFlopsPerClock = 2600, kFmaFlopsPerClock = 230;
+constexpr double kMatrixFlopsPerClock = 2600, kTf32FlopsPerClock = 1300, kFmaFlopsPerClock = 230;
 constexpr double kBytesPerClock = 32;     // from the L2 cache
 constexpr double kBlocksAtOnce = 4;       // by shared memory and registers
 constexpr double kClocksPerStep = 150;    // of a block that waits for its copies and barriers
@@ -34,6 +34,14 @@ constexpr std::array<Row, 9> kMatrixRows = {{{{128, 128, 32}, 2, 4, 3},
                                              {{32, 32, 64}, 2, 2, 4},
                                              {{64, 16, 64}, 4, 1, 4},
                                              {{16, 64, 64}, 1, 4, 4}}};
+// A warp has at least 16 lines of each factor.
+constexpr std::array<Row, 7> kTf32Rows = {{{{128, 128, 16}, 2, 4, 3},
+                                           {{128, 64, 16}, 2, 2, 4},
+                                           {{64, 128, 16}, 2, 2, 4},
+                                           {{64, 64, 32}, 2, 2, 3},
+                                           {{64, 32, 32}, 2, 2, 4},
+                                           {{32, 64, 32}, 2, 2, 4},
+                                           {{32, 32, 32}, 2, 2, 4}}};
 constexpr std::array<Row, 6> kFmaRows = {{{{128, 128, 16}, 4, 2, 3},
                                           {{128, 64, 16}, 4, 1, 4},
                                           {{64, 128, 16}, 2, 2, 4},
@@ -44,6 +52,12 @@ constexpr std::array<Row, 6> kFmaRows = {{{{128, 128, 16}, 4, 2, 3},
 int64_t quotient_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 constexpr uint32_t kSharedBytes = 48 << 10;
+
+uint32_t element_bytes(const ContractionFacts& facts) { return facts.by_matrices ? 2 : 4; }
+
+double flops_per_clock(const ContractionFacts& facts) {
+  return facts.by_matrices ? kMatrixFlopsPerClock : facts.by_tf32 ? kTf32FlopsPerClock : kFmaFlopsPerClock;
+}
 
 // Elements that a thread computes for the next step stay in registers meanwhile, beside what their addresses share
 // between steps: of more elements than these the registers spill.
@@ -58,7 +72,7 @@ Row fitted(const ContractionFacts& facts, Row row) {
 }
 
 uint32_t stages_that_fit(const ContractionFacts& facts, const Row& row) {
-  const uint32_t stage = (row.tile.m + row.tile.n) * row.tile.k * (facts.by_matrices ? 2 : 4);
+  const uint32_t stage = (row.tile.m + row.tile.n) * row.tile.k * element_bytes(facts);
   const uint32_t norms = facts.norms * std::max(row.tile.m, row.tile.n) * 4;
   return std::min(row.stages, std::max((kSharedBytes - norms) / stage, 2u));
 }
@@ -73,9 +87,8 @@ double clocks(const ContractionFacts& facts, const Row& row, int64_t splits) {
   const double blocks =
       std::ceil(count_tiles(facts, row.tile) * static_cast<double>(splits) / kMultiprocessors);  // of the busiest one
   const auto steps = static_cast<double>(quotient_up(quotient_up(facts.k, row.tile.k), splits));
-  const double arithmetic =
-      blocks * steps * 2 * tile_m * tile_n * tile_k / (facts.by_matrices ? kMatrixFlopsPerClock : kFmaFlopsPerClock);
-  const double bytes = blocks * steps * (tile_m + tile_n) * tile_k * (facts.by_matrices ? 2 : 4);
+  const double arithmetic = blocks * steps * 2 * tile_m * tile_n * tile_k / flops_per_clock(facts);
+  const double bytes = blocks * steps * (tile_m + tile_n) * tile_k * element_bytes(facts);
   const double partial_bytes = splits > 1 ? blocks * tile_m * tile_n * 4 * 2 : 0;
   const double waiting = std::ceil(blocks / kBlocksAtOnce) * (steps * kClocksPerStep + kClocksPerBlock);
   return std::max(arithmetic, (bytes + partial_bytes) / kBytesPerClock) + waiting + (splits > 1 ? kClocksPerMerge : 0);
@@ -100,7 +113,9 @@ uint32_t shared_bytes(const AttentionWidths& widths, const Tile& tile, uint32_t 
 
 Schedule schedule_of(const ContractionFacts& facts, const Row& row, int64_t splits) {
   Schedule out;
-  out.kind = facts.by_matrices ? ScheduleKind::matrix_tiles : ScheduleKind::fma_tiles;
+  out.kind = facts.by_matrices ? ScheduleKind::matrix_tiles
+             : facts.by_tf32   ? ScheduleKind::tf32_tiles
+                               : ScheduleKind::fma_tiles;
   out.threads = 32 * row.warps_m * row.warps_n;
   out.tile = row.tile;
   out.warps_m = row.warps_m;
@@ -134,7 +149,8 @@ Schedule best(const ContractionFacts& facts, const std::array<Row, kRows>& rows)
 }  // namespace
 
 Schedule choose_tiles(const ContractionFacts& facts) {
-  return facts.by_matrices ? best(facts, kMatrixRows) : best(facts, kFmaRows);
+  if (facts.by_matrices) return best(facts, kMatrixRows);
+  return facts.by_tf32 ? best(facts, kTf32Rows) : best(facts, kFmaRows);
 }
 
 uint32_t bytes_of_tiles(const Schedule& schedule) {
@@ -143,7 +159,7 @@ uint32_t bytes_of_tiles(const Schedule& schedule) {
 }
 
 uint32_t bytes_of_results(const Schedule& schedule) {
-  const uint32_t rows = (schedule.kind == ScheduleKind::matrix_tiles ? 16 : kLanesM) * schedule.warps_m;
+  const uint32_t rows = (schedule.kind == ScheduleKind::fma_tiles ? kLanesM : 16) * schedule.warps_m;
   return rows * (schedule.tile.n + kResultPadding) * 4;
 }
 

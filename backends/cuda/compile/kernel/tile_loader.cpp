@@ -11,6 +11,10 @@ std::string TileFactor::size() const {
   return fmt::format("tile_chunks({}, {}) * {}", rows(), width() / chunk(), chunk());
 }
 
+std::string TileFactor::place() const {
+  return fmt::format("{}<{}>", spreads_steps ? "spread_tile_at" : "tile_at", width());
+}
+
 DType bits_of_factor(ExpressionPtr factor) {
   if (factor->kind == ExpressionKind::load && (factor->dtype == DType::bf16 || factor->dtype == DType::f16))
     return factor->dtype;
@@ -114,8 +118,7 @@ void TileWriter::write_chunks(const TileFactor& factor, uint32_t threads) {
   block_.line("};");
   begin_loader(fmt::format("keep_{} = [&]({}* tile)", factor.name, type), count);
   write_number(factor, threads, factor.chunk());
-  block_.line(
-      fmt::format("    store_vector(tile_at<{}>(tile, row, column), held_{}[e]);", factor.width(), factor.name));
+  block_.line(fmt::format("    store_vector({}(tile, row, column), held_{}[e]);", factor.place(), factor.name));
   block_.line("  }");
   block_.line("};");
 }
@@ -135,8 +138,8 @@ void TileWriter::write_copies(const TileFactor& factor, uint32_t threads) {
   if (e->args.size() > 1) valid += " && " + value(load, e->args[1]);
   const std::string offset = value(load, e->args[0]);
   load.line(fmt::format("const bool valid = {};", valid));
-  load.line(fmt::format("cp_async{0}(tile_at<{1}>(tile, row, column), {2} + (valid ? {3} : 0), valid ? {0} : 0);",
-                        unit == 1 ? 4 : 16, factor.width(), parameter(e->buffer, false), offset));
+  load.line(fmt::format("cp_async{0}({1}(tile, row, column), {2} + (valid ? {3} : 0), valid ? {0} : 0);",
+                        unit == 1 ? 4 : 16, factor.place(), parameter(e->buffer, false), offset));
   block_.text += load.text;
   block_.line("  }");
   block_.line("};");
@@ -160,7 +163,7 @@ void TileWriter::write_elements(const TileFactor& factor, uint32_t threads) {
   block_.line("};");
   begin_loader(fmt::format("keep_{} = [&]({}* tile)", factor.name, type), count);
   write_number(factor, threads, 1);
-  block_.line(fmt::format("    *tile_at<{}>(tile, row, column) = held_{}[e];", factor.width(), factor.name));
+  block_.line(fmt::format("    *{}(tile, row, column) = held_{}[e];", factor.place(), factor.name));
   block_.line("  }");
   block_.line("};");
 }

@@ -23,15 +23,17 @@ struct TileFactor {
   ExpressionPtr element = nullptr;
   DType dtype = DType::f32;  // of elements in shared memory
   uint32_t lines = 0, depth = 0;
-  bool along_k = false;      // rows of the tile are lines, neighbours along the steps; else rows are steps
-  bool reads_norms = false;  // of its line
+  bool along_k = false;        // rows of the tile are lines, neighbours along the steps; else rows are steps
+  bool reads_norms = false;    // of its line
+  bool spreads_steps = false;  // four steps of one line lie in different banks, as TF32 fragments read them
   TileLoad load = TileLoad::elements;
 
   bool is_copied() const { return load == TileLoad::copies || load == TileLoad::words; }
   uint32_t rows() const { return along_k ? lines : depth; }
   uint32_t width() const { return along_k ? depth : lines; }
-  uint32_t chunk() const;    // elements in 16 bytes
-  std::string size() const;  // of a tile in elements, as text
+  uint32_t chunk() const;     // elements in 16 bytes
+  std::string size() const;   // of a tile in elements, as text
+  std::string place() const;  // the function that finds an element at a row and column of a tile, as text
 };
 
 /// The dtype bf16 or f16 if the factor has no more bits than that, else f32.

@@ -19,6 +19,13 @@ WICK_FUNCTION constexpr u32 chunk_place(u32 row, u32 chunk) {
   return row * row_chunks(kChunks) + chunk;
 }
 
+/// The same for chunks of four elements that are read one by one: those of two neighbouring chunks in four rows that
+/// begin at a multiple of 4 lie in different banks. kChunks: a multiple of 8.
+template <u32 kChunks>
+WICK_FUNCTION constexpr u32 spread_chunk_place(u32 row, u32 chunk) {
+  return row * kChunks + (chunk ^ row % 4 * 2);
+}
+
 /// The i-th line of thread `own` of kThreads that share a tile. Along k, neighbouring threads have neighbouring lines;
 /// else a thread has four in a row.
 template <u32 kThreads, bool kAlongK>

@@ -14,6 +14,16 @@ WICK_FUNCTION T* tile_at(T* tile, u32 row, u32 column) {
   return tile + chunk_place<kWidth / kElements>(row, column / kElements) * kElements + column % kElements;
 }
 
+template <u32 kWidth>
+WICK_FUNCTION f32* spread_tile_at(f32* tile, u32 row, u32 column) {
+  static_assert(kWidth % 32 == 0, "");
+  return tile + spread_chunk_place<kWidth / 4>(row, column / 4) * 4 + column % 4;
+}
+template <u32 kWidth>
+WICK_FUNCTION const f32* spread_tile_at(const f32* tile, u32 row, u32 column) {
+  return spread_tile_at<kWidth>(const_cast<f32*>(tile), row, column);
+}
+
 /// Lines `line` .. + 15, k .. k + 15 of the left factor as a[] of a matrix instruction.
 template <u32 kWidth, bool kAlongK, typename T>
 WICK_FUNCTION void load_left(u32 (&to)[4], const T* tile, u32 line, u32 k) {
@@ -68,6 +78,61 @@ WICK_FUNCTION void multiply_by_matrices(f32 (&sums)[kM][kN][4], const T* left, c
     for (u32 i = 0; i < kM; ++i) {
       WICK_UNROLL
       for (u32 j = 0; j < kN; ++j) multiply_fragments(sums[i][j], a[i], b[j], T());
+    }
+  }
+}
+
+/// Lines `line` .. + 15, k .. k + 7 of a left factor of f32, rounded to TF32, as a[] of a matrix instruction. Along k,
+/// a matrix of ldmatrix is four elements of 8 lines.
+template <u32 kWidth, bool kAlongK>
+WICK_FUNCTION void load_left_tf32(u32 (&to)[4], const f32* tile, u32 line, u32 k) {
+  if constexpr (kAlongK) {
+    ldmatrix_x4(to, tile_at<kWidth>(tile, line + lane() % 16, k + lane() / 16 * 4));
+    WICK_UNROLL
+    for (u32 i = 0; i < 4; ++i) to[i] = to_tf32(f32_of_bits(to[i]));
+  } else {
+    WICK_UNROLL
+    for (u32 i = 0; i < 4; ++i)
+      to[i] = to_tf32(*spread_tile_at<kWidth>(tile, k + lane() % 4 + i / 2 * 4, line + lane() / 4 + i % 2 * 8));
+  }
+}
+/// The same of the right factor as b[] of two instructions: lines `line` .. + 7 and the 8 after.
+template <u32 kWidth, bool kAlongK>
+WICK_FUNCTION void load_right_tf32(u32 (&first)[2], u32 (&second)[2], const f32* tile, u32 line, u32 k) {
+  if constexpr (kAlongK) {
+    u32 both[4];
+    ldmatrix_x4(both, tile_at<kWidth>(tile, line + lane() / 16 * 8 + lane() % 8, k + lane() / 8 % 2 * 4));
+    WICK_UNROLL
+    for (u32 i = 0; i < 2; ++i) {
+      first[i] = to_tf32(f32_of_bits(both[i]));
+      second[i] = to_tf32(f32_of_bits(both[2 + i]));
+    }
+  } else {
+    WICK_UNROLL
+    for (u32 i = 0; i < 2; ++i) {
+      first[i] = to_tf32(*spread_tile_at<kWidth>(tile, k + lane() % 4 + i * 4, line + lane() / 4));
+      second[i] = to_tf32(*spread_tile_at<kWidth>(tile, k + lane() % 4 + i * 4, line + 8 + lane() / 4));
+    }
+  }
+}
+
+/// multiply_by_matrices() of f32.
+template <typename Tiles, u32 kM, u32 kN>
+WICK_FUNCTION void multiply_by_tf32(f32 (&sums)[kM][kN][4], const f32* left, const f32* right, u32 first_m,
+                                    u32 first_n) {
+  WICK_UNROLL
+  for (u32 k = 0; k < Tiles::depth; k += 8) {
+    u32 a[kM][4], b[kN][2];
+    WICK_UNROLL
+    for (u32 i = 0; i < kM; ++i)
+      load_left_tf32<Tiles::left_width, Tiles::left_along_k>(a[i], left, first_m + 16 * i, k);
+    WICK_UNROLL
+    for (u32 j = 0; j < kN; j += 2)
+      load_right_tf32<Tiles::right_width, Tiles::right_along_k>(b[j], b[j + 1], right, first_n + 8 * j, k);
+    WICK_UNROLL
+    for (u32 i = 0; i < kM; ++i) {
+      WICK_UNROLL
+      for (u32 j = 0; j < kN; ++j) mma_m16n8k8_tf32(sums[i][j], a[i], b[j]);
     }
   }
 }
