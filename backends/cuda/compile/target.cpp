@@ -11,7 +11,6 @@ namespace wick::cuda {
 
 using compiler::Node;
 using compiler::TargetOptions;
-using compiler::Verdict;
 
 namespace {
 
