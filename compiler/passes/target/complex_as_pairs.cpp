@@ -291,14 +291,16 @@ class Splitter {
   Pair spectrum(Builder& b, const Node& node) {
     Pair x = pair_of(b, node.tensor("self"));
     const std::vector<Sym> points = *points_of(node);
-    const bool from_real = node.is("aten._fft_r2c.default");
-    const bool forward = from_real || node.boolean("forward");
+    const bool forward = node.is("aten._fft_r2c.default") || node.boolean("forward");
     for (size_t i = points.size(); i-- > 0;) {
       const bool last = i + 1 == points.size();
-      const Sym rows = last && from_real && node.boolean("onesided") ? floor_div(points[i], 2) + 1 : points[i];
+      // As the result states it, which may be by another symbol.
+      const Sym rows = last ? node.result()->sizes()[dim_of(node, i)] : points[i];
       x = transformed(b, x, {dim_of(node, i), rows, points[i], last ? scale_of(node) : 1, forward});
     }
-    return {divided(b, x.re, node), divided(b, x.im, node)};
+    const Sizes& sizes = node.result()->sizes();
+    const auto shaped = [&](Value* part) { return part->sizes() == sizes ? part : b.reshape(part, sizes); };
+    return {shaped(divided(b, x.re, node)), shaped(divided(b, x.im, node))};
   }
 
   // The last dimension holds one half of the values. The other half mirrors it.
