@@ -38,12 +38,17 @@ std::string inputs_of(int gates, bool from_end) {
          "  %c0 = aten.full([1, 1, 2], 0, f32, none, none, false)\n";
 }
 
-std::string lstm_step(int n) {
-  std::string text = fmt::format(
-      "  %s{0} = aten.slice.Tensor(%g, 0, {0}, {1})\n  %x{0} = aten.view(%s{0}, [1, 8])\n"
+// Step n's input x and the products j of its state, all gates side by side.
+std::string products_of(int n, int gates) {
+  return fmt::format(
+      "  %s{0} = aten.slice.Tensor(%g, 0, {0}, {1})\n  %x{0} = aten.view(%s{0}, [1, {2}])\n"
       "  %v{0} = aten.view(%h{0}, [1, 2])\n  %k{0} = aten.permute(%u, [1, 0])\n  %l{0} = aten.addmm(%a, %v{0}, %k{0})\n"
-      "  %j{0} = aten.view(%l{0}, [1, 1, 8])\n  %q{0} = aten.add.Tensor(%j{0}, %x{0})\n",
-      n, n + 1);
+      "  %j{0} = aten.view(%l{0}, [1, 1, {2}])\n",
+      n, n + 1, gates * kCells);
+}
+
+std::string lstm_step(int n) {
+  std::string text = products_of(n, 4) + fmt::format("  %q{0} = aten.add.Tensor(%j{0}, %x{0})\n", n);
   const char* const functions[] = {"sigmoid", "sigmoid", "tanh", "sigmoid"};
   for (int i = 0; i < 4; ++i)
     text += fmt::format("  %p{0}_{1} = aten.slice.Tensor(%q{0}, 2, {2}, {3})\n  %f{0}_{1} = aten.{4}(%p{0}_{1})\n", n,
@@ -56,11 +61,7 @@ std::string lstm_step(int n) {
 }
 
 std::string gru_step(int n) {
-  std::string text = fmt::format(
-      "  %s{0} = aten.slice.Tensor(%g, 0, {0}, {1})\n  %x{0} = aten.view(%s{0}, [1, 6])\n"
-      "  %v{0} = aten.view(%h{0}, [1, 2])\n  %k{0} = aten.permute(%u, [1, 0])\n  %l{0} = aten.addmm(%a, %v{0}, %k{0})\n"
-      "  %j{0} = aten.view(%l{0}, [1, 1, 6])\n",
-      n, n + 1);
+  std::string text = products_of(n, 3);
   for (int i = 0; i < 3; ++i)
     text += fmt::format(
         "  %i{0}_{1} = aten.slice.Tensor(%x{0}, 1, {2}, {3})\n  %p{0}_{1} = aten.slice.Tensor(%j{0}, 2, {2}, {3})\n", n,

@@ -89,15 +89,6 @@ TEST_F(CudaStateModels, AStepWritesOneRowOfEachStaticCache) {
   }
 }
 
-HostTensor integers(const std::vector<int64_t>& values, const std::vector<int32_t>& sizes) {
-  HostTensor out;
-  out.dtype = DType::i64;
-  out.sizes = sizes;
-  out.bytes.resize(values.size() * sizeof(int64_t));
-  std::memcpy(out.bytes.data(), values.data(), out.bytes.size());
-  return out;
-}
-
 /// Greedy decoding with tensors of the host.
 class HostDecoder {
  public:
