@@ -306,7 +306,6 @@ void infer_cast(Node& node) { set_result(node, cast_target(node), node.tensor("s
 // _to_dim_order_copy(x, dim_order): the elements of x, laid out anew. Source: ExecuTorch, dim_order_ops.
 void infer_dim_order_copy(Node& node) {
   const Value* x = node.tensor("self");
-  if (cast_target(node) != x->dtype()) fail(Code::unsupported_model, "_to_dim_order_copy to another dtype");
   infer_cast(node);
   std::vector<uint8_t> order = x->tensor().dim_order;
   if (!node.is_none("dim_order")) {
@@ -322,6 +321,13 @@ void infer_dim_order_copy(Node& node) {
     if (std::is_sorted(order.begin(), order.end())) order.clear();
   }
   node.result()->type.tensor.dim_order = order;
+}
+// A copy to another dtype is a cast and a copy: the latter moves elements and nothing else.
+Results decompose_dim_order_copy(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  if (cast_target(node) == x->dtype()) return {};
+  return {b.call("dim_order_ops._to_dim_order_copy",
+                 {b.cast(x, cast_target(node)), None{}, None{}, None{}, None{}, false, node.arg("dim_order")})};
 }
 Results decompose_cast(Builder& b, Node& node) {
   Value* x = node.tensor("self");
@@ -491,7 +497,7 @@ const OpDef kCreationRows[] = {
     {"dim_order_ops::_to_dim_order_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, "
      "bool? pin_memory=None, bool non_blocking=False, int[]? dim_order=None) -> Tensor",
-     infer_dim_order_copy, nullptr, "dim_order_ops::_to_dim_order_copy.out", kView | kMoves},
+     infer_dim_order_copy, decompose_dim_order_copy, "dim_order_ops::_to_dim_order_copy.out", kView | kMoves},
     {"aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? "
      "memory_format=None) -> Tensor(a)",
      infer_cast, decompose_cast, nullptr, kPointwise,
