@@ -9,7 +9,7 @@ namespace {
 using testing::Pipeline;
 using testing::Stage;
 
-const std::string kQ = parameters(0.03125, -11), kOther = parameters(0.0205078125, 4);
+const std::string kQ = parameters(0.03125, -11);
 
 // %d and %e are quantized; `body` computes %y.
 std::string model(const std::string& body, const std::string& of_second = kQ) {
@@ -50,10 +50,43 @@ TEST(CortexMComparisons, OfElementsWithANumber) {
 
 TEST(CortexMComparisons, OfTensorsOnOneScale) {
   expect_integers(model("%c = aten.gt.Tensor(%d, %e)\n  %y = aten.where.self(%c, %d, %e)"), "aten.gt.Tensor");
-  Pipeline p =
-      std::move(Pipeline::from_text(model("%c = aten.gt.Tensor(%d, %e)\n  %y = aten.where.self(%c, %d, %e)", kOther))
-                    .backend("cortex-m"));
-  p.at(Stage::lower).check_outside({"aten.gt.Tensor: its operands have different scales"});
+}
+
+// All pairs of elements: wider, narrower and shifted ranges, zero points outside of the other's numbers, equal numbers.
+TEST(CortexMComparisons, OfTensorsOnTwoScales) {
+  struct Scale {
+    float scale;
+    int zero;
+  };
+  const auto numbers = [](const Scale& q, int divisor) {
+    std::vector<float> all(65536);
+    for (int i = 0; i < 65536; ++i)
+      all[static_cast<size_t>(i)] = static_cast<float>(i / divisor % 256 - 128 - q.zero) * q.scale;
+    return all;
+  };
+  const Scale q = {0.03125f, -11};
+  for (const Scale& other : {Scale{0.0205078125f, 4}, Scale{0.0625f, -11}, Scale{0.001f, 0}, Scale{0.5f, 127}}) {
+    for (const char* op : {"eq", "ne", "lt", "le", "gt", "ge"}) {
+      SCOPED_TRACE(fmt::format("{} {} {}", op, other.scale, other.zero));
+      std::string text = "graph f(%x: f32[256, 256], %z: f32[256, 256]) {\n";
+      text += fake_quantized("d", "x", "q", parameters(q.scale, q.zero));
+      text += fake_quantized("e", "z", "r", parameters(other.scale, other.zero));
+      text += fmt::format("  %a = aten.{0}.Tensor(%d, %e)\n  %b = aten.{0}.Tensor(%e, %d)\n  return %a, %b\n}}", op);
+      Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+      p.at(Stage::lower).check_outside({});
+      p.run_and_compare({.absolute = 0, .relative = 0, .of_largest = 0},
+                        {float_input({256, 256}, numbers(q, 1)), float_input({256, 256}, numbers(other, 256))});
+      EXPECT_EQ(p.failures(), "");
+    }
+  }
+}
+
+// Shifted by one, each of 257 numbers is another one.
+TEST(CortexMComparisons, OfMoreNumbersThanElementsStayInFloats) {
+  Pipeline p = std::move(Pipeline::from_text(model("%c = aten.eq.Tensor(%d, %e)\n  %y = aten.where.self(%c, %d, %e)",
+                                                   parameters(0.03125, -10)))
+                             .backend("cortex-m"));
+  p.at(Stage::lower).check_outside({"aten.eq.Tensor: its operands have different scales"});
   p.run_and_compare(one_step());
   EXPECT_EQ(p.failures(), "");
 }

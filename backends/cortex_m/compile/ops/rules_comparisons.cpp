@@ -1,6 +1,8 @@
-// Comparisons of elements by portable kernels: with a number the element from which on (or where) they hold, and with
-// another tensor on the same scale the elements themselves.
+// Comparisons of elements by portable kernels: with a number the element from which on (or where) they hold, with
+// another tensor on the same scale the elements themselves, and of int8 on two scales those of one side with what a
+// table gives for those of the other.
 #include <algorithm>
+#include <optional>
 
 #include "backends/cortex_m/compile/all_elements.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
@@ -35,6 +37,89 @@ Value* elements_of(const Node& node) {
   return nullptr;
 }
 
+// --- two scales ---
+
+bool on_one_scale(const Value& a, const Value& b) {
+  return a.dtype() == b.dtype() && same_numbers(affine(a), affine(b));
+}
+
+// The numbers of all elements of int8, in the arithmetic of dequantize_per_tensor.
+std::vector<float> numbers_of_elements(const Value& x) {
+  const Affine q = affine(x);
+  std::vector<float> all;
+  for (int32_t element = INT8_MIN; element <= INT8_MAX; ++element)
+    all.push_back(static_cast<float>(element - q.zero) * static_cast<float>(q.scale));
+  return all;
+}
+
+// A comparison of elements, those of each operand as they are or replaced by what a table gives for them.
+struct ElementComparison {
+  std::string_view op;
+  Value *a = nullptr, *b = nullptr;
+  std::vector<int8_t> table_of_a, table_of_b;  // empty: as they are
+};
+
+// Elements of `a` with a bound for each of `b`: the first beyond those that are less, or the last that is. Nothing: one
+// of `b` would need an element above all others, and one an element below.
+std::optional<ElementComparison> compare_with_bound(std::string_view op, Value* a, Value* b) {
+  const bool below = op == "aten.lt.Tensor" || op == "aten.le.Tensor";
+  const bool equal_is_less = op == "aten.le.Tensor" || op == "aten.gt.Tensor";
+  const std::vector<float> of_a = numbers_of_elements(*a);
+  std::vector<int> counts;  // of elements of `a` that are less
+  for (const float number : numbers_of_elements(*b)) {
+    const auto end = equal_is_less ? std::upper_bound(of_a.begin(), of_a.end(), number)
+                                   : std::lower_bound(of_a.begin(), of_a.end(), number);
+    counts.push_back(static_cast<int>(end - of_a.begin()));
+  }
+  const bool has_first = counts.back() < static_cast<int>(kElements);
+  if (!has_first && counts.front() == 0) return std::nullopt;
+  ElementComparison made{below ? "aten.le.Tensor" : "aten.gt.Tensor", a, b, {}, {}};
+  if (has_first) made.op = below ? "aten.lt.Tensor" : "aten.ge.Tensor";
+  for (const int count : counts) made.table_of_b.push_back(static_cast<int8_t>(INT8_MIN + count - (has_first ? 0 : 1)));
+  return made;
+}
+
+// Elements for the same number get the same name, and others different ones. Nothing: there are more than 256 names.
+std::optional<ElementComparison> compare_names(std::string_view op, Value* a, Value* b) {
+  constexpr int8_t kAloneInA = INT8_MIN, kAloneInB = INT8_MIN + 1;
+  const std::vector<float> of_b = numbers_of_elements(*b);
+  ElementComparison made{op, a, b, {}, std::vector<int8_t>(kElements, kAloneInB)};
+  int next = INT8_MIN + 2;
+  for (const float number : numbers_of_elements(*a)) {
+    const auto [first, last] = std::equal_range(of_b.begin(), of_b.end(), number);
+    if (first != last && next > INT8_MAX) return std::nullopt;
+    made.table_of_a.push_back(first == last ? kAloneInA : static_cast<int8_t>(next));
+    for (auto each = first; each != last; ++each)
+      made.table_of_b[static_cast<size_t>(each - of_b.begin())] = static_cast<int8_t>(next);
+    next += first == last ? 0 : 1;
+  }
+  return made;
+}
+
+// Of int8 on two scales. Nothing: no table of int8 holds it.
+std::optional<ElementComparison> compare_by_table(const Node& node) {
+  Value *a = node.operands()[0], *b = node.operands().back();
+  const std::string_view op = node.op->name();
+  if (a->dtype() != DType::i8 || b->dtype() != DType::i8) return std::nullopt;
+  if (op == "aten.eq.Tensor" || op == "aten.ne.Tensor") return compare_names(op, a, b);
+  if (auto made = compare_with_bound(op, a, b)) return made;
+  constexpr std::pair<std::string_view, std::string_view> kExchanged[] = {{"aten.lt.Tensor", "aten.gt.Tensor"},
+                                                                          {"aten.le.Tensor", "aten.ge.Tensor"},
+                                                                          {"aten.gt.Tensor", "aten.lt.Tensor"},
+                                                                          {"aten.ge.Tensor", "aten.le.Tensor"}};
+  for (const auto& [from, to] : kExchanged) {
+    if (op == from) return compare_with_bound(to, b, a);
+  }
+  return std::nullopt;
+}
+
+Value* looked_up(Builder& b, Value* x, const std::vector<int8_t>& table) {
+  if (table.empty()) return x;
+  return b.call("cortex_m.quantized_activation", {x, constant(b, {int64_t{kElements}}, table, "lut")});
+}
+
+// --- the rule ---
+
 Verdict supports_comparison(const Node& node, const Configuration&) {
   if (node.result()->is_quantized()) return Verdict::no("its result is quantized");
   if (compares_with_number(node)) {
@@ -49,13 +134,17 @@ Verdict supports_comparison(const Node& node, const Configuration&) {
     const std::string reason = refuse_elements(*each, "an operand");
     if (!reason.empty()) return Verdict::no(reason);
   }
-  const bool same = a->dtype() == b->dtype() && same_numbers(affine(*a), affine(*b));
-  return same ? Verdict::yes() : Verdict::no("its operands have different scales");
+  if (on_one_scale(*a, *b) || compare_by_table(node)) return Verdict::yes();
+  return Verdict::no("its operands have different scales");
 }
 
 // Whatever is compared, it holds from an element on, up to one, or at one (ne: everywhere else).
 std::vector<Value*> rewrite_comparison(Builder& b, Node& node, const Configuration&) {
-  if (!compares_with_number(node)) return {b.call(node.op->name(), node.args())};
+  if (!compares_with_number(node)) {
+    if (on_one_scale(*node.operands()[0], *node.operands().back())) return {b.call(node.op->name(), node.args())};
+    const auto made = compare_by_table(node);
+    return {b.call(made->op, {looked_up(b, made->a, made->table_of_a), looked_up(b, made->b, made->table_of_b)})};
+  }
   Value* x = elements_of(node);
   const std::vector<double> all = truths(node, *x);
   const int64_t least = x->dtype() == DType::i8 ? INT8_MIN : INT16_MIN;
