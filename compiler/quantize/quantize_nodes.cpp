@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "compiler/ops/rules.h"
 
@@ -16,35 +18,43 @@ using Blocks = ConversionForm::Blocks;
 using Family = Quantization::Family;
 using QuantizationPtr = std::shared_ptr<const Quantization>;
 
-#define QD "quantized_decomposed."
-constexpr ConversionForm kForms[] = {
-    {QD "choose_qparams.tensor", Conversion::choose, Family::decomposed, Blocks::whole, "", ""},
-    {QD "choose_qparams_per_token_asymmetric.default", Conversion::choose, Family::decomposed, Blocks::row, "", ""},
-    {QD "dequantize_per_channel.default", Conversion::dequantize, Family::decomposed, Blocks::channel, "scales",
-     "zero_points", "out_dtype"},
-    {QD "dequantize_per_channel_group.default", Conversion::dequantize, Family::decomposed, Blocks::group, "scales",
-     "zero_points", "output_dtype"},
-    {QD "dequantize_per_tensor.default", Conversion::dequantize, Family::decomposed, Blocks::whole, "scale",
-     "zero_point", "out_dtype"},
-    {QD "dequantize_per_tensor.tensor", Conversion::dequantize, Family::decomposed, Blocks::whole, "scale",
-     "zero_point", "out_dtype"},
-    {QD "dequantize_per_token.default", Conversion::dequantize, Family::decomposed, Blocks::row, "scales",
-     "zero_points", "output_dtype"},
-    {QD "quantize_per_channel.default", Conversion::quantize, Family::decomposed, Blocks::channel, "scales",
-     "zero_points"},
-    {QD "quantize_per_channel_group.default", Conversion::quantize, Family::decomposed, Blocks::group, "scales",
-     "zero_points"},
-    {QD "quantize_per_tensor.default", Conversion::quantize, Family::decomposed, Blocks::whole, "scale", "zero_point"},
-    {QD "quantize_per_tensor.tensor", Conversion::quantize, Family::decomposed, Blocks::whole, "scale", "zero_point"},
-    {QD "quantize_per_token.default", Conversion::quantize, Family::decomposed, Blocks::row, "scales", "zero_points"},
-    {"torchao.choose_qparams_affine.default", Conversion::choose, Family::affine, Blocks::stated, "", ""},
-    {"torchao.dequantize_affine.default", Conversion::dequantize, Family::affine, Blocks::stated, "scale", "zero_point",
-     "output_dtype"},
-    {"torchao.quantize_affine.default", Conversion::quantize, Family::affine, Blocks::stated, "scale", "zero_point"},
-};
-#undef QD
-static_assert(std::is_sorted(std::begin(kForms), std::end(kForms),
-                             [](const ConversionForm& a, const ConversionForm& b) { return a.op < b.op; }));
+// The form that an operator's row describes: its flags tell whether it converts, the names of its arguments how. Rows
+// that decompose into other conversions have none: those that tell kinds of zero points apart, and those that choose
+// without a kernel or blocks.
+std::optional<ConversionForm> form_of(const OpDef& op) {
+  const auto has = [&](std::string_view name) { return op.parsed->find(name) >= 0; };
+  if (!op.has(kElements) || op.has(kOfBackend) || has("zero_point_domain")) return {};
+  ConversionForm form;
+  const bool states_blocks = has("block_size"), per_block = has("scales");
+  form.family = states_blocks ? Family::affine : Family::decomposed;
+  if (op.has(kQuantizes) || op.has(kDequantizes)) {
+    form.conversion = op.has(kQuantizes) ? Conversion::quantize : Conversion::dequantize;
+    form.blocks = states_blocks       ? Blocks::stated
+                  : has("group_size") ? Blocks::group
+                  : has("axis")       ? Blocks::channel
+                  : per_block         ? Blocks::row
+                                      : Blocks::whole;
+    form.scale = per_block ? "scales" : "scale";
+    form.zero = per_block ? "zero_points" : "zero_point";
+    if (op.has(kDequantizes)) form.dtype = has("out_dtype") ? "out_dtype" : "output_dtype";
+    return form;
+  }
+  const std::vector<ReturnType> parameters = {ReturnType::tensor, ReturnType::tensor};
+  if (op.parsed->returns != parameters || (!op.kernel && !states_blocks)) return {};
+  form.conversion = Conversion::choose;
+  // By rows, the range of elements is that of their dtype.
+  form.blocks = states_blocks ? Blocks::stated : has("quant_min") ? Blocks::whole : Blocks::row;
+  return form;
+}
+
+using Forms = std::unordered_map<const OpDef*, ConversionForm>;
+Forms forms_of_all() {
+  Forms forms;
+  for (const OpDef* op : all_ops()) {
+    if (const auto form = form_of(*op)) forms.emplace(op, *form);
+  }
+  return forms;
+}
 
 bool has(const Node& node, std::string_view name) { return node.op->parsed->find(name) >= 0; }
 
@@ -109,10 +119,9 @@ std::optional<std::vector<int64_t>> blocks_of(const Node& node, Blocks blocks, c
 
 const ConversionForm* conversion_of(const Node& node) {
   if (!node.op->has(kElements)) return nullptr;
-  const std::string_view name = node.op->name();
-  const auto before = [](const ConversionForm& form, std::string_view wanted) { return form.op < wanted; };
-  const auto found = std::lower_bound(std::begin(kForms), std::end(kForms), name, before);
-  return found != std::end(kForms) && found->op == name ? found : nullptr;
+  static const Forms forms = forms_of_all();
+  const auto found = forms.find(node.op);
+  return found != forms.end() ? &found->second : nullptr;
 }
 
 std::shared_ptr<const Quantization> stated_quantization(const Node& node) {
@@ -194,10 +203,8 @@ bool has_row_blocks(const Node& node) {
          std::all_of(blocks->begin(), blocks->end() - 1, [](int64_t block) { return block == 1; });
 }
 
-// Do they belong together? A choose by rows or of the tensor has one form of its family that reads what it chooses.
 bool go_together(const ConversionForm& choose, const ConversionForm& form) {
-  return choose.family == form.family && choose.blocks == form.blocks &&
-         (choose.blocks != Blocks::whole || form.op.ends_with(".tensor"));
+  return choose.family == form.family && choose.blocks == form.blocks;
 }
 
 std::optional<QuantizationChain> chain_before(const Node& dequantize, const ConversionForm& form) {

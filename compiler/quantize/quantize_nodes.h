@@ -14,14 +14,13 @@ enum class Conversion : uint8_t {
   dequantize,  // and numbers of elements
 };
 
-/// An operator that converts, and the names of its arguments. The first argument, "input", is the tensor.
+/// How an operator converts, read from its row. The first argument, "input", is the tensor.
 struct ConversionForm {
-  std::string_view op;
-  Conversion conversion;
-  Quantization::Family family;
-  enum class Blocks : uint8_t { whole, channel, group, row, stated } blocks;
-  std::string_view scale, zero;  // choose: its results 0 and 1
-  std::string_view dtype = {};   // dequantize: of the numbers
+  Conversion conversion = Conversion::choose;
+  Quantization::Family family = Quantization::Family::decomposed;
+  enum class Blocks : uint8_t { whole, channel, group, row, stated } blocks = Blocks::whole;
+  std::string_view scale = {}, zero = {};  // names of arguments; choose: its results 0 and 1
+  std::string_view dtype = {};             // dequantize: of the numbers
 };
 
 /// The form of a node that converts; null for all others.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "compiler/ir/text/text.h"
 
 namespace wick::compiler {
@@ -88,6 +90,46 @@ TEST(QuantizeNodes, TypesInOneLine) {
   EXPECT_EQ(texts,
             (std::vector<std::string>{"i8[5]q(range=-127..127, blocks=[1], scale=f32[...], zero=i8[...]) -> f32[5]",
                                       "i8[4]q(scale=0.5, zero=3), f32[4] -> i8[4]q(scale=0.25, zero=0)", ""}));
+}
+
+// "quantize group scales zero_points" of an operator that converts.
+std::string form_text(const ConversionForm& form) {
+  constexpr const char* kConversions[] = {"choose", "quantize", "dequantize"};
+  constexpr const char* kBlocks[] = {"whole", "channel", "group", "row", "stated"};
+  std::string text = kConversions[static_cast<int>(form.conversion)];
+  text.append(" ").append(kBlocks[static_cast<int>(form.blocks)]);
+  if (form.family == Quantization::Family::affine) text.append(" affine");
+  for (const std::string_view name : {form.scale, form.zero, form.dtype}) {
+    if (!name.empty()) text.append(" ").append(name);
+  }
+  return text;
+}
+
+TEST(QuantizeNodes, RowsSayWhichOperatorsConvertAndHow) {
+  const std::map<std::string_view, std::string> wanted = {
+      {"quantized_decomposed.choose_qparams.tensor", "choose whole"},
+      {"quantized_decomposed.choose_qparams_per_token_asymmetric.default", "choose row"},
+      {"quantized_decomposed.dequantize_per_channel.default", "dequantize channel scales zero_points out_dtype"},
+      {"quantized_decomposed.dequantize_per_channel_group.default", "dequantize group scales zero_points output_dtype"},
+      {"quantized_decomposed.dequantize_per_tensor.default", "dequantize whole scale zero_point out_dtype"},
+      {"quantized_decomposed.dequantize_per_tensor.tensor", "dequantize whole scale zero_point out_dtype"},
+      {"quantized_decomposed.dequantize_per_token.default", "dequantize row scales zero_points output_dtype"},
+      {"quantized_decomposed.quantize_per_channel.default", "quantize channel scales zero_points"},
+      {"quantized_decomposed.quantize_per_channel_group.default", "quantize group scales zero_points"},
+      {"quantized_decomposed.quantize_per_tensor.default", "quantize whole scale zero_point"},
+      {"quantized_decomposed.quantize_per_tensor.tensor", "quantize whole scale zero_point"},
+      {"quantized_decomposed.quantize_per_token.default", "quantize row scales zero_points"},
+      {"torchao.choose_qparams_affine.default", "choose stated affine"},
+      {"torchao.dequantize_affine.default", "dequantize stated affine scale zero_point output_dtype"},
+      {"torchao.quantize_affine.default", "quantize stated affine scale zero_point"},
+  };
+  std::map<std::string_view, std::string> found;
+  for (const OpDef* op : all_ops()) {
+    Node node;
+    node.op = op;
+    if (const ConversionForm* form = conversion_of(node)) found[op->name()] = form_text(*form);
+  }
+  EXPECT_EQ(found, wanted);
 }
 
 TEST(QuantizeNodes, OtherOperatorsConvertNothing) {
