@@ -137,7 +137,7 @@ TEST(CortexMCompileLinear, ARankOneInputIsOneRow) {
   EXPECT_EQ(p.failures(), "");
 }
 
-// R9: inputs between 0 and 0.002, so the zero point is -128 and every product has a large offset.
+// Inputs between 0 and 0.002, so the zero point is -128 and every product has a large offset.
 TEST(CortexMCompileLinear, TinyPositiveInputsOnEachInstructionSet) {
   Random random(9);
   Model model;

@@ -134,7 +134,7 @@ TEST_F(CudaLower, AFunctionThatSeveralNodesReadIsComputedOnce) {
   expect_like_portable({numbers(DType::f32, {64}, 1), numbers(DType::f32, {2, 64}, 2)}, 1e-6);
 }
 
-// C2
+// Statement C2 of docs/cuda.md.
 TEST_F(CudaLower, TheSameGraphGivesTheSameBytes) {
   compile(linear_text("f32"));
   const std::vector<uint8_t> first = program_;

@@ -83,7 +83,7 @@ TEST(CudaSharing, TwoEqualDelegatesOfOneMethodCoexist) {
   EXPECT_EQ(run.output(), Floats(8, 2));
 }
 
-// M2: the plan still has the old name.
+// Statement M2 of docs/cuda.md: the plan still has the old name.
 TEST(CudaSharing, ARenamedMethodRuns) {
   const TestDriver driver;
   schema::TestProgram program;
@@ -128,7 +128,7 @@ TEST(CudaSharing, InterleavedSessionsGiveWhatTheyGiveAlone) {
   }
 }
 
-// M5: equal bytes are no reason to share state.
+// Statement M5: equal bytes are no reason to share state.
 TEST(CudaSharing, StateOfOtherNamesAndOfLoneMethodsIsKeptApart) {
   const TestDriver driver;
   const int session = 0;

@@ -123,7 +123,7 @@ TEST(CudaStream, CallsThatNobodyHasWaitedForDrawTheirOwnRandomNumbers) {
   }
 }
 
-// X3
+// Statement X3 of docs/cuda.md.
 TEST(CudaStream, GraphsFollowNewPointersStreamsAndSessions) {
   const TestDriver driver;
   Caller caller(driver), other(driver);
@@ -209,7 +209,7 @@ TEST(CudaStream, HostTensorsAfterDeviceTensorsWaitForThem) {
   EXPECT_EQ(Floats(y, y + 4), Floats(4, 1));
 }
 
-// X4
+// Statement X4 of docs/cuda.md.
 TEST(CudaStream, AHostPointerIsRefusedUnlessTheCheckIsOff) {
   const TestDriver driver;
   Caller caller(driver);
