@@ -149,7 +149,7 @@ TEST(Importer, AnAutocastRegionWithoutItsCastsIsRefused) {
   const std::string type =
       R"({"dtype": DTYPE, "sizes": [{"as_int": 2}, {"as_int": 2}], "requires_grad": false, "device": {"type": "cpu", )"
       R"("index": null}, "strides": [{"as_int": 2}, {"as_int": 1}], "storage_offset": {"as_int": 0}, "layout": 7})";
-  const auto import_region = [&](const std::string& device, const std::string& dtype) {
+  const auto import_region = [&](const std::string& device, const std::string& dtype, bool list = false) {
     std::string recorded = type, input = type;
     replace(recorded, "DTYPE", dtype);
     replace(input, "DTYPE", "7");
@@ -174,6 +174,11 @@ TEST(Importer, AnAutocastRegionWithoutItsCastsIsRefused) {
     std::string json = pt2::test_program_json();
     replace(json, R"("tensor_values": {)", R"("tensor_values": {"region": )" + recorded + ", ");
     replace(json, R"("nodes": [)", R"("nodes": [)" + node + ", ");
+    if (list) {
+      replace(json, "torch.ops.aten.mm.default", "torch.ops.aten.chain_matmul.default");
+      replace(json, R"({"name": "self", )" + tensor + R"(, {"name": "mat2", )" + tensor,
+              R"({"name": "matrices", "arg": {"as_tensors": [{"name": "p_w"}, {"name": "p_w"}]}, "kind": 1})");
+    }
     return import_json({}, json);
   };
   const Result<Function> lost = import_region("cpu", "7");
@@ -183,6 +188,9 @@ TEST(Importer, AnAutocastRegionWithoutItsCastsIsRefused) {
   EXPECT_NE(lost.diag().help.find("strict=False"), std::string::npos) << lost.diag().help;
   const Result<Function> kept = import_region("cpu", "13");
   EXPECT_TRUE(kept.ok()) << kept.diag().message;
+  EXPECT_FALSE(import_region("cpu", "7", true).ok());
+  const Result<Function> kept_list = import_region("cpu", "13", true);
+  EXPECT_TRUE(kept_list.ok()) << kept_list.diag().message;
   const Result<Function> elsewhere = import_region("cuda", "7");
   EXPECT_TRUE(elsewhere.ok()) << elsewhere.diag().message;
 }

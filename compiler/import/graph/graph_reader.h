@@ -80,8 +80,13 @@ class GraphReader {
   Binding arithmetic(const pt2::Node& node, std::string_view name, Args numbers);
   void assert_equal(const Sym& read, const Sym& wanted, DType dtype);
   Value* power(std::string_view function, const Args& numbers);
-  void read_wrapped(const pt2::Node& node, size_t graph_index, size_t first_operand, std::optional<DType> autocast);
-  static std::optional<DType> autocast_region(const pt2::Node& node);
+  struct AutocastRegion {
+    DType dtype;
+    bool on_cpu;
+  };
+  void read_wrapped(const pt2::Node& node, size_t graph_index, size_t first_operand,
+                    std::optional<AutocastRegion> autocast);
+  static std::optional<AutocastRegion> autocast_region(const pt2::Node& node);
   void cast_operands(const std::string& result, const OpDef& def, Args& args);
   /// Arguments and sub-graphs of a control flow node.
   struct ControlFlow {
@@ -115,7 +120,7 @@ class GraphReader {
   Graph& graph_;
   Scope scope_;
   Builder builder_;
-  std::optional<DType> autocast_;
+  std::optional<AutocastRegion> autocast_;
 };
 
 }  // namespace wick::compiler

@@ -5,6 +5,7 @@
 
 #include "compiler/import/graph/graph_reader.h"
 #include "compiler/ir/text/text.h"
+#include "compiler/ops/limits/autocast.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {
@@ -16,13 +17,10 @@ const pt2::Graph& graph_argument(const pt2::Node& node, size_t index) {
   return *graph->graph;
 }
 
-// Does autocast compute this operator in its dtype, whatever floats it is given (f64 excepted)?
-bool autocast_casts(const OpDef& def) { return def.facts.gemm || def.name().starts_with("aten.conv"); }
-
 }  // namespace
 
-// The dtype that a region of torch.autocast computes in; none if it changes nothing.
-std::optional<DType> GraphReader::autocast_region(const pt2::Node& node) {
+// What a region of torch.autocast computes in; none if it changes nothing.
+std::optional<GraphReader::AutocastRegion> GraphReader::autocast_region(const pt2::Node& node) {
   if (node.inputs.size() < 5) return std::nullopt;
   const auto* device = std::get_if<std::string>(&node.inputs[0].arg);
   const auto* dtype = std::get_if<DType>(&node.inputs[1].arg);
@@ -32,7 +30,8 @@ std::optional<DType> GraphReader::autocast_region(const pt2::Node& node) {
   const bool concerns_it = std::any_of(body.tensor_values.begin(), body.tensor_values.end(), [&](const auto& value) {
     return !device || value.second.device.type == *device;
   });
-  return concerns_it ? std::optional(dtype ? *dtype : DType::bf16) : std::nullopt;
+  if (!concerns_it) return std::nullopt;
+  return AutocastRegion{dtype ? *dtype : DType::bf16, !device || *device == "cpu"};
 }
 
 // Inside an autocast region the casts are in no node: the recorded dtype of the result tells. An export with
@@ -41,22 +40,34 @@ void GraphReader::cast_operands(const std::string& result, const OpDef& def, Arg
   const auto recorded = source_.tensor_values.find(result);
   if (recorded == source_.tensor_values.end() || !is_floating(recorded->second.dtype)) return;
   const DType dtype = recorded->second.dtype;
-  if (autocast_casts(def) && dtype == DType::f32 && *autocast_ != DType::f32) {
+  const Autocast rule = autocast_of(def, args, autocast_->on_cpu);
+  if (rule != Autocast::keeps && dtype == DType::f32 && autocast_->dtype != DType::f32) {
+    const char* const wanted = rule == Autocast::lowers ? "{}, as eager computes it" : "some of its products in {}";
     fail(Diag(Code::unsupported_model, "the file does not say what torch.autocast casts here")
              .expected(fmt::format("{} of f32", def.name()),
-                       fmt::format("{}, as eager computes it", dtype_name(*autocast_)))
-             .with_help("export with strict=False, or save ep.run_decompositions({}), which writes the casts"));
+                       fmt::format(fmt::runtime(wanted), dtype_name(autocast_->dtype)))
+             .with_help(rule == Autocast::lowers
+                            ? "export with strict=False, or leave torch.autocast here and cast the operands"
+                            : "leave torch.autocast here (torch.autocast(.., enabled=False)), or cast the operands"));
   }
+  const auto cast = [&](Value* value) {
+    const bool concerns_it = value && value->type.is_tensor() && is_floating(value->dtype());
+    return concerns_it && value->dtype() != DType::f64 ? builder_.cast(value, dtype) : value;
+  };
   for (Arg& arg : args) {
-    if (!arg.is<Value*>() || !arg.as<Value*>()->type.is_tensor()) continue;
-    const DType from = arg.as<Value*>()->dtype();
-    if (is_floating(from) && from != DType::f64) arg = builder_.cast(arg.as<Value*>(), dtype);
+    if (arg.is<Value*>()) {
+      arg = cast(arg.as<Value*>());
+    } else if (arg.is<Values>()) {
+      Values values = arg.as<Values>();
+      std::transform(values.begin(), values.end(), values.begin(), cast);
+      arg = std::move(values);
+    }
   }
 }
 
 // no_grad, autocast and friends: the body runs exactly once, with the caller's tensors themselves.
 void GraphReader::read_wrapped(const pt2::Node& node, size_t graph_index, size_t first_operand,
-                               std::optional<DType> autocast) {
+                               std::optional<AutocastRegion> autocast) {
   const pt2::Graph& body = graph_argument(node, graph_index);
   if (node.inputs.size() - first_operand != body.inputs.size()) {
     fail(Code::corrupt_file, fmt::format("{} passes {} operands to a graph of {} inputs", printable(node.target),

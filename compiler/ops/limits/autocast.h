@@ -1,0 +1,18 @@
+// What torch.autocast makes of operators.
+#pragma once
+#include <cstdint>
+
+#include "compiler/ir/graph.h"
+
+namespace wick::compiler {
+
+enum class Autocast : uint8_t {
+  keeps,   // f32 stays f32
+  lowers,  // its operands of f32 are cast, and so the result has the region's dtype
+  mixes,   // casts some products inside, but its result stays f32: no dtype in a file shows it
+};
+
+/// For operands of f32 on the CPU, or on another device. `args` has an entry for each argument of the schema.
+Autocast autocast_of(const OpDef& def, const Args& args, bool on_cpu);
+
+}  // namespace wick::compiler
