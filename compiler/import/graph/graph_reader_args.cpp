@@ -116,6 +116,18 @@ Arg GraphReader::tensor_of_number(Arg arg, const OpDef& def) {
   return builder_.call("aten.scalar_tensor", {std::move(arg), dtype});
 }
 
+// In strides, paddings and the like one number may stand for all dimensions. aten.convolution has those of its weight.
+static void widen_lists(const OpDef& def, Args& args) {
+  const bool convolution = def.name().starts_with("aten.convolution.") || def.name().starts_with("aten._convolution.");
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (!args[i].is<Ints>() || args[i].as<Ints>().size() != 1) continue;
+    auto count = static_cast<size_t>(def.parsed->args[i].list_size);
+    if (convolution && args[1].is<Value*>() && args[1].as<Value*>()->rank() > 2)
+      count = args[1].as<Value*>()->rank() - 2;
+    if (count > 1) args[i] = Ints(count, args[i].as<Ints>()[0]);
+  }
+}
+
 Args GraphReader::arguments(const pt2::Node& node, const OpDef& def) {
   const std::vector<ArgSpec>& specs = def.parsed->args;
   std::vector<std::optional<Arg>> found(specs.size());
@@ -146,6 +158,7 @@ Args GraphReader::arguments(const pt2::Node& node, const OpDef& def) {
     else
       args.push_back(default_arg(specs[i]));
   }
+  widen_lists(def, args);
   return args;
 }
 

@@ -173,7 +173,8 @@ const OpDef kConvolutionRows[] = {
      infer_convolution, decompose_complex_convolution, "aten::convolution.out",
      kPassesBoth | kWeighs | kNoNegativeZero | Growth::matrices,
      Cases("f32[1, 2, 8], f32[3, 2, 3], f32[3], [1], [0], [1], false, [0], 1",
-           "f32[1, 3, 4, 4], f32[3, 2, 2, 2], None, [2, 2], [0, 0], [1, 1], true, [0, 0], 1"),
+           "f32[1, 3, 4, 4], f32[3, 2, 2, 2], None, [2, 2], [0, 0], [1, 1], true, [0, 0], 1",
+           "f32[1, 3, 4, 5], f32[3, 2, 3, 3], None, [2], [1], [1], true, [1], 1"),
      &kManyTerms},
     {"aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] "
      "dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool "

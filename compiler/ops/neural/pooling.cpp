@@ -354,7 +354,7 @@ const OpDef kPoolingRows[] = {
      "count_include_pad=True, int? divisor_override=None) -> Tensor",
      infer_pool, decompose_avg_pool, "aten::avg_pool2d.out", kPassesBoth | ranges::pool | Growth::total,
      Cases("f32[1, 4, 6, 8], [2, 2]", "f32[2, 2, 6, 7], [3, 2], [], [0, 0], true, true",
-           "f32[1, 1, 5, 5], [2, 2], [2, 2], [0, 0], false, true, 3")},
+           "f32[1, 1, 5, 5], [2, 2], [2, 2], [0, 0], false, true, 3", "f32[1, 2, 5, 6], [3], [1], [1]")},
     {"aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool "
      "count_include_pad=True, int? divisor_override=None) -> Tensor",
      infer_pool, decompose_avg_pool, "aten::avg_pool3d.out", kNoStock | kPassesBoth | ranges::pool,
