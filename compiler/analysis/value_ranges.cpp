@@ -78,6 +78,11 @@ ValueRange range_of_numbers(const Quantization& q) {
   return range;
 }
 
+// Integers cannot, and a test of indices that were computed from a NaN does not find it.
+bool may_be_nan(const Value& value) {
+  return value.type.is_tensor() && (is_floating(value.dtype()) || is_complex(value.dtype()));
+}
+
 bool compares(const Node& node) { return is_comparison(node.op->facts.binary) || node.is("aten.sign.default"); }
 
 // What is known of the node beside its operator's row.
@@ -158,8 +163,10 @@ void ValueRanges::find_readers(const Graph& graph) {
     for (size_t i = 0; i < operands.size(); ++i) {
       const Passing passing = passing_of(node, i);
       if (nan || !passing.nan) hides_nan_.insert(operands[i]);
-      if (node.op->has(kAsksForNan) || (asked && passing.nan)) asks_for_nan_.insert(operands[i]);
-      if (compares(node) || (compared && passing.nan && !node.op->has(kWeighs))) compares_.insert(operands[i]);
+      if (may_be_nan(*operands[i])) {
+        if (node.op->has(kAsksForNan) || (asked && passing.nan)) asks_for_nan_.insert(operands[i]);
+        if (compares(node) || (compared && passing.nan && !node.op->has(kWeighs))) compares_.insert(operands[i]);
+      }
       // What makes NaN of an infinity hands it on to those that hide NaN.
       if (infinity || nan || !passing.infinity) hides_infinity_.insert(operands[i]);
     }

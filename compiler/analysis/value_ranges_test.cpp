@@ -107,5 +107,25 @@ TEST(ValueRanges, KnowWhoHidesThem) {
   }
 }
 
+// [x is tested for NaN]
+TEST(ValueRanges, KnowWhoTestsForNan) {
+  const struct {
+    const char* body;
+    bool asks;
+  } cases[] = {
+      {"%y = aten.isnan(%x)", true},
+      {"%a = aten.neg(%x)\n %y = aten.eq.Tensor(%a, %a)", true},
+      {"%y = aten.gt.Scalar(%x, 0)", true},
+      {"%a = aten.relu(%x)\n %b = aten.argmax(%a, 0, true)\n %y = aten.eq.Tensor(%b, %b)", false},
+      {"%a = aten.argmax(%x, 0, true)\n %y = aten.gt.Scalar(%a, 0)", false},
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.body);
+    const auto function = parse_graph(std::string("graph f(%x: f32[2]) {\n ") + test.body + "\n return %y\n}");
+    ASSERT_TRUE(function.ok()) << render(function.diag());
+    EXPECT_EQ(ValueRanges(*function->graph).asks_for_nan(function->graph->inputs[0].value), test.asks);
+  }
+}
+
 }  // namespace
 }  // namespace wick::compiler

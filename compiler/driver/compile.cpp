@@ -124,6 +124,8 @@ using Results = std::unordered_set<const Value*>;
 // Composites that were kept for the target, which then does not take them; their parts may fare better.
 struct Refused {
   Results results;
+  // Taken ones. A pass may have made them, for the target, of an operator that `keep` has split up in the program.
+  std::unordered_set<const Node*> taken;
   struct Whole {
     std::string op, reason;
   };
@@ -136,7 +138,10 @@ size_t note_refused(const Graph& graph, const Verdicts& verdicts, const KeepFn& 
     for (const auto& inner : node->graphs) count += note_refused(*inner, verdicts, portable, refused);
     if (!node->op->decompose || !node->op->infer || portable(*node)) continue;
     const auto verdict = verdicts.of.find(node.get());
-    if (verdict != verdicts.of.end() && verdict->second.taken) continue;
+    if (verdict != verdicts.of.end() && verdict->second.taken) {
+      refused.taken.insert(node.get());
+      continue;
+    }
     refused.results.insert(node->results().begin(), node->results().end());
     if (verdict != verdicts.of.end() && node->origin)
       refused.reasons.try_emplace(node->origin, Refused::Whole{std::string(node->op->name()), verdict->second.reason});
@@ -192,7 +197,7 @@ Result<PartitionReport> run_target(Graph& graph, const TargetRequest& request, c
   // Passes see nodes before quantization is folded, so their verdicts are those of a graph that is ready to partition.
   Refused refused_composites;
   pipeline.keep = [&](const Node& node) {
-    if (portable.keep(node)) return true;
+    if (portable.keep(node) || refused_composites.taken.count(&node)) return true;
     if (node.results().empty() || !keeps(target, node, target_opts)) return false;
     return !refused_composites.results.count(node.result());
   };
@@ -201,6 +206,7 @@ Result<PartitionReport> run_target(Graph& graph, const TargetRequest& request, c
   while (refused != before && refused != 0) {
     RETURN_IF_ERROR(run_pipeline(graph, pipeline));
     verdicts = ask_all(graph, target, target_opts, &verdicts);
+    refused_composites.taken.clear();
     before = std::exchange(refused, note_refused(graph, verdicts, portable.keep, refused_composites));
   }
   if (options.on_begin) options.on_begin("partition");
