@@ -7,6 +7,7 @@
 #include "cli/program/operator_facts.h"
 #include "runtime/exec/shared_arena.h"
 #include "runtime/firmware/fixed_method.h"
+#include "runtime/program/tensor_layout.h"
 #include "wick/backends.h"
 
 namespace wick::cli {
@@ -82,14 +83,9 @@ class Planner {
     FixedTensorPlan& tensor = plan_.tensors.emplace_back();
     tensor.meta = meta;
     tensor.strides.resize(meta.sizes.size());
-    std::vector<int32_t> sizes(meta.sizes.begin(), meta.sizes.end());
+    std::vector<int32_t> sizes(meta.sizes.size());
     Tensor layout;
-    layout.dtype = meta.dtype;
-    layout.rank = static_cast<uint8_t>(meta.sizes.size());
-    layout.sizes = sizes.data();
-    layout.strides = tensor.strides.data();
-    layout.dim_order = meta.dim_order.data();
-    if (compute_layout(layout) != Error::Ok) return false;
+    if (describe_tensor(meta, sizes.data(), tensor.strides.data(), &layout) != Error::Ok) return false;
     const auto place = [&](const uint8_t* byte) { return static_cast<uint64_t>(byte - meta_.program().file().data()); };
     if (meta.storage == Storage::constant) {
       tensor.offset = meta.nbytes == 0 ? meta_.program().file().size() : place(meta.bytes.data());

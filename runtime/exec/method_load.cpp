@@ -8,6 +8,7 @@
 #include "runtime/exec/method_layout.h"
 #include "runtime/exec/prepared_for.h"
 #include "runtime/exec/prim_ops.h"
+#include "runtime/program/tensor_layout.h"
 
 namespace wick {
 namespace {
@@ -184,16 +185,10 @@ Error Loader::place_external(size_t index, const TensorMeta& meta, Tensor* tenso
 
 Error Loader::make_tensor(size_t index, const TensorMeta& meta, Tensor* tensor) {
   new (tensor) Tensor();
-  tensor->dtype = meta.dtype;
-  tensor->rank = static_cast<uint8_t>(meta.sizes.size());
   tensor->dynamism = meta.dynamism;
   tensor->read_only = meta.storage == Storage::constant;
-  tensor->sizes = pool_.dims;
-  tensor->strides = pool_.dims + meta.sizes.size();
+  const Error error = describe_tensor(meta, pool_.dims, pool_.dims + meta.sizes.size(), tensor);
   pool_.dims += 2 * meta.sizes.size();
-  for (size_t d = 0; d < meta.sizes.size(); ++d) tensor->sizes[d] = meta.sizes[d];
-  tensor->dim_order = meta.dim_order.data();
-  const Error error = compute_layout(*tensor);
   if (error != Error::Ok) return tell(options_.kind, ErrorKind::corrupt_file, error);
   tensor->capacity_bytes = meta.nbytes;
   if (meta.storage == Storage::planned) {

@@ -1,4 +1,5 @@
 #include "runtime/program/reader.h"
+#include "runtime/program/tensor_layout.h"
 
 namespace wick {
 namespace {
@@ -112,6 +113,16 @@ Error read_tensor(const FileView& view, const pte::Tensor& tensor, TensorMeta* m
   if (tensor.data_buffer_idx() == 0) return Error::Ok;
   meta->storage = Storage::constant;
   return read_constant(view, tensor.data_buffer_idx(), meta, why);
+}
+
+Error describe_tensor(const TensorMeta& meta, int32_t* sizes, int32_t* strides, Tensor* tensor) {
+  tensor->dtype = meta.dtype;
+  tensor->rank = static_cast<uint8_t>(meta.sizes.size());
+  tensor->sizes = sizes;
+  tensor->strides = strides;
+  tensor->dim_order = meta.dim_order.data();
+  for (size_t d = 0; d < meta.sizes.size(); ++d) sizes[d] = meta.sizes[d];
+  return compute_layout(*tensor);
 }
 
 }  // namespace wick

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "runtime/exec/prim_ops.h"
+#include "runtime/program/tensor_layout.h"
 #include "tests/fuzz/mutant.h"
 #include "wick/cortex_m_backend.h"
 #include "wick/method.h"
@@ -88,13 +89,7 @@ Error set_input(Method& method, size_t index, bool zeros, Memory& memory) {
   if (value.tensor.nbytes > kMaxInputBytes) return Error::MemoryAllocationFailed;
   int32_t sizes[kMaxRank], strides[kMaxRank];
   Tensor tensor;
-  tensor.dtype = value.tensor.dtype;
-  tensor.rank = static_cast<uint8_t>(value.tensor.sizes.size());
-  tensor.sizes = sizes;
-  tensor.strides = strides;
-  tensor.dim_order = value.tensor.dim_order.data();
-  for (size_t d = 0; d < tensor.rank; ++d) sizes[d] = value.tensor.sizes[d];
-  if (compute_layout(tensor) != Error::Ok) return Error::Internal;
+  if (describe_tensor(value.tensor, sizes, strides, &tensor) != Error::Ok) return Error::Internal;
   tensor.data = memory.take(value.tensor.nbytes);
   if (tensor.data == nullptr) return Error::MemoryAllocationFailed;
   fill(static_cast<uint8_t*>(tensor.data), value.tensor.nbytes, zeros);

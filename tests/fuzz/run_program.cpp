@@ -10,6 +10,7 @@
 
 #include "runtime/exec/prim_ops.h"
 #include "runtime/module/device_arenas.h"
+#include "runtime/program/tensor_layout.h"
 #include "tests/fuzz/block.h"
 #include "tests/fuzz/random.h"
 #include "wick/backends.h"
@@ -57,13 +58,7 @@ void set_inputs(Method& method, const MethodMeta& meta, Pass pass, Span<const Sp
     int32_t sizes[kMaxRank];
     int32_t strides[kMaxRank];
     Tensor tensor;
-    tensor.dtype = value.tensor.dtype;
-    tensor.rank = static_cast<uint8_t>(value.tensor.sizes.size());
-    tensor.sizes = sizes;
-    tensor.strides = strides;
-    tensor.dim_order = value.tensor.dim_order.data();
-    for (size_t d = 0; d < tensor.rank; ++d) sizes[d] = value.tensor.sizes[d];
-    if (compute_layout(tensor) != Error::Ok) abort();
+    if (describe_tensor(value.tensor, sizes, strides, &tensor) != Error::Ok) abort();
     memory.emplace_back(value.tensor.nbytes);
     fill_input(memory.back().bytes(), pass, own);
     tensor.data = memory.back().bytes().data();

@@ -1,0 +1,12 @@
+// Tensors as a program states them. C++17, freestanding.
+#pragma once
+#include "wick/program.h"
+#include "wick/tensor.h"
+
+namespace wick {
+
+/// Gives `tensor` the dtype, shape and layout that `meta` states, but no memory. `sizes` and `strides` have room for a
+/// number of each dimension, and must outlive the tensor. Errors: those of compute_layout.
+Error describe_tensor(const TensorMeta& meta, int32_t* sizes, int32_t* strides, Tensor* tensor);
+
+}  // namespace wick
