@@ -6,17 +6,10 @@
 #include <map>
 #include <set>
 
+#include "compiler/ir/zero_bytes.h"
+
 namespace wick::compiler {
 namespace {
-
-bool is_zero(const ConstantData& data) {
-  return data
-      .for_each_part([](Span<const uint8_t> bytes) -> Status {
-        const bool zero = std::all_of(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte == 0; });
-        return zero ? Status() : Diag(Code::internal, "not zero");
-      })
-      .ok();
-}
 
 bool same_contents(const ConstantData& a, const ConstantData& b) {
   if (a.empty() || b.empty()) return is_zero(a.empty() ? b : a);

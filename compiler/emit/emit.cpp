@@ -10,6 +10,7 @@
 
 #include "compiler/emit/constant_pool.h"
 #include "compiler/emit/segments.h"
+#include "compiler/ir/zero_bytes.h"
 #include "schema/flat_tensor_generated.h"
 #include "schema/header.h"
 #include "schema/program_generated.h"
@@ -343,9 +344,8 @@ class ProgramWriter {
   // Zeros need no bytes where they are many: arenas start zeroed.
   uint32_t state_index(const Storage& storage) {
     constexpr size_t kAlwaysStored = 4096;
-    const Span<const uint8_t> bytes = storage.data.bytes();
-    const bool zero = std::all_of(bytes.begin(), bytes.end(), [](uint8_t b) { return b == 0; });
-    if (bytes.empty() || (zero && bytes.size() > kAlwaysStored)) return 0;
+    const size_t size_bytes = storage.data.size_bytes();
+    if (size_bytes == 0 || (size_bytes > kAlwaysStored && is_zero(storage.data))) return 0;
     state_offsets_.push_back(states_.size_bytes);
     states_.append(storage.data);
     return static_cast<uint32_t>(state_offsets_.size() - 1);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "compiler/ir/zero_bytes.h"
 #include "compiler/support/content_hash.h"
 
 namespace wick::compiler {
@@ -122,6 +123,15 @@ TEST(ConstantData, EqualBytesAreEqualHoweverTheyAreMade) {
     EXPECT_FALSE(same_bytes(d, *x));
     EXPECT_FALSE(same_bytes(*x, computed(299, 1000)));
   }
+}
+
+TEST(ConstantData, IsZeroUnlessAByteIsNot) {
+  const std::vector<uint8_t> bytes = {0, 0, 0, 7};
+  EXPECT_TRUE(is_zero(ConstantData()));
+  EXPECT_TRUE(is_zero(ConstantData({bytes.data(), 3}, nullptr)));
+  EXPECT_FALSE(is_zero(ConstantData({bytes.data(), 4}, nullptr)));
+  EXPECT_TRUE(is_zero(computed(1, 1)));
+  EXPECT_FALSE(is_zero(computed(2, 1)));
 }
 
 TEST(ContentHash, IsTheSameForBytesInParts) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/cuda/compile/lowering.h"
+#include "compiler/ir/zero_bytes.h"
 #include "compiler/support/failure.h"
 
 namespace wick::cuda {
@@ -16,15 +17,6 @@ namespace {
 
 // New values of at most this many buffers are stored by one kernel.
 constexpr size_t kMostStores = 8;
-
-bool is_zero(const compiler::ConstantData& data) {
-  bool zero = true;
-  throw_if_error(data.for_each_part([&](Span<const uint8_t> bytes) -> compiler::Status {
-    zero = zero && std::all_of(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte == 0; });
-    return {};
-  }));
-  return zero;
-}
 
 }  // namespace
 
