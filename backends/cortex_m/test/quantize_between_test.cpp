@@ -108,6 +108,32 @@ TEST(CortexMQuantizeBetween, LayersWithWeightsInFloatsBehindNumbersInFloats) {
       "wick_cortex_m.conv2d_int16");
 }
 
+// A norm by hand, of which a quantizer for Cortex-M annotates only the variance and the last sum. Where that variance
+// is 0, quotients are infinite.
+TEST(CortexMQuantizeBetween, QuotientsWhoseReadersSaturate) {
+  const std::string variance = parameters(0.00390625, -128), deviation = parameters(0.00390625, -128);
+  const std::string text =
+      "graph f(%x: f32[1, 4, 2, 3]) {\n" +
+      constant_line("w", "f32[4, 1, 1]", std::vector<double>{0.9, 1.2, -0.7, 1.1}) +
+      constant_line("b", "f32[4, 1, 1]", std::vector<double>{0.1, -0.2, 0, 0.3}) +
+      fake_quantized("d", "x", "q", kFrom) +
+      "  %m = aten.mean.dim(%d, [1], true)\n  %c = aten.sub.Tensor(%d, %m)\n  %s = aten.pow.Tensor_Scalar(%c, 2)\n"
+      "  %n = aten.mean.dim(%s, [1], true)\n" +
+      fake_quantized("v", "n", "vq", variance) + "  %e = aten.add.Scalar(%v, 0.000001)\n  %r = aten.sqrt(%e)\n" +
+      fake_quantized("t", "r", "tq", deviation) +
+      "  %z = aten.div.Tensor(%c, %t)\n  %g = aten.mul.Tensor(%w, %z)\n  %y = aten.add.Tensor(%g, %b)\n" +
+      fake_quantized("o", "y", "p", parameters(0.03125, 4)) + "  return %o\n}";
+  expect_integers(text, "cortex_m.quantized_div");
+  // One channel of each pixel is 1 to 25 steps above the others.
+  std::vector<float> x(24, 0.03125f);
+  for (int pixel = 0; pixel < 6; ++pixel) x[static_cast<size_t>(6 + pixel)] *= static_cast<float>(1 + pixel * pixel);
+  x[12] *= 2;
+  Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+  p.at(Stage::lower).check_outside({}).check("aten.masked_fill.Scalar");
+  p.run_and_compare(one_step(), {float_input({1, 4, 2, 3}, x)});
+  EXPECT_EQ(p.failures(), "");
+}
+
 TEST(CortexMQuantizeBetween, TheLastStateOfAnLstmAndItsOutput) {
   const auto weights = [](const char* name, const char* type, int count) {
     Random random(count);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "backends/cortex_m/compile/all_elements.h"
+#include "backends/cortex_m/compile/ops/int16/saturation.h"
 #include "backends/cortex_m/compile/ops/movement.h"
 #include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/quantized.h"
@@ -127,6 +128,26 @@ Bound of_matmul(const Node& node) {
   return {reach(a) * reach(b) * terms, true, false, std::sqrt(terms)};
 }
 
+// The least that is not 0.
+double least_divisor(const Value& divisor) {
+  const Affine q = affine(divisor);
+  if (!divisor.producer || !divisor.producer->is("wick.lookup.default")) return q.scale;
+  double least = kUnknown;
+  for (const double element : numbers(*divisor.producer->tensor("table"))) {
+    if (element != q.zero) least = std::min(least, std::abs(element - q.zero));
+  }
+  return least * q.scale;
+}
+
+// Quotients have no bound, but readers that saturate. Where divisors are small, it shows that dividends are rounded.
+Bound of_quotient(const Node& node) {
+  const Value *self = node.tensor("self"), *other = node.tensor("other");
+  if (!refuse_elements(*self, "").empty() || !refuse_elements(*other, "").empty()) return {kUnknown};
+  const Saturation saturation = saturation_of(*node.result());
+  const bool shows = affine(*self).scale / 2 / least_divisor(*other) > saturation.step;
+  return {shows && self->dtype() == DType::i16 ? kUnknown : saturation.largest};
+}
+
 // Layers with constant weights, of each output channel those that have its place in dimension `dim`: of a transposed
 // convolution with groups more than are added up.
 Bound of_layer(const Node& node, size_t dim) {
@@ -230,6 +251,7 @@ constexpr Row kRows[] = {
     {"aten.avg_pool2d.default", of_average},
     {"aten.bmm.default", of_matmul},
     {"aten.convolution.default", of_convolution},
+    {"aten.div.Tensor", of_quotient},
     {"aten.glu.default", of_input},
     {"aten.gru.input", of_recurrent},
     {"aten.layer_norm.default", of_layer_norm},

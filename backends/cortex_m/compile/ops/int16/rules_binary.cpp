@@ -101,18 +101,26 @@ double quotient_factor(const Node& node) {
   return affine(*node.tensor("self")).scale / affine(*node.tensor("other")).scale / affine(*node.result()).scale;
 }
 
+// Whether elements but 0 and one step of the dividend, divided by one step, are beyond the result's.
+bool saturates_at_one_step(const Node& node) { return 2 * quotient_factor(node) >= INT16_MAX; }
+
 Verdict supports_div(const Node& node, const Configuration&) {
   const std::string reason = refuse_int16(node);
   if (!reason.empty()) return Verdict::no(reason);
   if (quotient_factor(node) > 3e38) return Verdict::no(kTooFar);
+  if (saturates_at_one_step(node)) return Verdict::yes("0 divided by 0 is 0");
   return Verdict::yes("a quotient with divisor 0 is 0, not infinite");
 }
 
-// The kernel takes equal sizes, and writes all of int16.
+// The kernel takes equal sizes, and writes all of int16. It gives 0 where the divisor is 0: one step stands for that if
+// quotients by it saturate as infinite ones do.
 std::vector<Value*> rewrite_div(Builder& b, Node& node, const Configuration&) {
   Args args;
   for (const char* name : {"self", "other"}) {
     Value* operand = node.tensor(name);
+    if (name == std::string_view("other") && saturates_at_one_step(node))
+      operand =
+          b.call("aten.masked_fill.Scalar", {operand, b.call("aten.eq.Scalar", {operand, int64_t{0}}), int64_t{1}});
     const bool whole = operand->sizes() == node.result()->sizes();
     args.push_back(whole ? operand : b.expand(operand, node.result()->sizes()));
     args.push_back(int64_t{0});

@@ -1,0 +1,74 @@
+#include "backends/cortex_m/compile/ops/int16/saturation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "backends/cortex_m/compile/quantized.h"
+#include "compiler/ops/rules.h"
+
+namespace wick::cortex_m {
+
+using compiler::Binary;
+using compiler::Movement;
+using compiler::Node;
+using compiler::Value;
+
+namespace {
+
+constexpr int kMaxReaders = 16;
+constexpr Saturation kNone = {std::numeric_limits<double>::infinity(), 0};
+
+struct Sizes {
+  double least = 0, largest = 0;
+};
+
+// Of the numbers of a constant; nothing if it is none or one of them is not finite.
+std::optional<Sizes> sizes_of(const Value& value) {
+  const std::vector<double> all = value.is_constant() ? numbers(value) : std::vector<double>();
+  if (all.empty()) return std::nullopt;
+  Sizes sizes = {std::abs(all[0]), std::abs(all[0])};
+  for (const double number : all) {
+    if (!std::isfinite(number)) return std::nullopt;
+    sizes = {std::min(sizes.least, std::abs(number)), std::max(sizes.largest, std::abs(number))};
+  }
+  return sizes;
+}
+
+// Of what `reader` reads as `value`, where its result has `of_result`.
+Saturation before(const Node& reader, const Value& value, const Saturation& of_result) {
+  const Movement movement = reader.op->facts.movement;
+  if (movement == Movement::view || movement == Movement::permute || movement == Movement::expand) return of_result;
+  const bool adds = reader.is(Binary::add), multiplies = reader.is(Binary::mul);
+  if ((!adds && !multiplies) || reader.operands().size() != 2) return kNone;
+  const Value* other = reader.operands()[reader.operands()[0] == &value ? 1 : 0];
+  const auto sizes = other == &value ? std::nullopt : sizes_of(*other);
+  if (!sizes) return kNone;
+  if (adds && reader.real("alpha") != 1) return kNone;
+  if (adds) return {of_result.largest + sizes->largest, of_result.step};
+  return sizes->least > 0 ? Saturation{of_result.largest / sizes->least, of_result.step / sizes->largest} : kNone;
+}
+
+}  // namespace
+
+Saturation saturation_of(const Value& value) {
+  std::vector<std::pair<const Node*, const Value*>> readers;
+  const Value* last = &value;
+  while (!refuse_elements(*last, "").empty()) {
+    if (last->num_uses() != 1 || last->users().size() != 1 || readers.size() == kMaxReaders) return kNone;
+    const Node* reader = last->users()[0];
+    if (reader->results().size() != 1) return kNone;
+    readers.emplace_back(reader, last);
+    last = reader->result();
+    if (!last->type.is_tensor()) return kNone;
+  }
+  const Affine q = affine(*last);
+  Saturation found = {q.scale * (std::max(q.max - q.zero, q.zero - q.min) + 1), q.scale};
+  for (auto each = readers.rbegin(); each != readers.rend(); ++each) found = before(*each->first, *each->second, found);
+  return found;
+}
+
+}  // namespace wick::cortex_m
