@@ -199,10 +199,14 @@ Value* count_before(Compose& c, Value* boundaries, Value* x, bool right, DType d
       c.compare(right ? "le" : "lt", c.b.unsqueeze(boundaries, static_cast<int64_t>(boundaries->rank()) - 1), wide);
   return c.b.cast(c.sum(before, {static_cast<int64_t>(before->rank()) - 1}), dtype);
 }
+// What is sought among boundaries of `dtype`: a fraction stays one beside integers.
+Value* number_or_tensor(Compose& c, const Arg& sought, DType dtype) {
+  return c.tensor(sought, is_float_number(sought) && is_integral(dtype) ? DType::f64 : dtype);
+}
 Results decompose_bucketize(Builder& b, Node& node) {
   Compose c(b);
-  Value* x = node.tensor("self");
   Value* boundaries = node.tensor("boundaries");
+  Value* x = number_or_tensor(c, node.arg("self"), boundaries->dtype());
   require_rank(boundaries, 1, "bucketize: boundaries");
   Value* wide = b.unsqueeze(x, static_cast<int64_t>(x->rank()));
   Value* before = c.compare(node.boolean("right") ? "ge" : "gt", wide, boundaries);
@@ -218,9 +222,7 @@ void infer_position(Node& node) {
 Results decompose_searchsorted(Builder& b, Node& node) {
   Compose c(b);
   Value* sorted = node.tensor("sorted_sequence");
-  // A fraction stays one beside integers.
-  const bool fraction = is_float_number(node.arg("self")) && is_integral(sorted->dtype());
-  Value* x = c.tensor(node.arg("self"), fraction ? DType::f64 : sorted->dtype());
+  Value* x = number_or_tensor(c, node.arg("self"), sorted->dtype());
   require(node.is_none("sorter"), "searchsorted with a sorter is not supported");
   const bool right = node.boolean("right") || (!node.is_none("side") && node.string("side") == "right");
   const DType dtype = node.boolean("out_int32") ? DType::i32 : DType::i64;
@@ -330,6 +332,8 @@ const OpDef kSortingRows[] = {
     {"aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
      infer_position, decompose_bucketize, "aten::bucketize.Tensor_out", kNoStock,
      Cases("f32[3, 4], f32[5]{sorted}", "f32[3, 4], f32[5]{sorted}, right=true")},
+    {"aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
+     nullptr, decompose_bucketize, nullptr, kPure, Cases("0.5, f32[5]{sorted}", "1, f32[5]{sorted}, right=true")},
     {"aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "
      "side=None, Tensor? sorter=None) -> Tensor",
      infer_position, decompose_searchsorted, "aten::searchsorted.Tensor_out", kNoStock,
