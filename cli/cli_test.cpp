@@ -151,6 +151,8 @@ TEST_F(Cli, AnIntegerInputThatBreaksItsRangeIsNamed) {
   const Outcome outcome = run(10, 5);
   EXPECT_EQ(outcome.exit_code, 4);
   EXPECT_NE(outcome.err.find("input 1 ('inputs_1') must be in [3, 9]"), std::string::npos) << outcome.err;
+  const Outcome random = wick("run " + path("n.pte"));
+  EXPECT_EQ(random.exit_code, 0) << random.err;
   const Outcome fixed = run(9, 6);
   EXPECT_EQ(fixed.exit_code, 2);
   EXPECT_NE(fixed.err.find("input 2 ("), std::string::npos) << fixed.err;
@@ -158,9 +160,10 @@ TEST_F(Cli, AnIntegerInputThatBreaksItsRangeIsNamed) {
 
 TEST_F(Cli, AnEmptyFileIsNoProgramForAnyCommand) {
   std::ofstream(path("empty.pte")).flush();
-  for (const char* command : {"run ", "verify ", "bench ", "inspect ", "explain "}) {
+  for (const char* command : {"run ", "verify ", "bench ", "inspect ", "explain ", "ops "}) {
     const Outcome outcome = wick(command + path("empty.pte"));
     EXPECT_EQ(outcome.exit_code, 4) << command << outcome.err;
+    EXPECT_NE(outcome.err.find("error[corrupt-file]"), std::string::npos) << command << outcome.err;
   }
 }
 
@@ -230,9 +233,31 @@ TEST_F(Cli, CompileWritesAllOfItsFilesOrNone) {
   EXPECT_EQ(input.exit_code, 2);
   EXPECT_NE(input.err.find("give --external-weights another name"), std::string::npos) << input.err;
   EXPECT_EQ(wick(compile + "--external-weights " + path("nowhere/w.ptd")).exit_code, 2);
+  EXPECT_EQ(wick(compile + "--report " + path("nowhere/r")).exit_code, 2);
   EXPECT_FALSE(fs::exists(path("m.pte")));
+  const std::string elsewhere = "compile " + fixture("digits/digits.pt2") + " --report " + path("r") + " -o ";
+  EXPECT_EQ(wick(elsewhere + path("nowhere/m.pte")).exit_code, 2);
+  EXPECT_EQ(wick(elsewhere + path("m.pte") + " --backend cuda:gpu=none --twin " + path("m.pte")).exit_code, 2);
+  EXPECT_EQ(wick(elsewhere + path("m.pte") + " --backend cuda:gpu=none,twin=" + path("nowhere/t")).exit_code, 2);
+  EXPECT_FALSE(fs::exists(path("r")) || fs::exists(path("m.pte")));
   EXPECT_EQ(wick(compile + "--external-weights " + path("w.ptd") + " --report /dev/null").exit_code, 0);
   EXPECT_TRUE(fs::exists(path("m.pte")) && fs::exists(path("w.ptd")));
+}
+
+TEST_F(Cli, FilesThatCannotBeWrittenAreNamedBeforeTheWork) {
+  compile("digits/digits.pt2", "m.pte");
+  const std::string bytes = slurp(path("m.pte"));
+  for (const std::string& command : {"run ", "profile --trace ", "explain --svg "}) {
+    const std::string option = command == "run " ? "-o " : "";
+    const Outcome over = wick(command + option + path("m.pte") + " " + path("m.pte"));
+    EXPECT_EQ(over.exit_code, 2) << command;
+    EXPECT_NE(over.err.find("would overwrite an input"), std::string::npos) << over.err;
+    const Outcome nowhere = wick(command + option + path("nowhere/o.npz") + " " + path("m.pte"));
+    EXPECT_EQ(nowhere.exit_code, 2) << command;
+    EXPECT_NE(nowhere.err.find("there is no such folder"), std::string::npos) << nowhere.err;
+    EXPECT_EQ(nowhere.err.find("random"), std::string::npos) << nowhere.err;
+  }
+  EXPECT_EQ(slurp(path("m.pte")), bytes);
 }
 
 // Short results fail when the buffer is written out at the end, long ones before.

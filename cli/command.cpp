@@ -23,6 +23,13 @@ FileKind kind_of(Span<const uint8_t> bytes) {
   return FileKind::other;
 }
 
+compiler::Diag no_program(const std::string& path, Span<const uint8_t> bytes) {
+  compiler::Diag diag = bytes.empty()
+                            ? compiler::Diag(compiler::Code::corrupt_file, "the file is empty")
+                            : compiler::Diag(compiler::Code::incompatible_file, "this is neither a .pte nor a .pt2");
+  return std::move(diag).at_file(path);
+}
+
 std::pair<std::string, std::string> split_method(const std::string& argument) {
   const size_t equals = argument.find('=');
   if (equals == std::string::npos || equals == 0) return {"forward", argument};

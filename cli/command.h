@@ -30,6 +30,8 @@ int report(const compiler::Diag& diag);
 enum class FileKind { pt2, pte, ptd, other };
 /// By content, not by name.
 FileKind kind_of(Span<const uint8_t> bytes);
+/// The error of a file that is neither a .pte nor a .pt2.
+compiler::Diag no_program(const std::string& path, Span<const uint8_t> bytes);
 
 /// "a.pt2" or "encode=a.pt2" -> method and path. A name is letters, digits and underscores.
 std::pair<std::string, std::string> split_method(const std::string& argument);

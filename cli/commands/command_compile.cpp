@@ -11,6 +11,7 @@
 
 #include "cli/command.h"
 #include "cli/explain/memory_advice.h"
+#include "cli/output_files.h"
 #include "cli/target_flags.h"
 #include "cli/text/progress.h"
 #include "cli/text/text.h"
@@ -100,17 +101,23 @@ Status dump(const std::string& folder, std::string_view method, int number, std:
                               Span<const uint8_t>(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
 }
 
-Status write_outputs(const compiler::CompileResult& result, const CompileFlags& flags) {
-  // A program without its weights is of no use: neither file appears before the bytes of both are written.
-  std::optional<compiler::FileWriter> weights;
+Status write_outputs(const compiler::CompileResult& result, const CompileFlags& flags, const std::string& report) {
+  // A program without its weights is of no use: no file appears before the bytes of all are written.
+  std::optional<compiler::FileWriter> weights, text;
   if (result.program.ptd.size_bytes > 0) {
     ASSIGN_OR_RETURN(compiler::FileWriter begun, compiler::begin_file(flags.external_weights, result.program.ptd));
     weights.emplace(std::move(begun));
   } else if (!flags.external_weights.empty()) {
     fmt::print(stderr, "note: no weight has a name, so {} is not written\n", flags.external_weights);
   }
+  if (!flags.report.empty()) {
+    ASSIGN_OR_RETURN(compiler::FileWriter begun, compiler::FileWriter::open(flags.report, report.size()));
+    RETURN_IF_ERROR(begun.append({reinterpret_cast<const uint8_t*>(report.data()), report.size()}));
+    text.emplace(std::move(begun));
+  }
   ASSIGN_OR_RETURN(compiler::FileWriter program, compiler::begin_file(flags.output, result.program.pte));
   if (weights) RETURN_IF_ERROR(weights->finish());
+  if (text) RETURN_IF_ERROR(text->finish());
   return program.finish();
 }
 
@@ -155,31 +162,20 @@ Status read_max_sizes(const std::vector<std::string>& texts, compiler::ImportOpt
   return {};
 }
 
-// Each option that names a file to write has a file of its own, which is no input. Devices (/dev/null) may repeat.
-Status check_flags(const CompileFlags& flags) {
-  const std::pair<const char*, const std::string&> outputs[] = {
+// Options of backends that name files (--twin) among them.
+Status check_files(const CompileFlags& flags, const std::vector<compiler::TargetRequest>& targets) {
+  std::vector<OutputFile> outputs = {
       {"-o", flags.output}, {"--external-weights", flags.external_weights}, {"--report", flags.report}};
-  const auto same = [](const std::string& a, const std::string& b) {
-    std::error_code error;
-    const auto full_a = std::filesystem::weakly_canonical(a, error),
-               full_b = std::filesystem::weakly_canonical(b, error);
-    const bool device = std::filesystem::exists(full_a, error) && !std::filesystem::is_regular_file(full_a, error);
-    return (full_a == full_b && !device) || std::filesystem::equivalent(a, b, error);
-  };
-  for (auto output = std::begin(outputs); output != std::end(outputs); ++output) {
-    if (output->second.empty()) continue;
-    for (const std::string& input : flags.inputs) {
-      if (!same(split_method(input).second, output->second)) continue;
-      return Diag(Code::usage, "the output would overwrite an input")
-          .with_help(fmt::format("give {} another name", output->first));
-    }
-    for (auto other = std::begin(outputs); other != output; ++other) {
-      if (other->second.empty() || !same(other->second, output->second)) continue;
-      return Diag(Code::usage, fmt::format("{} and {} name the same file", other->first, output->first))
-          .expected(output->second, "a file for each");
+  for (const compiler::TargetRequest& request : targets) {
+    for (const auto& [name, value] : request.settings) {
+      for (const compiler::TargetOption& option : request.target->options) {
+        if (option.name == name && std::string_view(option.takes) == "FILE") outputs.push_back({"--" + name, value});
+      }
     }
   }
-  return {};
+  std::vector<std::string> inputs;
+  for (const std::string& input : flags.inputs) inputs.push_back(split_method(input).second);
+  return check_outputs(outputs, inputs);
 }
 
 // Most graphs are stable after three rounds of passes.
@@ -248,7 +244,6 @@ void print_result(const compiler::CompileResult& result, const CompileFlags& fla
 }
 
 int compile_command(const CompileFlags& flags) {
-  if (Status status = check_flags(flags); !status.ok()) return report(status.diag());
   std::vector<compiler::CompileInput> inputs;
   for (const std::string& input : flags.inputs) {
     auto [method, path] = split_method(input);
@@ -267,6 +262,7 @@ int compile_command(const CompileFlags& flags) {
   compiler::Result<std::vector<compiler::TargetRequest>> targets = flags.target_flags.find(flags.backends);
   if (!targets.ok()) return report(targets.diag());
   options.targets = std::move(*targets);
+  if (Status status = check_files(flags, options.targets); !status.ok()) return report(status.diag());
   if (Status status = read_max_sizes(flags.max_sizes, options.import); !status.ok()) return report(status.diag());
   Status dumped;
   int stage_number = 0;
@@ -285,9 +281,12 @@ int compile_command(const CompileFlags& flags) {
   if (!dumped.ok()) return report(dumped.diag());
   const std::vector<std::string> advice = advise(*result, flags, inputs, options);
   const std::string json = report_json(*result, advice, compile_ms);
-  if (Status status = write_report(flags, json); !status.ok()) return report(status.diag());
-  if (Status status = check_budgets(*result, flags, advice); !status.ok()) return report(status.diag());
-  if (Status status = write_outputs(*result, flags); !status.ok()) return report(status.diag());
+  if (const Status over = check_budgets(*result, flags, advice); !over.ok()) {
+    // The report tells what is too large.
+    if (Status status = write_report(flags, json); !status.ok()) return report(status.diag());
+    return report(over.diag());
+  }
+  if (Status status = write_outputs(*result, flags, json); !status.ok()) return report(status.diag());
   if (flags.json) {
     std::fputs(json.c_str(), stdout);
     return 0;

@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/explain/print_explanation.h"
+#include "cli/output_files.h"
 #include "cli/program/program_report.h"
 #include "cli/program/program_session.h"
 #include "cli/target_flags.h"
@@ -38,10 +39,11 @@ Result<std::vector<MethodExplained>> explain_file(const std::string& path, const
     }
     default: break;
   }
-  return Diag(Code::incompatible_file, "this is neither a .pte nor a .pt2").at_file(path);
+  return no_program(path, map.bytes());
 }
 
 Status explain_command(const ExplainFlags& flags) {
+  RETURN_IF_ERROR(check_outputs({{"--svg", flags.svg}}, {flags.file}));
   compiler::CompileOptions options;
   ASSIGN_OR_RETURN(options.targets, flags.target_flags.find(flags.backends));
   options.strict_nan = flags.strict_nan;

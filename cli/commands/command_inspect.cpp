@@ -25,11 +25,8 @@ Status inspect(const InspectFlags& flags) {
   ASSIGN_OR_RETURN(FileMap map, FileMap::open(flags.file));
   const FileKind kind = kind_of(map.bytes());
   if (kind == FileKind::pt2) return print_model(flags.file, map.bytes(), flags.json);
-  if (kind != FileKind::pte) {
-    return Diag(Code::incompatible_file, "this is neither a .pte nor a .pt2")
-        .at_file(flags.file)
-        .with_help("wick verify checks other kinds of files");
-  }
+  if (kind != FileKind::pte)
+    return no_program(flags.file, map.bytes()).with_help("wick verify checks other kinds of files");
   ASSIGN_OR_RETURN(Session session, Session::open(flags.file, {}));
   if (!flags.json) return print_program(flags.file, session.program(), flags.instructions);
   compiler::JsonWriter json;

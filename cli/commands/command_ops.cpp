@@ -98,7 +98,7 @@ Result<std::vector<OperatorCount>> operators_of(const std::string& path) {
     }
     default: break;
   }
-  return Diag(Code::incompatible_file, "this is neither a .pte nor a .pt2").at_file(path);
+  return no_program(path, map.bytes());
 }
 
 Status print_operators(const OpsFlags& flags) {

@@ -4,6 +4,7 @@
 
 #include "backends/compile_table.h"
 #include "cli/command.h"
+#include "cli/output_files.h"
 #include "cli/text/table.h"
 #include "compiler/ir/text/text.h"
 #include "compiler/passes/pipeline.h"
@@ -48,6 +49,7 @@ int list_passes() {
 }
 
 Status optimize_text(const OptFlags& flags) {
+  RETURN_IF_ERROR(check_outputs({{"-o", flags.output}}, {}));
   ASSIGN_OR_RETURN(FileMap map, FileMap::open(flags.input));
   Result<compiler::Function> parsed =
       compiler::parse_graph({reinterpret_cast<const char*>(map.bytes().data()), map.bytes().size()});

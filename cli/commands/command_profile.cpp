@@ -6,6 +6,7 @@
 
 #include "cli/call_options.h"
 #include "cli/command.h"
+#include "cli/output_files.h"
 #include "cli/text/progress.h"
 #include "cli/text/table.h"
 #include "cli/trace/device_counts.h"
@@ -199,6 +200,8 @@ void print_json(const Profile& profile, const ProfileFlags& flags) {
 }
 
 int profile_command(const ProfileFlags& flags) {
+  if (const Status status = check_outputs({{"--trace", flags.trace}}, {flags.program}); !status.ok())
+    return report(status.diag());
   Result<Profile> profile = device::runs_in_process(flags.device) ? measure(flags) : measure_on_device(flags);
   if (!profile.ok()) return report(profile.diag());
   if (!flags.trace.empty()) {

@@ -7,6 +7,7 @@
 #include "cli/arrays/array_summary.h"
 #include "cli/call_options.h"
 #include "cli/command.h"
+#include "cli/output_files.h"
 #include "cli/text/progress.h"
 #include "compiler/support/json_writer.h"
 
@@ -128,6 +129,8 @@ int run_command(const RunFlags& flags) {
   if (!flags.steps.empty() && (!flags.inputs.empty() || !flags.output.empty())) {
     return report(Diag(Code::usage, "--step names its own input and output files").with_help("leave out -i and -o"));
   }
+  if (const Status status = check_outputs({{"-o", flags.output}}, {flags.program}); !status.ok())
+    return report(status.diag());
   RunProgress progress;
   SessionOptions options = flags.session();
   options.tracer = progress.tracer();

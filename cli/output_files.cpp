@@ -1,0 +1,64 @@
+#include "cli/output_files.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "compiler/support/diag.h"
+
+namespace wick::cli {
+namespace {
+
+using compiler::Code;
+using compiler::Diag;
+using compiler::Status;
+namespace fs = std::filesystem;
+
+fs::path whole_path(const std::string& path) {
+  std::error_code error;
+  return fs::weakly_canonical(fs::absolute(path, error), error);
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  const fs::path full_a = whole_path(a), full_b = whole_path(b);
+  const bool device = fs::exists(full_a, error) && !fs::is_regular_file(full_a, error);
+  return (full_a == full_b && !device) || fs::equivalent(a, b, error);
+}
+
+Status check_writable(const OutputFile& output) {
+  std::error_code error;
+  const fs::path path = whole_path(output.path), folder = path.parent_path();
+  const char* problem = fs::is_directory(path, error)      ? "it is a folder"
+                        : !fs::is_directory(folder, error) ? "there is no such folder"
+                                                           : nullptr;
+  // A file is replaced by a new one, anything else is written to.
+  const bool replaced = !fs::exists(path, error) || fs::is_regular_file(path, error);
+  if (!problem && ::access((replaced ? folder : path).c_str(), W_OK) != 0) problem = "permission denied";
+  if (!problem) return {};
+  return Diag(Code::file_io, fmt::format("cannot write \"{}\": {}", compiler::printable(output.path), problem))
+      .with_help(fmt::format("give {} another name", output.option));
+}
+
+}  // namespace
+
+Status check_outputs(const std::vector<OutputFile>& outputs, const std::vector<std::string>& inputs) {
+  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+    if (output->path.empty()) continue;
+    for (const std::string& input : inputs) {
+      if (!same_file(input, output->path)) continue;
+      return Diag(Code::usage, "the output would overwrite an input")
+          .with_help(fmt::format("give {} another name", output->option));
+    }
+    for (auto other = outputs.begin(); other != output; ++other) {
+      if (other->path.empty() || !same_file(other->path, output->path)) continue;
+      return Diag(Code::usage, fmt::format("{} and {} name the same file", other->option, output->option))
+          .expected(output->path, "a file for each");
+    }
+    RETURN_IF_ERROR(check_writable(*output));
+  }
+  return {};
+}
+
+}  // namespace wick::cli
