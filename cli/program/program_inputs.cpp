@@ -222,6 +222,11 @@ void put_random(DType dtype, uint64_t word, uint8_t* at) {
   }
 }
 
+// Into a tensor of one element; on little-endian hosts, as all files are.
+void put_number(int64_t number, HostTensor* tensor) {
+  memcpy(tensor->bytes.data(), &number, std::min(sizeof number, tensor->bytes.size()));
+}
+
 HostTensor random_tensor(DType dtype, std::vector<int32_t> sizes, uint64_t seed) {
   HostTensor tensor;
   tensor.dtype = dtype;
@@ -241,6 +246,7 @@ Result<compiler::SymValues> choose_symbols(const MethodFacts& facts) {
     if (!input.type) continue;
     for (const compiler::Sym& size : input.type->tensor.sizes) compiler::collect_symbols(size, names);
     compiler::collect_symbols(input.type->expr, names);
+    compiler::collect_symbols(input.value, names);
   }
   const auto obeys = [&](const compiler::SymValues& values) {
     return std::all_of(facts.ranges.begin(), facts.ranges.end(), [&](const auto& rule) {
@@ -309,6 +315,8 @@ Result<std::vector<HostValue>> random_inputs(const MethodMeta& method, const Met
       if (size && *size >= 0 && *size <= sizes[d]) sizes[d] = static_cast<int32_t>(*size);
     }
     values.push_back(HostValue(random_tensor(meta.tensor.dtype, std::move(sizes), random_word(seed, i))));
+    const auto number = compiler::evaluate(facts.inputs[i].value, symbols);
+    if (number && !facts.inputs[i].value.is_const()) put_number(*number, &values.back().tensor);
   }
   RETURN_IF_ERROR(check_sizes(method, facts, values));
   return values;

@@ -46,6 +46,10 @@ Status read_inputs(simdjson::dom::array array, MethodFacts* facts) {
     if (!type.empty()) {
       ASSIGN_OR_RETURN(input.type, parse_type(type));
     }
+    std::string_view value;
+    if (!item["value"].get(value)) {
+      ASSIGN_OR_RETURN(input.value, compiler::parse_sym(value));
+    }
     facts->inputs.push_back(std::move(input));
   }
   return {};

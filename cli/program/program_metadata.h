@@ -17,6 +17,7 @@ namespace wick::cli {
 struct InputFacts {
   std::string name;                    // Python argument name; "in0", "in1" .. if the file has none
   std::optional<compiler::Type> type;  // with symbols; none for values burnt in at export
+  compiler::Sym value = 0;             // the number in a tensor of one integer, if it has symbols
 };
 
 /// A place in the user's model.

@@ -67,6 +67,7 @@ std::string metadata_json(const std::vector<const MethodPlan*>& methods) {
       json.object();
       json.field("name", method->input_names[i]);
       json.field("type", method->input_types[i]);
+      if (!method->input_values[i].is_const()) json.field("value", method->input_values[i].text());
       json.end();
     }
     json.end();

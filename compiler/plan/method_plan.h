@@ -79,6 +79,7 @@ struct MethodPlan {
   // Facts the file keeps for tools:
   std::vector<std::string> input_names;
   std::vector<std::string> input_types;  // text form with symbols, "" for literals
+  std::vector<Sym> input_values;         // of tensors that hold a number of the program: the number, else 0
   std::vector<int32_t> mutated_inputs;   // the leading outputs: which input each belongs to
   std::vector<int32_t> output_leaves;    // leaf number of each output after the mutated inputs
   SymRanges ranges;
