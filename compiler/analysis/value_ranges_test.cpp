@@ -53,6 +53,15 @@ constexpr Case kCases[] = {
      1, ""},
     {"%a = aten.relu(%x)\n %b = aten.sum.dim_IntList(%a, [-1], true)\n %y = aten.div.Tensor(%a, %b)", -kAny, kAny,
      "+-n"},
+    {"%a = aten.sigmoid(%x)\n %b = aten.sum.dim_IntList(%a, [-1], true)\n %c = aten.add.Scalar(%b, 1e-20)\n"
+     " %y = aten.div.Tensor(%a, %c)",
+     0, 1, ""},
+    {"%a = aten.sigmoid(%x)\n %b = aten.sum.dim_IntList(%a, [-1], true)\n %c = aten.clamp(%b, 1e-12)\n"
+     " %y = aten.div.Tensor(%a, %c)",
+     0, 1, ""},
+    {"%a = aten.tanh(%x)\n %b = aten.sum.dim_IntList(%a, [-1], true)\n %c = aten.add.Scalar(%b, 1e-20)\n"
+     " %y = aten.div.Tensor(%a, %c)",
+     -kAny, kAny, "+-n"},
 };
 
 TEST(ValueRanges, KnowWhereInfinitiesAndNanComeFrom) {

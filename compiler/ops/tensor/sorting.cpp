@@ -48,6 +48,14 @@ void infer_topk(Node& node) {
   set_result(node, 1, DType::i64, sizes);
 }
 
+// Of one element, as in routers with a single group of experts.
+Results decompose_topk(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  if (x->rank() == 0 || !node.integer("k").is(1)) return {};
+  if (!x->sizes()[static_cast<size_t>(sorted_dim(node))].is(1)) return {};
+  return {x, b.full(x->sizes(), 0, DType::i64)};
+}
+
 void infer_order_statistic(Node& node) {  // kthvalue, median, mode
   const Value* x = node.tensor("self");
   const int64_t dim = sorted_dim(node);
@@ -291,7 +299,7 @@ const OpDef kSortingRows[] = {
     {"aten::msort(Tensor self) -> Tensor", infer_same, decompose_msort, nullptr, kPure, Cases("f32[3, 4]")},
     {"aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor "
      "indices)",
-     infer_topk, nullptr, "aten::topk.values", kPassesBoth | ranges::operands | Growth::keeps,
+     infer_topk, decompose_topk, "aten::topk.values", kPassesBoth | ranges::operands | Growth::keeps,
      Cases("f32[3, 4], 2", "f32[5]{special}, 3, 0, false", "f32[4, 5]{distinct}, 2, -1, true")},
     {"aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
      infer_order_statistic, nullptr, "aten::kthvalue.values", kNoStock, Cases("f32[3, 4], 2")},

@@ -145,6 +145,31 @@ std::optional<double> divisor_of(const Node& node) {
   return std::abs(number->real);
 }
 
+// The largest number that a clamp, or a minimum with a constant, leaves.
+std::optional<double> ceiling_of(const Value& value) {
+  const Node* node = value.producer;
+  if (node && node->is("aten.clamp.default") && !node->is_none("max")) {
+    const auto max = number_of(node->arg("max"), DType::f64);
+    return max ? std::optional<double>(max->real) : std::nullopt;
+  }
+  if (!node || !node->is("aten.minimum.default")) return std::nullopt;
+  for (const Value* limit : node->operands()) {
+    const auto element = limit->is_constant() ? uniform_element(limit) : std::nullopt;
+    if (element && element->floating) return element->real;
+  }
+  return std::nullopt;
+}
+
+// Powers of e of numbers that are not large.
+std::optional<double> small_power(const Node& node) {
+  constexpr double kSmall = 64;
+  const bool less_one = node.is("aten.expm1.default");
+  if (!less_one && !node.is("aten.exp.default")) return std::nullopt;
+  const auto ceiling = ceiling_of(*node.operands()[0]);
+  if (!ceiling || !(*ceiling <= kSmall)) return std::nullopt;
+  return less_one ? std::max(1.0, std::exp(*ceiling)) : std::exp(*ceiling);
+}
+
 constexpr int kMaxRounds = 4;  // of looking at what buffers become
 
 }  // namespace
@@ -229,6 +254,7 @@ std::optional<double> Bounds::bound_of(const Node& node) {
   if (is_safe_softmax(node)) return 2.0;
   if (is_product_in_parts(node) && of(node.operands()[0]) && of(node.operands()[1])) return kLargestProduct;
   if (is_share_of_sum(node) && of(node.operands()[0])) return 2.0;
+  if (const auto power = small_power(node); power && of(node.operands()[0])) return power;
   if (const auto divisor = divisor_of(node)) {
     // What comes straight from an input may be infinite or NaN: a select would lose the other side.
     const auto bound = of(node.operands()[0]);
