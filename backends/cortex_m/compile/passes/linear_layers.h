@@ -1,4 +1,4 @@
-// Linear layers of the matmuls that decompositions leave of them. The contract: linear_layers.cpp. C++20.
+// Recognizes the linear layers that decompositions left as matmuls. The contract: linear_layers.cpp. C++20.
 #pragma once
 #include "compiler/passes/pipeline.h"
 

@@ -1,4 +1,4 @@
-// Recurrent layers that an export has unrolled are cells again. C++20.
+// Turns recurrent layers that an export has unrolled back into cells. C++20.
 #pragma once
 #include "compiler/passes/pass.h"
 

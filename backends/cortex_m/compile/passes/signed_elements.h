@@ -1,4 +1,4 @@
-// int8 for quantized numbers that a model has as uint8. The contract: signed_elements.cpp. C++20.
+// Turns quantized numbers of uint8 into int8. The contract: signed_elements.cpp. C++20.
 #pragma once
 #include "compiler/passes/pipeline.h"
 

@@ -1,4 +1,4 @@
-// Integers for layers whose weights a quantizer left in floats. The contract: split_weights.cpp. C++20.
+// Computes layers whose weights a quantizer left in floats on integers. The contract: split_weights.cpp. C++20.
 #pragma once
 #include <vector>
 

@@ -1,4 +1,4 @@
-// From which numbers on a value may saturate because its readers do. C++20.
+// The bounds beyond which a value may saturate, because its readers saturate there. C++20.
 #pragma once
 #include "compiler/ir/graph.h"
 
