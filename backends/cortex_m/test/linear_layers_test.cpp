@@ -45,6 +45,19 @@ TEST(CortexMLinearLayers, AStackOfEqualMatrices) {
   EXPECT_EQ(p.failures(), "");
 }
 
+TEST(CortexMLinearLayers, OneOutput) {
+  const std::string text =
+      "graph f(%x: f32[6, 4]) {\n" + constant_line("w", "i8[1, 4]", std::vector<int>{1, -20, 127, 40}) +
+      constant_line("b", "f32[1]", std::vector<double>{0.5}) + fake_quantized("d", "x", "q", parameters(0.03, 5)) +
+      dequantize_line("v", "w", parameters(0.02, 0)) +
+      "  %t = aten.permute(%v, [1, 0])\n  %y = aten.addmm(%b, %d, %t)\n" +
+      fake_quantized("o", "y", "p", parameters(0.05, 3)) + "  return %o\n}";
+  Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+  p.at(Stage::lower).check_outside({}).check_count("cortex_m.quantized_linear", 1);
+  p.run_and_compare(one_step());
+  EXPECT_EQ(p.failures(), "");
+}
+
 // Decomposed attention gives 0 for a row of scores without a finite one.
 TEST(CortexMLinearLayers, AGuardOfAttentionIsNotNeeded) {
   const std::string text =

@@ -66,6 +66,19 @@ TEST(CortexMQuantizeBetween, GroupsThatReadOneAnotherKeepTheirOrder) {
   expect_integers(text, "wick_cortex_m.lookup_int16");
 }
 
+// Linear upsampling as run_decompositions() spells it out.
+TEST(CortexMQuantizeBetween, IndexedNumbers) {
+  expect_integers(
+      model("2, 4",
+            "  const %i: i64[8] = [0, 0, 0, 1, 1, 2, 2, 3]\n  const %j: i64[8] = [1, 1, 1, 2, 2, 3, 3, 3]\n" +
+                constant_line("f", "f32[8]", std::vector<double>{0, 0.25, 0.75, 0.25, 0.75, 0.25, 0.75, 0.25}) +
+                "  %a = aten.index.Tensor(%d, [none, %i])\n  %b = aten.index.Tensor(%d, [none, %j])\n"
+                "  %s = aten.sub.Tensor(%b, %a)\n  %m = aten.mul.Tensor(%s, %f)\n"
+                "  %y = aten.add.Tensor(%a, %m)\n",
+            parameters(0.03125, 3)),
+      "aten.index.Tensor");
+}
+
 TEST(CortexMQuantizeBetween, AttentionWithoutQuantizedScores) {
   const std::string body =
       "  %t = aten.permute(%d, [0, 2, 1])\n  %s = aten.bmm(%d, %t)\n  %r = aten.mul.Scalar(%s, 0.35)\n"
@@ -126,7 +139,7 @@ TEST(CortexMQuantizeBetween, QuotientsWhoseReadersSaturate) {
   expect_integers(text, "cortex_m.quantized_div");
   // One channel of each pixel is 1 to 25 steps above the others.
   std::vector<float> x(24, 0.03125f);
-  for (int pixel = 0; pixel < 6; ++pixel) x[static_cast<size_t>(6 + pixel)] *= static_cast<float>(1 + pixel * pixel);
+  for (size_t pixel = 0; pixel < 6; ++pixel) x[6 + pixel] *= static_cast<float>(1 + pixel * pixel);
   x[12] *= 2;
   Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
   p.at(Stage::lower).check_outside({}).check("aten.masked_fill.Scalar");

@@ -1,4 +1,4 @@
-// recognize_cells: what run_decompositions() makes of LSTM and GRU is the operator of the layer again.
+// recognize_cells: what run_decompositions() makes of recurrent layers is the operator of the layer again.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -75,6 +75,19 @@ std::string gru_step(int n) {
                     n, n + 1);
 }
 
+// tanh or relu of the sum.
+std::string plain_step(int n, const char* function) {
+  return products_of(n, 1) +
+         fmt::format("  %q{0} = aten.add.Tensor(%j{0}, %x{0})\n  %h{1} = aten.{2}(%q{0})\n", n, n + 1, function);
+}
+
+std::string plain_model(const char* function, const std::string& end) {
+  std::string text = "graph f(%x: f32[3, 1, 4]) {\n" + parameters_of_cells(1) +
+                     fake_quantized("d", "x", "xq", parameters(0.03, 5)) + inputs_of(1, false);
+  for (int n = 0; n < kSteps; ++n) text += plain_step(n, function);
+  return text + end + fake_quantized("out", "y", "yq", parameters(0.03, 3)) + "  return %out\n}";
+}
+
 std::string model(bool lstm, bool from_end, const std::string& end) {
   const int gates = lstm ? 4 : 3;
   std::string text = "graph f(%x: f32[3, 1, 4]) {\n" + parameters_of_cells(gates) +
@@ -101,6 +114,28 @@ TEST(CortexMRecognizeCells, OutputsOfAllStepsInBothDirections) {
     expect_layer(model(lstm, false, "  %y = aten.cat([%h1, %h2, %h3], 0)\n"), op);
     expect_layer(model(lstm, true, "  %y = aten.cat([%h3, %h2, %h1], 0)\n"), op);
   }
+}
+
+TEST(CortexMRecognizeCells, PlainLayers) {
+  const std::string last = "  %y = aten.view(%h3, [1, 2])\n", all = "  %y = aten.cat([%h1, %h2, %h3], 0)\n";
+  for (const std::string& end : {last, all}) {
+    expect_layer(plain_model("tanh", end), "wick_cortex_m.rnn_tanh");
+    expect_layer(plain_model("relu", end), "wick_cortex_m.rnn_relu");
+  }
+}
+
+// A layer of two values is no recurrence, though it has the form of a step.
+TEST(CortexMRecognizeCells, TwoLayersAreNoCell) {
+  const std::string text = "graph f(%x: f32[1, 4], %h0: f32[1, 2]) {\n" + parameters_of_cells(1) +
+                           fake_quantized("d", "x", "xq", parameters(0.03, 5)) +
+                           fake_quantized("e", "h0", "hq", parameters(0.03, 5)) +
+                           "  %g = aten.linear(%d, %w, %b)\n  %j = aten.linear(%e, %u, %a)\n"
+                           "  %s = aten.add.Tensor(%j, %g)\n  %y = aten.tanh(%s)\n" +
+                           fake_quantized("out", "y", "yq", parameters(0.008, 3)) + "  return %out\n}";
+  Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+  p.at(Stage::lower).check_not("rnn_tanh");
+  p.run_and_compare(one_step());
+  EXPECT_EQ(p.failures(), "");
 }
 
 // Another order of the gates is another recurrence: it stays as it is spelled out.

@@ -40,12 +40,18 @@ const Value& matrix_of(const Value& stack) {
   return value->rank() == 2 ? *value : stack;
 }
 
-// [N, K] of weights that a permute shows as [K, N], or as a stack of that; null for others.
+// Whether the result is the transposed operand. One row becomes a column by a view, too.
+bool transposes(const Node& node) {
+  if (node.is("aten.permute.default")) return node.static_ints("dims") == std::vector<int64_t>{1, 0};
+  if (!node.is("aten.view.default")) return false;
+  const compiler::Sizes &from = node.tensor("self")->sizes(), &to = node.result()->sizes();
+  return from.size() == 2 && to.size() == 2 && from[0].is(1) && to[1].is(1) && from[1] == to[0];
+}
+
+// [N, K] of weights whose transposed matrix this is, or a stack of that; null for others.
 Value* rows_of(const Value& stack) {
-  const Value& matrix = matrix_of(stack);
-  const Node* node = matrix.producer;
-  if (!node || !node->is("aten.permute.default") || node->static_ints("dims") != std::vector<int64_t>{1, 0})
-    return nullptr;
+  const Node* node = matrix_of(stack).producer;
+  if (!node || !transposes(*node)) return nullptr;
   Value* weight = node->tensor("self");
   return is_weight(*weight) ? weight : nullptr;
 }

@@ -1,5 +1,7 @@
 #include "backends/cortex_m/compile/passes/recognize_cells.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 
 #include "compiler/ops/rules.h"
@@ -248,6 +250,44 @@ std::optional<Cell> gru_cell(Node& node) {
   return fits(cell, 3) ? std::optional(cell) : std::nullopt;
 }
 
+// What plain cells are called by the function that ends them, or null.
+const char* plain_cell_of(const Node& node) {
+  if (node.is("aten.tanh.default")) return "aten.rnn_tanh_cell";
+  return node.is("aten.relu.default") ? "aten.rnn_relu_cell" : nullptr;
+}
+
+// Whether a value depends on no input: where a recurrence begins. Quantizers annotate it.
+bool is_fixed(const Value* value) {
+  constexpr int kMaxNodes = 16;
+  for (int i = 0; i < kMaxNodes; ++i) {
+    if (value->is_constant()) return true;
+    if (!value->producer || value->producer->operands().size() > 1) return false;
+    if (value->producer->operands().empty()) return true;
+    value = value->producer->operands()[0];
+  }
+  return false;
+}
+
+// h = tanh(of x + of h) or relu(..). Any two layers have that form: h is what the cell before it gives, with the same
+// weights, or where a recurrence begins.
+std::optional<Cell> plain_cell(Node& node) {
+  Cell cell;
+  cell.first = cell.last = &node;
+  const bool is_cell = either_way(operands(node.tensor("self"), "aten.add.Tensor"), [&](Value* state, Value* input) {
+    const auto of_state = layer_of(reshaped(state));
+    const auto of_input = step_of(input);
+    if (!of_state || !of_input) return false;
+    cell.state = *of_state;
+    cell.input = *of_input;
+    cell.h = of_state->x;
+    const Node* before = reshaped(cell.h)->producer;
+    const bool goes_on = before && before->is(fmt::format("{}.default", plain_cell_of(node))) &&
+                         before->tensor("w_hh") == cell.state.weights;
+    return (goes_on || is_fixed(cell.h)) && fits(cell, 1);
+  });
+  return is_cell ? std::optional(cell) : std::nullopt;
+}
+
 // --- the operator ---
 
 // [rows, K] of what a layer reads in this step.
@@ -282,7 +322,8 @@ bool roll(Graph& graph, const Cell& cell) {
   const Arg b_ih = bias(cell.input.layer.bias), b_hh = bias(cell.state.bias);
   Value *w_ih = cell.input.layer.weights, *w_hh = cell.state.weights;
   if (!cell.c) {
-    replace(graph, b, cell.last->result(), b.call("aten.gru_cell", {x, h, w_ih, w_hh, b_ih, b_hh}));
+    const char* plain = plain_cell_of(*cell.last);
+    replace(graph, b, cell.last->result(), b.call(plain ? plain : "aten.gru_cell", {x, h, w_ih, w_hh, b_ih, b_hh}));
     return true;
   }
   const std::vector<Value*> made =
@@ -294,7 +335,7 @@ bool roll(Graph& graph, const Cell& cell) {
 
 }  // namespace
 
-// Steps of LSTM and GRU, as run_decompositions() spells them out, are cells.
+// Steps of LSTM, GRU and plain recurrent layers, as run_decompositions() spells them out, are cells.
 //   before: g = addmm(b_hh, h, permute(w_hh)) + addmm(b_ih, x, permute(w_ih))[t]; i, f, g, o = parts of it;
 //           d = sigmoid(f) * c + sigmoid(i) * tanh(g); y = sigmoid(o) * tanh(d)
 //   after:  y, d = lstm_cell(x[t], [h, c], w_ih, w_hh, b_ih, b_hh)
@@ -310,6 +351,7 @@ Result<Changed> recognize_cells(Graph& graph) {
         continue;
       std::optional<Cell> cell = node->is("aten.mul.Tensor")   ? lstm_cell(*node)
                                  : node->is("aten.add.Tensor") ? gru_cell(*node)
+                                 : plain_cell_of(*node)        ? plain_cell(*node)
                                                                : std::nullopt;
       if (cell) changed = roll(g, *cell) || changed;
     }

@@ -254,6 +254,7 @@ constexpr Row kRows[] = {
     {"aten.div.Tensor", of_quotient},
     {"aten.glu.default", of_input},
     {"aten.gru.input", of_recurrent},
+    {"aten.index.Tensor", of_choice},
     {"aten.layer_norm.default", of_layer_norm},
     {"aten.linear.default", of_linear},
     {"aten.lstm.input", of_recurrent},
