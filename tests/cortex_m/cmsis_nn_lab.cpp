@@ -54,6 +54,40 @@ struct Call {
     return arm_convolve_wrapper_s8(&scratch.context, &params, &channels, &in, c.x.data(), &filter, c.w.data(), &bias,
                                    c.bias.data(), &out, y.data());
   }
+  /// Two weights in a byte, the first in its low half.
+  std::vector<int8_t> packed() const {
+    std::vector<int8_t> bytes((c.w.size() + 1) / 2);
+    for (size_t i = 0; i < c.w.size(); ++i)
+      bytes[i / 2] = static_cast<int8_t>(bytes[i / 2] | (c.w[i] & 15) << (i % 2 == 0 ? 0 : 4));
+    return bytes;
+  }
+  int convolution_int4() {
+    y.resize(size_t(c.batch) * c.out_height * c.out_width * c.outputs);
+    const cmsis_nn_dims filter{c.outputs, c.kernel[0], c.kernel[1], c.channels};
+    const cmsis_nn_conv_params params{c.input_offset, c.output_offset, stride, padding, dilation, activation};
+    const std::vector<int8_t> weights = packed();
+    return arm_convolve_wrapper_s4(&scratch.context, &params, &channels, &in, c.x.data(), &filter, weights.data(),
+                                   &bias, c.bias.data(), &out, y.data());
+  }
+  int depthwise_int4() {
+    y.resize(size_t(c.batch) * c.out_height * c.out_width * c.outputs);
+    const cmsis_nn_dims filter{1, c.kernel[0], c.kernel[1], c.outputs};
+    const cmsis_nn_dw_conv_params params{c.input_offset, c.output_offset, c.outputs / c.channels, stride, padding,
+                                         dilation,       activation};
+    const std::vector<int8_t> weights = packed();
+    return arm_depthwise_conv_wrapper_s4(&scratch.context, &params, &channels, &in, c.x.data(), &filter, weights.data(),
+                                         &bias, c.bias.data(), &out, y.data());
+  }
+  int linear_int4() {
+    const int32_t rows = c.batch * c.height;
+    y.resize(size_t(rows) * c.outputs);
+    const cmsis_nn_dims input{rows, 1, 1, c.channels}, filter{c.channels, 1, 1, c.outputs},
+        output{rows, 1, 1, c.outputs};
+    const cmsis_nn_fc_params params{c.input_offset, c.filter_offset, c.output_offset, activation};
+    const std::vector<int8_t> weights = packed();
+    return arm_fully_connected_s4(&scratch.context, &params, &whole, &input, c.x.data(), &filter, weights.data(), &bias,
+                                  c.bias.data(), &output, y.data());
+  }
   int depthwise() {
     y.resize(size_t(c.batch) * c.out_height * c.out_width * c.outputs);
     const cmsis_nn_dims filter{1, c.kernel[0], c.kernel[1], c.outputs};
@@ -157,7 +191,10 @@ int run(Kind kind, Call& call) {
     case Kind::elementwise_minimum: return call.elementwise(true);
     case Kind::elementwise_maximum: return call.elementwise(false);
     case Kind::pad: return call.pad();
-    default: return call.transpose();
+    case Kind::transpose: return call.transpose();
+    case Kind::convolution_int4: return call.convolution_int4();
+    case Kind::depthwise_int4: return call.depthwise_int4();
+    default: return call.linear_int4();
   }
 }
 
@@ -174,7 +211,10 @@ constexpr const char* kNames[] = {"convolution",
                                   "elementwise_minimum",
                                   "elementwise_maximum",
                                   "pad",
-                                  "transpose"};
+                                  "transpose",
+                                  "convolution_int4",
+                                  "depthwise_int4",
+                                  "linear_int4"};
 
 struct ShapeCase {
   Kind kind;
@@ -193,8 +233,9 @@ int write_shapes() {
       "// The shapes of CMSIS-NN's own integer tests, by the test's name, and hashes of what CMSIS-NN computes for "
       "seeded elements: SHAPE(kind, name,\n// (n, h, w, c, outputs, groups, kernel, stride, padding, dilation, "
       "output), "
-      "hash), sizes as height, width. Those on int16 and with weights of\n// four bits are here on int8. The hashes "
-      "are written by cmsis_nn_lab.cpp.\n");
+      "hash), sizes as height, width. Those on int16 are here\n// on int8, and two "
+      "depthwise ones with weights of four bits, which CMSIS-NN computes otherwise than its equation on hosts. The "
+      "hashes are\n// written by cmsis_nn_lab.cpp.\n");
   for (size_t i = 0; i < std::size(kShapes); ++i) {
     const VectorCase c = make_case(kShapes[i].kind, kShapes[i].shape, i);
     Call call{c, {}};
@@ -217,7 +258,8 @@ int main(int argc, char**) {
       "// Outputs of CMSIS-NN for the cases of vector_cases.h: VECTOR(kind, seed, hash). Written by "
       "cmsis_nn_lab.cpp.\n");
   std::printf("// Behind each: n h w c -> outputs, kernel, stride, padding, dilation, groups.\n");
-  for (int kind = 0; kind < 10; ++kind) {
+  for (int kind = 0; kind < static_cast<int>(std::size(kNames)); ++kind) {
+    if (kind >= static_cast<int>(Kind::elementwise_minimum) && kind <= static_cast<int>(Kind::transpose)) continue;
     for (uint64_t seed = 0; seed < kSeeds; ++seed) {
       const VectorCase c = make_case(static_cast<Kind>(kind), seed);
       Call call{c, {}};

@@ -32,7 +32,8 @@ class Stream {
   uint64_t state_;
 };
 
-/// `average` and `maximum` are pools. Those from `elementwise_minimum` on have no seeded cases, only shapes.
+/// `average` and `maximum` are pools. Those from `elementwise_minimum` to `transpose` have no seeded cases, only
+/// shapes.
 enum class Kind {
   convolution,
   depthwise,
@@ -47,8 +48,21 @@ enum class Kind {
   elementwise_minimum,
   elementwise_maximum,
   pad,
-  transpose
+  transpose,
+  convolution_int4,
+  depthwise_int4,
+  linear_int4
 };
+
+/// The kind of the same cases with weights of int8.
+inline Kind with_whole_weights(Kind kind) {
+  switch (kind) {
+    case Kind::convolution_int4: return Kind::convolution;
+    case Kind::depthwise_int4: return Kind::depthwise;
+    case Kind::linear_int4: return Kind::linear;
+    default: return kind;
+  }
+}
 
 struct VectorCase {
   int32_t batch, height, width, channels, outputs, groups, out_height, out_width;  // linear, matmul: height x channels
@@ -138,14 +152,27 @@ inline void fill(Stream& stream, Kind kind, VectorCase* filled) {
   if (kind == Kind::softmax) c.multipliers[0] = stream.in(1 << 30, INT32_MAX), c.shifts[0] = stream.in(15, 26);
 }
 
+/// Weights of four bits, which have no zero point.
+inline void narrow_weights(VectorCase* c) {
+  for (int8_t& weight : c->w) weight = static_cast<int8_t>(weight >> 4);
+  c->filter_offset = 0;
+}
+
+/// With weights of four bits CMSIS-NN has no groups, and its generic depthwise kernel is wrong for some odd channels.
+inline bool has_form(Kind kind, const VectorCase& c) {
+  return with_whole_weights(kind) == kind || (c.groups == 1 && (kind != Kind::depthwise_int4 || c.channels % 2 == 0));
+}
+
 inline VectorCase make_case(Kind kind, uint64_t seed) {
   Stream stream(seed * 16 + static_cast<uint64_t>(kind));
   VectorCase c{};
+  const Kind whole = with_whole_weights(kind);
   do {
-    pick_sizes(stream, kind, &c);
-    pick_window(stream, kind, &c);
-  } while (c.out_height <= 0 || c.out_width <= 0);
-  fill(stream, kind, &c);
+    pick_sizes(stream, whole, &c);
+    pick_window(stream, whole, &c);
+  } while (c.out_height <= 0 || c.out_width <= 0 || !has_form(kind, c));
+  fill(stream, whole, &c);
+  if (whole != kind) narrow_weights(&c);
   return c;
 }
 
@@ -172,7 +199,7 @@ inline VectorCase make_case(Kind kind, const Shape& shape, uint64_t seed) {
   const int32_t* s = shape.sizes;
   VectorCase c{};
   for (int i = 0; i < 16; ++i) c.numbers[i] = s[i];
-  if (kind >= Kind::elementwise_minimum) {
+  if (kind >= Kind::elementwise_minimum && kind <= Kind::transpose) {
     Stream stream(seed);
     c.x = stream.bytes(count_elements(s));
     if (kind < Kind::pad) c.w = stream.bytes(count_elements(s + 4));
@@ -185,7 +212,8 @@ inline VectorCase make_case(Kind kind, const Shape& shape, uint64_t seed) {
   }
   c.out_height = s[14], c.out_width = s[15];
   Stream stream(seed);
-  fill(stream, kind, &c);
+  fill(stream, with_whole_weights(kind), &c);
+  if (with_whole_weights(kind) != kind) narrow_weights(&c);
   return c;
 }
 
