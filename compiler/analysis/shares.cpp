@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "compiler/ir/builder.h"
-#include "compiler/ops/rules.h"
+#include "compiler/ir/literal.h"
 
 namespace wick::compiler {
 namespace {

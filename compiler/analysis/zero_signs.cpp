@@ -5,24 +5,19 @@
 #include <vector>
 
 #include "compiler/analysis/value_ranges.h"
+#include "compiler/ir/literal.h"
 
 namespace wick::compiler {
 namespace {
 
 constexpr int kMaxDepth = 8;
 
-std::optional<double> number_of(const Arg& arg) {
-  if (arg.is<double>()) return arg.as<double>();
-  if (arg.is<Sym>() && arg.as<Sym>().is_const()) return static_cast<double>(arg.as<Sym>().value());
-  return std::nullopt;
-}
-
 // -0 gives another number than 0: 1 / x, x to a negative or odd root.
 bool tells_zeros(const Node& node, size_t operand) {
   if (node.op->has(kTellsZeros)) return true;
   if (node.op->has(kTellsZerosOf1)) return operand == 1;
   if (!node.is("aten.pow.Tensor_Scalar")) return false;
-  const auto exponent = number_of(node.arg(1));
+  const auto exponent = literal(node.arg(1));
   return !exponent || *exponent < 0;
 }
 
@@ -36,7 +31,7 @@ bool keeps_sign(const Node& node) {
   if (node.op->has(kNoNegativeZero | kNonNegative)) return false;
   if (!node.is(Binary::add) && !node.is(Binary::sub)) return true;
   const auto operands = node.operands();
-  if (operands.size() < 2) return number_of(node.arg(1)).value_or(0) == 0;
+  if (operands.size() < 2) return literal(node.arg(1)).value_or(0) == 0;
   return !is_never_negative_zero(operands[0]) && (node.is(Binary::sub) || !is_never_negative_zero(operands[1]));
 }
 
@@ -45,9 +40,9 @@ bool may_be(const Value* x, const ValueRanges& ranges, int depth);
 // Of a sum or difference.
 bool may_sum_be(const Node& node, bool difference, const ValueRanges& ranges, int depth) {
   const auto operands = node.operands();
-  if (operands.size() < 2) return number_of(node.arg(1)).value_or(0) == 0;
+  if (operands.size() < 2) return literal(node.arg(1)).value_or(0) == 0;
   if (!may_be(operands[0], ranges, depth + 1)) return false;
-  const bool plain = node.op->parsed->find("alpha") < 0 || number_of(node.arg("alpha")) == 1.0;
+  const bool plain = node.op->parsed->find("alpha") < 0 || literal(node.arg("alpha")) == 1.0;
   return difference || !plain || (is_floating(operands[1]->dtype()) && may_be(operands[1], ranges, depth + 1));
 }
 

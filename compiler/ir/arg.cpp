@@ -1,4 +1,5 @@
 #include "compiler/ir/graph.h"
+#include "compiler/ir/literal.h"
 
 namespace wick::compiler {
 
@@ -35,5 +36,12 @@ Args& Args::operator=(const Args& other) = default;
 Args& Args::operator=(Args&& other) noexcept = default;
 Args::~Args() = default;
 void Args::push_back(Arg arg) { vector::push_back(std::move(arg)); }
+
+std::optional<double> literal(const Arg& arg) {
+  if (arg.is<double>()) return arg.as<double>();
+  if (arg.is<bool>()) return arg.as<bool>() ? 1.0 : 0.0;
+  if (arg.is<Sym>() && arg.as<Sym>().is_const()) return static_cast<double>(arg.as<Sym>().value());
+  return std::nullopt;
+}
 
 }  // namespace wick::compiler

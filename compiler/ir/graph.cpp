@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "compiler/ir/literal.h"
 #include "compiler/support/failure.h"
 #include "compiler/support/limits.h"
 
@@ -110,10 +111,7 @@ std::vector<int64_t> Node::static_ints(std::string_view name) const {
   return *values;
 }
 double Node::real(std::string_view name) const {
-  const Arg& a = arg(name);
-  if (a.is<double>()) return a.as<double>();
-  if (a.is<bool>()) return a.as<bool>();
-  if (a.is<Sym>() && a.as<Sym>().is_const()) return static_cast<double>(a.as<Sym>().value());
+  if (const auto number = literal(arg(name))) return *number;
   wrong(*this, name, "a constant number");
 }
 bool Node::boolean(std::string_view name) const {

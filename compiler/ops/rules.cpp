@@ -14,13 +14,6 @@ bool is_number(const Arg& arg) {
   return arg.is<Value*>() && arg.as<Value*>() && !arg.as<Value*>()->type.is_tensor();
 }
 
-std::optional<double> literal(const Arg& arg) {
-  if (arg.is<double>()) return arg.as<double>();
-  if (arg.is<bool>()) return arg.as<bool>() ? 1.0 : 0.0;
-  if (arg.is<Sym>() && arg.as<Sym>().is_const()) return static_cast<double>(arg.as<Sym>().value());
-  return std::nullopt;
-}
-
 bool is_float_number(const Arg& arg) {
   if (arg.is<double>()) return true;
   return arg.is<Value*>() && arg.as<Value*>() && arg.as<Value*>()->type.kind == TypeKind::real;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/ops/arguments.h"
 #include "compiler/ops/rules.h"
 
 namespace wick::compiler {
@@ -56,8 +57,6 @@ Forms forms_of_all() {
   return forms;
 }
 
-bool has(const Node& node, std::string_view name) { return node.op->parsed->find(name) >= 0; }
-
 Value* value_at(const Node& node, std::string_view name) {
   const Arg& arg = node.arg(name);
   return arg.is<Value*>() ? arg.as<Value*>() : nullptr;
@@ -78,7 +77,7 @@ std::optional<NumberList> numbers_of(const Arg& arg) {
 }
 
 std::optional<int64_t> bound_of(const Node& node, std::string_view name, int64_t otherwise) {
-  if (!has(node, name) || node.is_none(name)) return otherwise;
+  if (!has_argument(node, name) || node.is_none(name)) return otherwise;
   const auto found = numbers_of(node.arg(name));
   if (!found || found->size() != 1) return {};
   const double number = (*found)[0];
@@ -222,7 +221,7 @@ std::optional<QuantizationChain> chain_before(const Node& dequantize, const Conv
   if (chain.choose->tensor("input") != chain.x || dequantize.result()->dtype() != chain.x->dtype() ||
       chain.quantize->result()->dtype() != DType::i8)
     return {};
-  if (has(*chain.choose, "mapping_type")) {
+  if (has_argument(*chain.choose, "mapping_type")) {
     const std::string mapping = chain.choose->string("mapping_type");
     chain.symmetric = mapping == "SYMMETRIC";
     if (!chain.symmetric && mapping != "ASYMMETRIC") return {};

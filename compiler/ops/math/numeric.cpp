@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler/ops/arguments.h"
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
 #include "compiler/ops/pointwise/half_numbers.h"
@@ -11,7 +12,6 @@ namespace {
 
 using Results = std::vector<Value*>;
 
-bool has_arg(const Node& node, const char* name) { return node.op->parsed->find(name) >= 0; }
 Value* from(Builder& b, Value* x, int64_t dim, int64_t start) {
   return b.slice(x, dim, start, x->sizes()[static_cast<size_t>(dim)]);
 }
@@ -90,7 +90,7 @@ Steps steps_of(Builder& b, const Node& node) {
   Value* y = node.tensor("y");
   require(y->rank() > 0, "an integral over a scalar");
   const int64_t dim = wrap_dim(node.static_integer("dim"), y->rank());
-  if (!has_arg(node, "x")) return {y, dim, node.arg("dx")};
+  if (!has_argument(node, "x")) return {y, dim, node.arg("dx")};
   Value* x = node.tensor("x");
   int64_t along = dim;
   if (x->rank() == 1) {
@@ -129,7 +129,7 @@ Results decompose_cumulative_trapezoid(Builder& b, Node& node) {
 
 // The distance of neighbours along each of `count` dimensions.
 std::vector<double> spacings(const Node& node, size_t count) {
-  if (!has_arg(node, "spacing") || node.is_none("spacing")) return std::vector<double>(count, 1.0);
+  if (!has_argument(node, "spacing") || node.is_none("spacing")) return std::vector<double>(count, 1.0);
   if (!node.arg("spacing").is<Reals>() && !node.arg("spacing").is<Ints>())
     return std::vector<double>(count, node.real("spacing"));
   std::vector<double> out;

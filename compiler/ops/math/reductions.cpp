@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler/ops/arguments.h"
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
 #include "compiler/ops/math/deviation.h"
@@ -14,26 +15,26 @@ namespace {
 using Results = std::vector<Value*>;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-bool has_arg(const Node& node, const char* name) { return node.op->parsed->find(name) >= 0; }
-
 // Dimensions by `dim`, an int, a list, or absent; all if none is given.
 std::vector<int64_t> dims_of(const Node& node) {
   const size_t rank = node.tensor("self")->rank();
-  if (!has_arg(node, "dim")) return all_dims(rank);
+  if (!has_argument(node, "dim")) return all_dims(rank);
   if (node.arg("dim").is<Sym>()) {
     const int64_t dim = wrap_dim(node.static_integer("dim"), rank);
     return rank == 0 ? std::vector<int64_t>{} : std::vector<int64_t>{dim};
   }
   return reduced_dims(node, "dim", rank);
 }
-bool keepdim_of(const Node& node) { return has_arg(node, "keepdim") && node.boolean("keepdim"); }
+bool keepdim_of(const Node& node) { return has_argument(node, "keepdim") && node.boolean("keepdim"); }
 
 void set_reduced(Node& node, size_t index, DType dtype) {
   set_result(node, index, dtype, reduce_sizes(node.tensor("self")->sizes(), dims_of(node), keepdim_of(node)));
 }
 
 DType sum_dtype(DType dtype) { return is_integral(dtype) || dtype == DType::boolean ? DType::i64 : dtype; }
-std::optional<DType> wanted(const Node& node) { return has_arg(node, "dtype") ? node.dtype("dtype") : std::nullopt; }
+std::optional<DType> wanted(const Node& node) {
+  return has_argument(node, "dtype") ? node.dtype("dtype") : std::nullopt;
+}
 
 void infer_sum(Node& node) { set_reduced(node, 0, wanted(node).value_or(sum_dtype(node.tensor("self")->dtype()))); }
 void infer_mean(Node& node) {
@@ -129,9 +130,9 @@ Results decompose_count_nonzero(Builder& b, Node& node) {
 
 Spread spread_of(const Node& node) {
   Spread s;
-  s.dims = has_arg(node, "dim") ? reduced_dims(node, "dim", node.tensor("self")->rank())
-                                : all_dims(node.tensor("self")->rank());
-  if (has_arg(node, "correction"))
+  s.dims = has_argument(node, "dim") ? reduced_dims(node, "dim", node.tensor("self")->rank())
+                                     : all_dims(node.tensor("self")->rank());
+  if (has_argument(node, "correction"))
     s.correction = node.is_none("correction") ? 1 : node.real("correction");
   else
     s.correction = node.boolean("unbiased") ? 1 : 0;
@@ -269,8 +270,8 @@ DType norm_dtype(const Node& node) {
 }
 
 double order_of(const Node& node) {
-  const char* name = has_arg(node, "ord") ? "ord" : "p";
-  if (!has_arg(node, name) || node.is_none(name)) return 2;
+  const char* name = has_argument(node, "ord") ? "ord" : "p";
+  if (!has_argument(node, name) || node.is_none(name)) return 2;
   if (!node.arg(name).is<std::string>()) return node.real(name);
   if (node.string(name) == "fro") return 2;
   if (node.string(name) == "inf") return kInfinity;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/ops/arguments.h"
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
 #include "compiler/ops/ranges/ranges.h"
@@ -10,8 +11,6 @@ namespace wick::compiler {
 namespace {
 
 using Results = std::vector<Value*>;
-
-bool has_arg(const Node& node, const char* name) { return node.op->parsed->find(name) >= 0; }
 
 size_t spatial_of(const Node& node) {
   const std::string_view name = node.op->name();
@@ -61,7 +60,8 @@ Ints target_of(const Node& node, size_t spatial) {
     }
     return size;
   }
-  require(has_arg(node, "scale_factors") && !node.is_none("scale_factors"), "upsample needs a size or scale factors");
+  require(has_argument(node, "scale_factors") && !node.is_none("scale_factors"),
+          "upsample needs a size or scale factors");
   const Reals scales = scale_list(node);
   require(scales.size() == spatial, "upsample: scale_factors has a different length");
   Ints out;
@@ -84,7 +84,7 @@ Results decompose_vec(Builder& b, Node& node) {
   std::string name(node.op->name());
   name = name.substr(0, name.rfind('.')) + ".default";
   Args args{node.arg("input"), target_of(node, spatial)};
-  if (has_arg(node, "align_corners")) args.push_back(node.arg("align_corners"));
+  if (has_argument(node, "align_corners")) args.push_back(node.arg("align_corners"));
   for (size_t i = 0; i < spatial; ++i) {
     const bool by_size = !node.is_none("output_size");
     args.push_back(by_size ? Arg(None{}) : Arg(scale_list(node)[i]));
@@ -122,7 +122,7 @@ Results decompose_to_vec(Builder& b, Node& node) {
 Results decompose_1d(Builder& b, Node& node) {
   Value* x = node.tensor(node.op->parsed->args[0].name);
   Arg size, scales;
-  if (has_arg(node, "scale_factors")) {
+  if (has_argument(node, "scale_factors")) {
     if (node.is_none("output_size"))
       scales = scale_list(node);
     else
@@ -133,7 +133,7 @@ Results decompose_1d(Builder& b, Node& node) {
   if (size.is<Ints>()) size = Ints{1, size.as<Ints>()[0]};
   if (scales.is<Reals>()) scales = Reals{1.0, scales.as<Reals>()[0]};
   Value* image = b.unsqueeze(x, 2);
-  const bool linear = has_arg(node, "align_corners");
+  const bool linear = has_argument(node, "align_corners");
   Value* out = linear ? b.call("aten.upsample_bilinear2d.vec", {image, size, node.arg("align_corners"), scales})
                       : b.call("aten.upsample_nearest2d.vec", {image, size, scales});
   return {b.squeeze(out, 2)};

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "compiler/ir/sym/ratio.h"
+#include "compiler/ops/arguments.h"
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
 #include "compiler/ops/ranges/ranges.h"
@@ -10,8 +11,6 @@ namespace wick::compiler {
 namespace {
 
 using Results = std::vector<Value*>;
-
-bool has_arg(const Node& node, const char* name) { return node.op->parsed->find(name) >= 0; }
 
 void check_sizes(const Sizes& sizes) {
   for (const Sym& size : sizes) {
@@ -22,7 +21,7 @@ void check_sizes(const Sizes& sizes) {
 
 // The fill value of each form.
 Arg fill_of(const Node& node) {
-  if (has_arg(node, "fill_value")) return node.arg("fill_value");
+  if (has_argument(node, "fill_value")) return node.arg("fill_value");
   const std::string_view name = node.op->name();
   return name.find("ones") != std::string_view::npos ? Arg(1) : Arg(0);
 }
@@ -89,8 +88,8 @@ struct RangeArgs {
 };
 RangeArgs range_args(const Node& node) {
   RangeArgs r;
-  if (has_arg(node, "start")) r.start = node.arg("start");
-  if (has_arg(node, "step")) r.step = node.arg("step");
+  if (has_argument(node, "start")) r.start = node.arg("start");
+  if (has_argument(node, "step")) r.step = node.arg("step");
   r.end = node.arg("end");
   return r;
 }
@@ -221,7 +220,8 @@ Results decompose_logspace_tensor(Builder& b, Node& node) {
 }
 // As arange, with the end included.
 Results decompose_range(Builder& b, Node& node) {
-  const double start = node.real("start"), end = node.real("end"), step = has_arg(node, "step") ? node.real("step") : 1;
+  const double start = node.real("start"), end = node.real("end"),
+               step = has_argument(node, "step") ? node.real("step") : 1;
   require(step != 0 && (end - start) / step >= 0, "range: the bounds do not fit the step");
   const double count = std::floor((end - start) / step);
   require(count < 1e9, "range is too long");
@@ -235,7 +235,7 @@ Results decompose_logspace(Builder& b, Node& node) {
 }
 
 void infer_eye(Node& node) {
-  const Sym rows = node.integer("n"), columns = has_arg(node, "m") ? node.integer("m") : rows;
+  const Sym rows = node.integer("n"), columns = has_argument(node, "m") ? node.integer("m") : rows;
   check_sizes({rows, columns});
   set_result(node, node.dtype("dtype").value_or(DType::f32), {rows, columns});
 }
@@ -299,8 +299,8 @@ Results decompose_triangle_indices(Builder& b, Node& node) {
 
 DType cast_target(const Node& node) {
   const Value* x = node.tensor("self");
-  if (has_arg(node, "other")) return node.tensor("other")->dtype();
-  return has_arg(node, "dtype") ? node.dtype("dtype").value_or(x->dtype()) : x->dtype();
+  if (has_argument(node, "other")) return node.tensor("other")->dtype();
+  return has_argument(node, "dtype") ? node.dtype("dtype").value_or(x->dtype()) : x->dtype();
 }
 void infer_cast(Node& node) { set_result(node, cast_target(node), node.tensor("self")->sizes()); }
 // _to_dim_order_copy(x, dim_order): the elements of x, laid out anew. Source: ExecuTorch, dim_order_ops.

@@ -1,4 +1,5 @@
 // Window functions of signal processing, by eager's formulas in its order of rounding.
+#include "compiler/ops/arguments.h"
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
 
@@ -9,8 +10,6 @@ using Results = std::vector<Value*>;
 
 constexpr double kPi = 3.14159265358979323846;
 
-bool has_arg(const Node& node, const char* name) { return node.op->parsed->find(name) >= 0; }
-
 struct WindowArgs {
   int64_t length;
   bool periodic;
@@ -18,7 +17,7 @@ struct WindowArgs {
 };
 
 WindowArgs window_args(const Node& node) {
-  WindowArgs args{node.static_integer("window_length"), !has_arg(node, "periodic") || node.boolean("periodic"),
+  WindowArgs args{node.static_integer("window_length"), !has_argument(node, "periodic") || node.boolean("periodic"),
                   node.dtype("dtype").value_or(DType::f32)};
   require(args.length >= 0, "a window of negative length");
   require(is_floating(args.dtype), "a window needs a floating dtype");
@@ -46,8 +45,8 @@ Results cosine_window(Builder& b, const Node& node, double alpha, double beta) {
 }
 Results decompose_hann_window(Builder& b, Node& node) { return cosine_window(b, node, 0.5, 0.5); }
 Results decompose_hamming_window(Builder& b, Node& node) {
-  return cosine_window(b, node, has_arg(node, "alpha") ? node.real("alpha") : 0.54,
-                       has_arg(node, "beta") ? node.real("beta") : 0.46);
+  return cosine_window(b, node, has_argument(node, "alpha") ? node.real("alpha") : 0.54,
+                       has_argument(node, "beta") ? node.real("beta") : 0.46);
 }
 
 // 0.08 cos(4 pi i / last) - 0.5 cos(2 pi i / last) + 0.42
@@ -63,7 +62,7 @@ Results decompose_blackman_window(Builder& b, Node& node) {
 // i0(beta sqrt(1 - (2 i / last - 1)^2)) / i0(beta)
 Results decompose_kaiser_window(Builder& b, Node& node) {
   Compose c(b);
-  const double beta = has_arg(node, "beta") ? node.real("beta") : 12.0;
+  const double beta = has_argument(node, "beta") ? node.real("beta") : 12.0;
   return window(b, node, [&](Value* i, int64_t last) {
     Value* x = c.sub(c.mul(i, 2.0 / static_cast<double>(last)), 1.0);
     Value* inner = c.mul(c.sqrt(c.add(c.neg(c.mul(x, x)), 1.0)), beta);

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "compiler/ops/pointwise/binary.h"
+#include "compiler/ops/rules.h"
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/match/strided.h"
@@ -16,8 +17,6 @@ Value* tensor_arg(const Node& node, size_t index) {
   const Arg& arg = node.arg(index);
   return arg.is<Value*>() && arg.as<Value*>()->type.is_tensor() ? arg.as<Value*>() : nullptr;
 }
-
-bool is_one(const Arg& arg) { return arg.is<Sym>() ? arg.as<Sym>().is(1) : arg.is<double>() && arg.as<double>() == 1; }
 
 // --- nodes that change nothing ---
 
@@ -68,7 +67,7 @@ Value* erase_neutral(Builder&, Node& node) {
   const bool add = node.is(Binary::add), sub = node.is(Binary::sub);
   const bool mul = node.is(Binary::mul), div = node.is(Binary::div);
   if (!add && !sub && !mul && !div) return nullptr;
-  if ((add || sub) && !is_one(node.arg(2))) return nullptr;
+  if ((add || sub) && literal(node.arg(2)) != 1.0) return nullptr;
   const DType dtype = node.result()->dtype();
   if (is_complex(dtype)) return nullptr;
   for (size_t side : {size_t{0}, size_t{1}}) {
@@ -197,7 +196,7 @@ Value* use_number(Builder& b, Node& node) {
       continue;
     const bool has_alpha = node.args().size() > 2;
     // alpha belongs to the second operand.
-    if (side == 1 && function == Binary::add && !is_one(node.arg(2))) continue;
+    if (side == 1 && function == Binary::add && literal(node.arg(2)) != 1.0) continue;
     const std::optional<Element> element = uniform_element(other);
     if (!element) continue;
     const OpDef* form = find_binary(side == 0 ? function : mirrored(function), "Scalar");

@@ -1,6 +1,7 @@
 #include "compiler/passes/constants/weights.h"
 
 #include "compiler/ir/builder.h"
+#include "compiler/ops/rules.h"
 #include "compiler/passes/constants/constant_element.h"
 
 namespace wick::compiler {
@@ -38,11 +39,6 @@ Value* LinearLayer::bias() const {
 }
 
 namespace {
-
-bool is_number(const Arg& arg, double wanted) {
-  if (arg.is<double>()) return arg.as<double>() == wanted;
-  return arg.is<Sym>() && arg.as<Sym>().is(static_cast<int64_t>(wanted));
-}
 
 std::optional<LinearLayer> match_convolution(Node& node) {
   const Value* weight = node.tensor("weight");
@@ -87,7 +83,7 @@ std::optional<LinearLayer> match_matmul(Node& node) {
   out.outputs = gemm.turns ? *rows : *columns;
   out.input_dim = out.output_dim = x->rank() - 1;
   const bool has_factors = node.op->parsed->find("beta") >= 0;
-  if (has_factors && (!is_number(node.arg("beta"), 1) || !is_number(node.arg("alpha"), 1))) return std::nullopt;
+  if (has_factors && (literal(node.arg("beta")) != 1.0 || literal(node.arg("alpha")) != 1.0)) return std::nullopt;
   return out;
 }
 

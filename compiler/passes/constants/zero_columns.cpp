@@ -6,12 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/ops/arguments.h"
 #include "compiler/quantize/quantize_nodes.h"
 
 namespace wick::compiler {
 namespace {
-
-bool has(const Node& node, std::string_view name) { return node.op->parsed->find(name) >= 0; }
 
 bool is_plain_matrix(const Value& value) {
   return value.is_constant() && value.rank() == 2 && value.tensor().dim_order.empty() && is_static(value.sizes());
@@ -74,9 +73,9 @@ Value* with_zero_columns(Builder& b, const Value& weight, int64_t columns) {
   if (shared != k) {
     set(form.scale, widened(b, *node.tensor(form.scale), columns / shared, true));
     set(form.zero, None{});  // there is one for each scale
-  } else if (has(node, "block_size")) {
+  } else if (has_argument(node, "block_size")) {
     set("block_size", Ints{node.ints("block_size")[0], Sym(k + columns)});
-  } else if (has(node, "group_size")) {
+  } else if (has_argument(node, "group_size")) {
     set("group_size", k + columns);
   }
   return b.call(node.op->name(), std::move(args));

@@ -1,6 +1,7 @@
 // Sums of products: matrix products and linear layers. The schedule decides how they are tiled.
 #include "backends/cuda/compile/ops/arithmetic.h"
 #include "backends/cuda/compile/ops/op_rule.h"
+#include "compiler/ops/rules.h"
 
 namespace wick::cuda {
 namespace {
@@ -102,13 +103,6 @@ void lower_batches(Lowering& l, const Node& node) {
   lower_product(l, node, matmul);
 }
 
-bool is_one(const Arg& arg) {
-  return (arg.is<Sym>() && arg.as<Sym>().is(1)) || (arg.is<double>() && arg.as<double>() == 1.0);
-}
-bool is_zero(const Arg& arg) {
-  return (arg.is<Sym>() && arg.as<Sym>().is(0)) || (arg.is<double>() && arg.as<double>() == 0.0);
-}
-
 // beta * self + alpha * (mat1 x mat2); beta == 0: self is not read.
 void lower_addmm(Lowering& l, const Node& node) {
   const Value *self = node.tensor("self"), *a = node.tensor("mat1"), *b = node.tensor("mat2");
@@ -118,10 +112,10 @@ void lower_addmm(Lowering& l, const Node& node) {
   matmul.term = [&l, &node, self](const Indices& row, ExpressionPtr sum) {
     ExpressionPool& pool = l.pool();
     const Arg &alpha = node.arg("alpha"), &beta = node.arg("beta");
-    if (!is_one(alpha)) sum = mul(pool, l.scalar(alpha, sum->type), sum);
-    if (is_zero(beta)) return sum;
+    if (compiler::literal(alpha) != 1.0) sum = mul(pool, l.scalar(alpha, sum->type), sum);
+    if (compiler::literal(beta) == 0.0) return sum;
     ExpressionPtr term = pool.cast(l.element(self, l.broadcast(*self, row, node.result()->sizes())), sum->type);
-    if (!is_one(beta)) term = mul(pool, l.scalar(beta, sum->type), term);
+    if (compiler::literal(beta) != 1.0) term = mul(pool, l.scalar(beta, sum->type), term);
     return add(pool, term, sum);
   };
   lower_product(l, node, matmul);
