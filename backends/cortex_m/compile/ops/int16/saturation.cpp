@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/cortex_m/compile/quantized.h"
+#include "compiler/ops/arguments.h"
 #include "compiler/ops/rules.h"
 
 namespace wick::cortex_m {
@@ -47,7 +48,7 @@ Saturation before(const Node& reader, const Value& value, const Saturation& of_r
   const Value* other = reader.operands()[reader.operands()[0] == &value ? 1 : 0];
   const auto sizes = other == &value ? std::nullopt : sizes_of(*other);
   if (!sizes) return kNone;
-  if (adds && reader.real("alpha") != 1) return kNone;
+  if (adds && compiler::has_argument(reader, "alpha") && reader.real("alpha") != 1) return kNone;
   if (adds) return {of_result.largest + sizes->largest, of_result.step};
   return sizes->least > 0 ? Saturation{of_result.largest / sizes->least, of_result.step / sizes->largest} : kNone;
 }
