@@ -419,6 +419,21 @@ Results decompose_vander(Builder& b, Node& node) {
   return {b.call("aten.pow.Tensor_Tensor", {b.unsqueeze(x, -1), exponents})};
 }
 
+// By the whole matrix Q: reflectors of zeros change nothing.
+Results decompose_ormqr(Builder& b, Node& node) {
+  Compose c(b);
+  Value *reflectors = node.tensor("self"), *tau = node.tensor("input2"), *x = node.tensor("input3");
+  require(reflectors->rank() >= 2 && tau->rank() + 1 == reflectors->rank() && x->rank() == reflectors->rank(),
+          "ormqr: the ranks do not fit");
+  const size_t rank = reflectors->rank();
+  const Sym m = reflectors->sizes()[rank - 2], columns = reflectors->sizes()[rank - 1], k = tau->sizes().back();
+  Value* wide = c.pad(b.slice(reflectors, -1, 0, k), {Sym(0), m - k});
+  require(!columns.is_const() || !k.is_const() || k.value() <= columns.value(), "ormqr: more factors than reflectors");
+  Value* q = b.call("aten.linalg_householder_product", {wide, c.pad(tau, {Sym(0), m - k})});
+  if (node.boolean("transpose")) q = b.transpose(is_complex(q->dtype()) ? c.call("aten.conj", {q}) : q, -2, -1);
+  return {node.boolean("left") ? c.matmul(q, x) : c.matmul(x, q)};
+}
+
 }  // namespace
 
 const OpDef kLinearAlgebraRows[] = {
@@ -508,6 +523,9 @@ const OpDef kLinearAlgebraRows[] = {
      Cases("f32[4, 3], 2.0")},
     {"aten::pdist(Tensor self, float p=2.) -> Tensor", infer_pdist, decompose_pdist, nullptr, kPure,
      Cases("f32[3, 4]")},
+    {"aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", nullptr,
+     decompose_ormqr, nullptr, kPure,
+     Cases("f32[4, 3], f32[3], f32[4, 2]", "f32[2, 4, 3], f32[2, 3], f32[2, 3, 4], false, true"), &kManyTerms},
     {"aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", nullptr, decompose_vecdot, nullptr, kPure,
      Cases("f32[3, 4], f32[3, 4]")},
     {"aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", nullptr, decompose_vander, nullptr, kPure,

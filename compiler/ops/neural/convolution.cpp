@@ -165,6 +165,21 @@ Results decompose_generic(Builder& b, Node& node) {
   return {b.call("aten.convolution", std::move(args))};
 }
 
+// input [time, batch, in], weight [k, in, out]
+void infer_conv_tbc(Node& node) {
+  const Value *x = node.tensor("self"), *weight = node.tensor("weight");
+  require(x->rank() == 3 && weight->rank() == 3, "conv_tbc: the input and the weight need three dimensions");
+  const Sym time = window_size(x->sizes()[0], node.integer("pad"), weight->sizes()[0], 1, 1, false);
+  set_result(node, x->dtype(), {time, x->sizes()[1], weight->sizes()[2]});
+}
+Results decompose_conv_tbc(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("self"), *weight = node.tensor("weight");
+  Value* out = c.call("aten.conv1d", {b.permute(x, {1, 2, 0}), b.permute(weight, {2, 1, 0}), node.arg("bias"), Ints{1},
+                                      Ints{node.integer("pad")}, Ints{1}, Sym(1)});
+  return {b.permute(out, {2, 0, 1})};
+}
+
 }  // namespace
 
 const OpDef kConvolutionRows[] = {
@@ -192,6 +207,8 @@ const OpDef kConvolutionRows[] = {
      Cases("f32[2, 4, 10], f32[2, 4, 3]", "f32[2, 8], f32[3, 2, 3], f32[3], [1], [1], [1], 1",
            "f32[1, 2, 8], f32[3, 2, 3], f32[3], [1], [0], [1], 1", "c64[2, 4, 10], c64[3, 4, 3]"),
      &kManyTerms},
+    {"aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", infer_conv_tbc, decompose_conv_tbc,
+     nullptr, kPure, Cases("f32[5, 2, 3], f32[2, 3, 4], f32[4]", "f32[4, 1, 2], f32[3, 2, 3], f32[3], 1"), &kManyTerms},
     {"aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], "
      "SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
      infer_conv, decompose_conv, nullptr, kPure,

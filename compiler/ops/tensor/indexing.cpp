@@ -208,6 +208,38 @@ Results decompose_index_put(Builder& b, Node& node) {
   return {b.call("aten.index_put", {x, given, values, accumulate})};
 }
 
+// Indices into dimensions of `x`, cut to [low, size - 1].
+Values cut_indices(Compose& c, const Value* x, Values indices, bool from_end) {
+  require(indices.size() <= x->rank(), "index: too many indices");
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (!indices[i]) continue;
+    require(is_index(indices[i]->dtype()), "a masked index is not i32 or i64");
+    const Sym size = x->sizes()[i];
+    indices[i] = c.clamp(indices[i], from_end ? Arg(Sym(0) - size) : Arg(Sym(0)), size - 1);
+  }
+  return indices;
+}
+
+// Where `mask` is not set, indices may be out of range, and what they name is not read: the result is `fill`.
+Results decompose_masked_index(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("self"), *mask = node.tensor("mask");
+  require(mask->dtype() == DType::boolean, "the mask is not bool");
+  const Values indices = node.tensors("indices");
+  require(!numel(x->sizes()).is(0), "a masked index into a tensor without elements");
+  Value* found = c.call("aten.index.Tensor", {x, cut_indices(c, x, indices, false)});
+  return {c.call("aten.masked_fill.Scalar", {found, c.logical_not(mask), node.arg("fill")})};
+}
+
+Results decompose_masked_index_put(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("self"), *mask = node.tensor("mask");
+  require(mask->dtype() == DType::boolean, "the mask is not bool");
+  if (numel(x->sizes()).is(0)) return {x};
+  Value* values = c.call("aten.masked_fill.Scalar", {node.tensor("values"), c.logical_not(mask), Sym(0)});
+  return {c.call("aten.index_put", {x, cut_indices(c, x, node.tensors("indices"), true), values, true})};
+}
+
 // --- writes along one dimension ---
 
 void check_write(const Node& node, const char* source_name) {
@@ -375,6 +407,13 @@ const OpDef kIndexingRows[] = {
     {"aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
      infer_index_put, decompose_index_put, nullptr, kPure,
      Cases("f32[5, 2], [i64[2]{=3, 1}], f32[2, 2]", "f32[5], [i64[4]{index<5}], f32[4], true")},
+    {"aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", nullptr,
+     decompose_masked_index, nullptr, kPure,
+     Cases("f32[3, 4], bool[2]{=1, 0}, [i64[2]{=2, 9}, i64[2]{=1, -7}], 0.5",
+           "f32[3, 4], bool[3, 2], [None, i64[2]{index<4}], 0")},
+    {"aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor",
+     nullptr, decompose_masked_index_put, nullptr, kPure,
+     Cases("f32[3, 4], bool[3]{=1, 0, 1}, [i64[3]{=2, 9, -3}, i64[3]{=1, -7, 1}], f32[3]")},
     {"aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", infer_index_write,
      decompose_index_write, "aten::index_copy.out", kNoStock | kAlsoInPlace,
      Cases("f32[3, 4], 1, i64[1]{=0}, f32[3, 1]")},

@@ -123,6 +123,30 @@ void infer_edge_pad(Node& node) {
   }
 }
 
+// Each tensor is split along `dim` into chunks, the last filled up with zeros, and flattened behind these.
+Results decompose_chunk_cat(Builder& b, Node& node) {
+  Compose c(b);
+  const Values tensors = node.tensors("tensors");
+  require(!tensors.empty(), "_chunk_cat of no tensor");
+  const int64_t chunks = node.static_integer("num_chunks");
+  require(chunks > 0, "_chunk_cat needs a positive number of chunks");
+  Values parts;
+  size_t dim = 0;
+  for (Value* x : tensors) {
+    dim = static_cast<size_t>(wrap_dim(node.static_integer("dim"), x->rank()));
+    const Sym size = x->sizes()[dim], each = floor_div(size + (chunks - 1), chunks);
+    Ints pairs(2 * (x->rank() - dim), Sym(0));
+    pairs.back() = each * chunks - size;
+    x = c.pad(x, std::move(pairs));
+    Sizes sizes(x->sizes().begin(), x->sizes().begin() + static_cast<int64_t>(dim));
+    const Sizes rest(x->sizes().begin() + static_cast<int64_t>(dim) + 1, x->sizes().end());
+    sizes.push_back(chunks);
+    sizes.push_back(each * numel(rest));
+    parts.push_back(b.reshape(x, std::move(sizes)));
+  }
+  return {c.cat(std::move(parts), static_cast<int64_t>(dim) + 1)};
+}
+
 }  // namespace
 
 const OpDef kPaddingRows[] = {
@@ -132,6 +156,8 @@ const OpDef kPaddingRows[] = {
     {"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", infer_pad,
      decompose_pad, nullptr, kPure,
      Cases("f32[3, 4], [1, 2]", "f32[2, 3, 4], [2, 1], reflect", "f32[3, 4], [1, 2], constant, -2.0")},
+    {"aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", nullptr, decompose_chunk_cat, nullptr,
+     kPure, Cases("[f32[5, 3], f32[4]], 0, 2", "[f32[2, 3, 2], f32[2, 4]], 1, 3")},
     {"aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", infer_pad, decompose_pad, nullptr, kPure,
      Cases("f32[1, 2, 4], [1, 2]", "f32[1, 2, 3, 4], [1, 1, 2, 0]", "f32[1, 2, 5, 4], [-1, 3, 2, -2]")},
     {"aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", infer_edge_pad, nullptr,
