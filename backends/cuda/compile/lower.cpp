@@ -26,9 +26,12 @@ void add_ranges(const compiler::Graph& graph, compiler::SymRanges& ranges) {
   }
 }
 
+void require_sound(const std::string& flaw) {
+  if (!flaw.empty()) compiler::fail(compiler::Code::internal, "cuda: the plan of a partition is not valid: " + flaw);
+}
+
 void verify(const BuiltPlan& built, const LoweredGraph& lowered, const compiler::Graph& graph) {
-  if (const std::string flaw = find_memory_flaw(built.plan, built.in_parts); !flaw.empty())
-    compiler::fail(compiler::Code::internal, "cuda: the plan of a partition is not valid: " + flaw);
+  require_sound(find_memory_flaw(built.plan, built.in_parts));
   if (const std::string node = find_missing_node(lowered, graph); !node.empty())
     compiler::fail(compiler::Code::internal, "cuda: the plan of a partition lacks " + node);
 }
@@ -45,6 +48,7 @@ compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const c
     const compiler::SymScope scope(lowered.ranges);
     Lowering(graph, lowered, {options.setting(kMaterializeViewsOption) == "on"}).run();
     fuse_kernels(lowered);
+    require_sound(find_missing_part(lowered));
     guard_writes(lowered);
     BuiltPlan built = build_plan(lowered, graph);
     verify(built, lowered, graph);

@@ -35,6 +35,7 @@ struct KernelBuffer {
   DType dtype = DType::f32;
   Sym elements;
   bool in_parts = false;  // kernels that write it do not write the same elements
+  Sym guarded = 0;        // in parts: how many elements stores write that have guards
 };
 
 /// Where a condition or loop of the model begins, goes on or ends among the kernels. Marks are nested.
@@ -72,6 +73,7 @@ struct JoinedParts {
   size_t copy = 0;  // the kernel that copies
   std::vector<Part> parts;
   std::optional<LoopKernel> rest;  // stores the other elements; nothing: there are none
+  Sym rest_elements = 0;           // how many these are
 };
 
 /// What a partition becomes, before schedules, texts and offsets.

@@ -67,13 +67,16 @@ void Lowering::note_join(const Value* joined) {
   JoinedParts out;
   out.copy = out_.kernels.size() - 1;
   std::vector<bool> placed;
+  out.rest_elements = numel(joined->sizes());
   for (const auto& [part, to_result] : join.parts) {
     std::vector<JoinedParts::Part> found;
     const auto store = [&, map = to_result](const Indices& at, ExpressionPtr value) {
       return Store{buffer, joined->dtype(), this->join(map(at), joined->sizes()), value, nullptr};
     };
     placed.push_back(part->dtype() == joined->dtype() && find_parts(part, store, found));
-    if (placed.back()) out.parts.insert(out.parts.end(), found.begin(), found.end());
+    if (!placed.back()) continue;
+    out.parts.insert(out.parts.end(), found.begin(), found.end());
+    out.rest_elements = out.rest_elements - numel(part->sizes());
   }
   if (out.parts.empty()) return;
   if (const std::optional<Rest> rest = join.rest(placed)) {

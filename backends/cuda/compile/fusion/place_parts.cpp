@@ -52,7 +52,9 @@ void place(KernelList& kernels, const JoinedParts& join) {
     kernels.replace(join.copy, *join.rest);
   else
     kernels.remove(join.copy);
-  kernels.graph().buffers[join.parts[0].store.buffer].in_parts = true;
+  KernelBuffer& buffer = kernels.graph().buffers[join.parts[0].store.buffer];
+  buffer.in_parts = true;
+  if (join.rest && join.rest->row_stores[0].guard) buffer.guarded = join.rest_elements;
   take_over(kernels, join, copy);
   for (const JoinedParts::Part& part : join.parts) {
     LoopKernel kernel = kernels[part.kernel];

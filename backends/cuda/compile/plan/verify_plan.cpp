@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/cuda/compile/control/plan_control.h"
+#include "backends/cuda/compile/kernel/loop_text.h"
 
 namespace wick::cuda {
 
@@ -210,6 +211,32 @@ void add_needed(const compiler::Graph& graph, Nodes& needed) {
   }
 }
 
+// How many elements the kernels between two marks store in a buffer that is written in parts.
+struct StoredElements {
+  Sym unguarded = 0;
+  bool has_guarded = false;
+};
+using StoredParts = std::map<uint32_t, StoredElements>;
+
+void add_stored(const LoweredGraph& lowered, const std::vector<Store>& stores, const Sym& times, StoredParts& parts) {
+  for (const Store& store : stores) {
+    if (!lowered.buffers[store.buffer].in_parts) continue;
+    StoredElements& stored = parts[store.buffer];
+    if (store.guard)
+      stored.has_guarded = true;
+    else
+      stored.unguarded = stored.unguarded + times;
+  }
+}
+
+void add_stored(const LoweredGraph& lowered, const LoopKernel& kernel, StoredParts& parts) {
+  const Sym rows = extent_of(kernel.rows);
+  add_stored(lowered, kernel.row_stores, rows, parts);
+  add_stored(lowered, kernel.column_stores, rows * extent_of(kernel.columns), parts);
+  for (const RowPart& part : kernel.row_parts) add_stored(lowered, part.stores, extent_of(part.loops), parts);
+  for (const auto& other : kernel.beside) add_stored(lowered, *other, parts);
+}
+
 }  // namespace
 
 std::string find_memory_flaw(const Plan& plan, const std::set<uint32_t>& in_parts) {
@@ -229,6 +256,29 @@ std::string find_missing_node(const LoweredGraph& lowered, const compiler::Graph
     if (missing.empty() || name < missing) missing = name;  // whatever the addresses are
   }
   return missing;
+}
+
+std::string find_missing_part(const LoweredGraph& lowered) {
+  std::set<uint32_t> left;  // in parts, without a store so far
+  for (uint32_t i = 0; i < lowered.buffers.size(); ++i) {
+    if (lowered.buffers[i].in_parts && !lowered.buffers[i].elements.is(0)) left.insert(i);
+  }
+  auto mark = lowered.marks.begin();
+  for (size_t i = 0; i < lowered.kernels.size();) {
+    while (mark != lowered.marks.end() && mark->at <= i) ++mark;
+    const size_t end = mark == lowered.marks.end() ? lowered.kernels.size() : mark->at;
+    StoredParts parts;
+    for (; i < end; ++i) add_stored(lowered, lowered.kernels[i], parts);
+    for (const auto& [buffer, stored] : parts) {
+      left.erase(buffer);
+      const KernelBuffer& whole = lowered.buffers[buffer];
+      const Sym count = stored.has_guarded ? stored.unguarded + whole.guarded : stored.unguarded;
+      if (!(count == whole.elements))
+        return fmt::format("kernels store {} elements of buffer {}, which has {}", count.text(), buffer,
+                           whole.elements.text());
+    }
+  }
+  return left.empty() ? "" : fmt::format("no kernel stores buffer {}", *left.begin());
 }
 
 }  // namespace wick::cuda

@@ -19,4 +19,8 @@ std::string find_memory_flaw(const Plan& plan, const std::set<uint32_t>& in_part
 /// Empty, or which node of the graph has results that count but is part of no kernel, view, condition or loop.
 std::string find_missing_node(const LoweredGraph& lowered, const compiler::Graph& graph);
 
+/// Empty, or which buffer has parts that no kernel stores, or that several do. Of a graph whose kernels are fused; a
+/// SymScope with its ranges is open.
+std::string find_missing_part(const LoweredGraph& lowered);
+
 }  // namespace wick::cuda

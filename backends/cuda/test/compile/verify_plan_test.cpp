@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/cuda/compile/fusion/fuse_kernels.h"
 #include "compiler/ir/text/text.h"
 
 namespace wick::cuda {
@@ -152,6 +153,62 @@ TEST_F(CudaVerifyPlan, NoNodeThatCountsIsMissing) {
   lowered.views = {nodes[2]};
   lowered.kernels[0].inlined = {nodes[0]};
   EXPECT_EQ(find_missing_node(lowered, graph), "aten.neg.default");
+}
+
+// Takes each store of a part away, or stores it twice.
+TEST_F(CudaVerifyPlan, EachPartOfABufferIsStoredOnce) {
+  const auto function = compiler::parse_graph(R"(graph f(%x: f32[5, 8], %y: f32[3, 6], %w: f32[8, 6], %o: f32[30, 6]) {
+  %a: f32[5, 6] = aten.mm(%x, %w)
+  %i: f32[8, 6] = aten.cat([%a, %y], 0)
+  %c: f32[11, 6] = aten.cat([%i, %y], 0)
+  %k: f32[30, 6] = aten.slice_scatter(%o, %a, 0, 2, 7)
+  return %c, %i, %k
+})");
+  ASSERT_TRUE(function.ok());
+  LoweredGraph lowered;
+  const compiler::SymScope scope(lowered.ranges);
+  Lowering(*function->graph, lowered).run();
+  fuse_kernels(lowered);
+  EXPECT_EQ(find_missing_part(lowered), "");
+  std::set<uint32_t> tried;
+  for (LoopKernel& kernel : lowered.kernels) {
+    for (std::vector<Store>* stores : {&kernel.row_stores, &kernel.column_stores}) {
+      const std::vector<Store> all = *stores;
+      for (size_t i = 0; i < all.size(); ++i) {
+        const KernelBuffer& buffer = lowered.buffers[all[i].buffer];
+        if (!buffer.in_parts) continue;
+        tried.insert(all[i].buffer);
+        stores->erase(stores->begin() + static_cast<ptrdiff_t>(i));
+        EXPECT_NE(find_missing_part(lowered), "");
+        *stores = all;
+        if (all[i].guard) continue;
+        stores->push_back(all[i]);
+        EXPECT_NE(find_missing_part(lowered), "");
+        *stores = all;
+      }
+    }
+  }
+  EXPECT_EQ(tried.size(), 2u);
+}
+
+TEST_F(CudaVerifyPlan, BranchesStoreEachPartOnce) {
+  LoweredGraph lowered;
+  lowered.buffers.resize(1);
+  lowered.buffers[0].in_parts = true;
+  lowered.buffers[0].elements = 12;
+  EXPECT_EQ(find_missing_part(lowered), "no kernel stores buffer 0");
+  Store store;
+  LoopKernel part;
+  part.rows = {{Sym::symbol("i"), 6}};
+  part.row_stores = {store};
+  lowered.kernels = {part, part, part, part};
+  EXPECT_EQ(find_missing_part(lowered), "kernels store 24 elements of buffer 0, which has 12");
+  ControlMark otherwise;
+  otherwise.at = 2;
+  lowered.marks = {otherwise};
+  EXPECT_EQ(find_missing_part(lowered), "");
+  lowered.marks[0].at = 1;
+  EXPECT_EQ(find_missing_part(lowered), "kernels store 6 elements of buffer 0, which has 12");
 }
 
 }  // namespace
