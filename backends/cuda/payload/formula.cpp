@@ -158,6 +158,7 @@ const char* range_of(const Formula& formula, Span<const Symbol> symbols, Formula
     if (step.op > FormulaOp::select) return "an unknown operation";
     const size_t taken = operands_of(step.op);
     if (taken > depth) return "an operation without its operands";
+    if (taken != 0 && step.value != 0) return "an operation with a number that nothing reads";
     if (depth - taken == kMaxFormulaDepth) return "more than 32 numbers at a time";
     FormulaRange* top = stack + depth - taken;
     const char* wrong = nullptr;

@@ -297,6 +297,9 @@ bool Checker::argument(size_t index, size_t number, const Argument& argument, Fo
   const auto bad = [&](auto... parts) {
     return wrong("node", index, "argument ", static_cast<uint64_t>(number), ": ", parts...);
   };
+  if (argument.kind != ParameterKind::pointer && (argument.offset != kNone || argument.writes)) {
+    return bad("a number with an offset, or one that is written");
+  }
   if (argument.kind == ParameterKind::int64) return formula(argument.index, INT64_MIN, INT64_MAX) || bad("no formula");
   if (argument.kind == ParameterKind::int32) {
     return formula(argument.index, INT32_MIN, INT32_MAX) || bad("no formula, or one that int32 does not hold");

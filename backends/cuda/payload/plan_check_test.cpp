@@ -216,6 +216,7 @@ TEST(CudaPlanCheck, FormulasAreCheckedOverTheRangeOfTheirSymbols) {
       {"formula 2: it has a symbol that does not exist", [](Plan& p) { p.formulas[2][0].value = 1; }},
       {"formula 3: it has a divisor that may be 0", [](Plan& p) { p.formulas[3][3].value = 0; }},
       {"formula 2: it has a result that int64 does not hold", [](Plan& p) { p.formulas[2][1].value = INT64_MAX; }},
+      {"formula 2: it has an operation with a number that nothing reads", [](Plan& p) { p.formulas[2][2].value = 1; }},
       {"formula 2: it has an unknown operation", [](Plan& p) { p.formulas[2][2].op = static_cast<FormulaOp>(99); }},
   };
   expect(changes);
@@ -373,6 +374,9 @@ TEST(CudaPlanCheck, ArgumentsLieInTheirBuffers) {
       {"node 2: argument 3: no formula", [](Plan& p) { p.nodes[kLaunch].arguments[3].index = 99; }},
       {"node 2: argument 4: no formula", [](Plan& p) { p.nodes[kLaunch].arguments[4].index = 99; }},
       {"", [](Plan& p) { p.nodes[kLaunch].arguments[3].index = number(p, INT32_MIN); }},
+      {"node 2: argument 3: a number with an offset", [](Plan& p) { p.nodes[kLaunch].arguments[3].offset = 0; }},
+      {"node 2: argument 4: a number with an offset, or one that is written",
+       [](Plan& p) { p.nodes[kLaunch].arguments[4].writes = true; }},
       {"int32 does not hold", [](Plan& p) { p.nodes[kLaunch].arguments[3].index = number(p, int64_t{1} << 31); }},
       {"int32 does not hold", [](Plan& p) { p.nodes[kLaunch].arguments[3].index = number(p, INT32_MIN - int64_t{1}); }},
       {"node 2: argument 0: it writes to a constant", [](Plan& p) { p.nodes[kLaunch].arguments[0].writes = true; }},

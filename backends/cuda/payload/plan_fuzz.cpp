@@ -71,7 +71,10 @@ void change(Plan& plan, std::minstd_rand& random) {
         if (random() % 4 || formula.empty()) continue;
         FormulaStep& step = formula[random() % formula.size()];
         step.op = static_cast<FormulaOp>(random() % 17);
-        step.value = random() % 2 ? step.value : static_cast<int64_t>(random() % 5) - 2;
+        if (step.op > FormulaOp::symbol)
+          step.value = 0;
+        else if (random() % 2)
+          step.value = static_cast<int64_t>(random() % 5) - 2;
       }
       break;
     case 5:
@@ -79,6 +82,7 @@ void change(Plan& plan, std::minstd_rand& random) {
       break;
     case 6:
       if (!plan.nodes.empty()) plan.nodes[random() % plan.nodes.size()].kind = static_cast<NodeKind>(random() % 7);
+      for (Requirement& each : plan.requirements) each.is_second = random() % 2;
       break;
     default:
       for (Buffer& buffer : plan.buffers) {
