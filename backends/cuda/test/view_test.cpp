@@ -368,6 +368,18 @@ TEST_F(CudaViews, PartsOfOuterTensorsMayBeCopiesOfInnerOnes) {
   expect_like_portable({inputs.begin(), inputs.end()}, 1e-6);
 }
 
+TEST_F(CudaViews, TensorsWithoutElementsHaveViews) {
+  compile(R"(graph f(%x: f32[3, 0, 2], %y: f32[3]) {
+  %r: f32[3, 0, 2] = aten.roll(%x, [1, 2], [1, 0])
+  %a: f32[3, 0, 2] = aten.roll(%x, [1], [])
+  %u: f32[3, 0, 2, 1] = aten.view(%r, [3, 0, 2, 1])
+  %s: f32[3] = aten.sum.dim_IntList(%r, [1, 2])
+  %t: f32[3] = aten.add.Tensor(%s, %y)
+  return %u, %a, %t
+})");
+  expect_bits_of_portable({numbers(DType::f32, {3, 0, 2}, 1), numbers(DType::f32, {3}, 2)});
+}
+
 // What a map makes of all elements of a cat needs no copy of the cat, but one launch for its other parts.
 TEST_F(CudaViews, ACatThatBecomesPartOfItsReaderStaysWhole) {
   const std::string text = R"(graph f(%x: f32[20, 32], %y: f32[20, 4]) {

@@ -178,11 +178,14 @@ ExpressionPtr ExpressionPool::multiply(ExpressionPtr a, ExpressionPtr b) {
   if (b->kind == ExpressionKind::index && b->index.is(1)) return a;
   return arithmetic(a, b, [](const Sym& x, const Sym& y) { return x * y; }, "({0} * {1})", ScalarType::index);
 }
+// Sizes of 0 divide indices of tensors without elements only, which no thread computes.
 ExpressionPtr ExpressionPool::floor_divide(ExpressionPtr a, ExpressionPtr b) {
   if (b->kind == ExpressionKind::index && b->index.is(1)) return a;
+  if (b->kind == ExpressionKind::index && b->index.is(0)) return b;
   return arithmetic(a, b, compiler::floor_div, "floor_divide({0}, {1})", ScalarType::index);
 }
 ExpressionPtr ExpressionPool::modulo(ExpressionPtr a, ExpressionPtr b) {
+  if (b->kind == ExpressionKind::index && b->index.is(0)) return b;
   return arithmetic(a, b, compiler::sym_mod, "floor_modulo({0}, {1})", ScalarType::index);
 }
 ExpressionPtr ExpressionPool::minimum(ExpressionPtr a, ExpressionPtr b) {

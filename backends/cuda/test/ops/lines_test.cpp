@@ -183,6 +183,23 @@ TEST_F(CudaLines, RunningSumsOfExponentialsStayInRange) {
   }
 }
 
+TEST_F(CudaLines, ANumberIsALineOfItself) {
+  compile(R"(graph f(%x: f32[], %y: i32[], %z: f32[1]) {
+  %v: f32[], %i: i64[] = aten.cummax(%x, 0)
+  %w: f32[], %j: i64[] = aten.cummin(%x, -1)
+  %p: f32[] = aten.cumprod(%x, 0)
+  %l: f32[] = aten.logcumsumexp(%x, 0)
+  %s: i64[] = aten.cumsum(%y, 0)
+  %h: bf16[] = aten.cumsum(%x, 0, bf16)
+  %q: f32[1], %k: i64[1] = aten.cummax(%z, 0)
+  return %v, %i, %w, %j, %p, %l, %s, %h, %q, %k
+})");
+  HostTensor seven;
+  seven.dtype = DType::i32;
+  seven.bytes = {7, 0, 0, 0};
+  expect_bits_of_portable({numbers(DType::f32, {}, 1), seven, numbers(DType::f32, {1}, 2)});
+}
+
 TEST_F(CudaLines, LengthsOfRunTimeAreSummed) {
   compile(R"(graph f(%x: i64[2, s0]) {
   range s0: 1..50000

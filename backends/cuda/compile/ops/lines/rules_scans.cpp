@@ -16,10 +16,17 @@ void lower_running(Lowering& l, const Node& node) {
   scan.dim = dim_argument(node, "dim", x->rank());
   scan.kind = kind;
   scan.type = scalar_type(dtype);
-  scan.element = [&](const Indices& at) {
-    const ExpressionPtr element = pool.cast(l.element(x, at), scan.type);
-    return x->dtype() == dtype ? element : pool.rounded(element, dtype);
+  const Element element = [&l, &pool, x, dtype](const Indices& at) {
+    const ExpressionPtr given = pool.cast(l.element(x, at), scalar_type(dtype));
+    return x->dtype() == dtype ? given : pool.rounded(given, dtype);
   };
+  scan.element = element;
+  if (x->rank() == 0) {  // a number is the line of itself
+    l.define(node.result(0), [element, &pool, dtype](const Indices& at) { return pool.rounded(element(at), dtype); });
+    if (node.results().size() > 1)
+      l.define(node.result(1), [&pool](const Indices&) { return pool.constant(0, 0, ScalarType::i64); });
+    return;
+  }
   ScanDraft last = draft_scan(l, scan);
   std::vector<Lowering::DraftResult> results = {{node.result(0), last.at, pool.rounded(last.reduced, dtype)}};
   if (node.results().size() > 1) {
