@@ -291,7 +291,12 @@ Results decompose_vector_norm(Builder& b, Node& node) {
   return {vector_norm(c, x, order_of(node), dims_of(node), keepdim_of(node))};
 }
 
-// Matrix norms over two dimensions: Frobenius, 1, -1, inf, -inf; vectors as vector_norm.
+// The largest of numbers that are not negative; 0 of none.
+Value* largest(Compose& c, Value* x, int64_t dim, bool keepdim) {
+  const bool none = x->sizes()[static_cast<size_t>(wrap_dim(dim, x->rank()))].is(0);
+  return none ? c.sum(x, {dim}, keepdim) : c.amax(x, {dim}, keepdim);
+}
+
 // Matrix norms that are functions of singular values: "nuc" their sum, 2 the largest, -2 the least. Null for others.
 Value* spectral_norm(Compose& c, Node& node, Value* x) {
   const Arg& order = node.arg("ord");
@@ -307,10 +312,11 @@ Value* spectral_norm(Compose& c, Node& node, Value* x) {
   rest.push_back(first);
   rest.push_back(second);
   Value* values = c.b.call_multi("aten._linalg_svd", {c.b.permute(x, rest), false, false})[1];
-  Value* norm = nuclear ? c.sum(values, {-1}) : *number > 0 ? c.amax(values, {-1}) : c.amin(values, {-1});
+  Value* norm = nuclear ? c.sum(values, {-1}) : *number > 0 ? largest(c, values, -1, false) : c.amin(values, {-1});
   return c.b.reshape(norm, node.result()->sizes());
 }
 
+// Matrix norms over two dimensions: Frobenius, 1, -1, inf, -inf; vectors as vector_norm.
 Results decompose_linalg_norm(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
@@ -331,8 +337,8 @@ Results decompose_linalg_norm(Builder& b, Node& node) {
   }
   const bool columns = std::abs(order) == 1;
   Value* sums = c.sum(c.abs(x), {columns ? dims[0] : dims[1]}, true);
-  Value* out =
-      order > 0 ? c.amax(sums, {columns ? dims[1] : dims[0]}, true) : c.amin(sums, {columns ? dims[1] : dims[0]}, true);
+  const int64_t other = columns ? dims[1] : dims[0];
+  Value* out = order > 0 ? largest(c, sums, other, true) : c.amin(sums, {other}, true);
   return {keepdim_of(node) ? out : b.reshape(out, node.result()->sizes())};
 }
 
