@@ -72,6 +72,12 @@ Results decompose_narrow_index(Builder& b, Node& node) {
   args[static_cast<size_t>(at)] = b.cast(index, DType::i64);
   return {b.call(node.op->name(), std::move(args))};
 }
+// Negative indices along a dimension count from the end. Those into all elements and those of gather do not.
+Value* count_from_end(Builder& b, Value* index, const Sym& size) {
+  Compose c(b);
+  return c.where(c.compare("lt", index, 0), c.add(index, size), index, index->dtype());
+}
+
 Results decompose_take_along(Builder& b, Node& node) {
   Value *x = node.tensor("self"), *index = node.tensor("indices");
   if (node.is_none("dim")) {
@@ -79,6 +85,7 @@ Results decompose_take_along(Builder& b, Node& node) {
   }
   const int64_t dim = wrap_dim(node.static_integer("dim"), x->rank());
   require(x->rank() == index->rank() && x->rank() > 0, "take_along_dim: ranks differ");
+  index = count_from_end(b, index, x->sizes()[static_cast<size_t>(dim)]);
   Sizes wide_x = broadcast(x->sizes(), [&] {
     Sizes s = index->sizes();
     s[static_cast<size_t>(dim)] = 1;
