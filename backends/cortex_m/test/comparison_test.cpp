@@ -64,8 +64,13 @@ TEST(CortexMComparisons, OfTensorsOnTwoScales) {
       all[static_cast<size_t>(i)] = static_cast<float>(i / divisor % 256 - 128 - q.zero) * q.scale;
     return all;
   };
-  const Scale q = {0.03125f, -11};
-  for (const Scale& other : {Scale{0.0205078125f, 4}, Scale{0.0625f, -11}, Scale{0.001f, 0}, Scale{0.5f, 127}}) {
+  constexpr Scale kUsual = {0.03125f, -11};
+  constexpr std::pair<Scale, Scale> kPairs[] = {{kUsual, {0.0205078125f, 4}},
+                                                {kUsual, {0.0625f, -11}},
+                                                {kUsual, {0.001f, 0}},
+                                                {kUsual, {0.5f, 127}},
+                                                {{1e38f, 3}, {2e38f, -5}}};  // most are infinite
+  for (const auto& [q, other] : kPairs) {
     for (const char* op : {"eq", "ne", "lt", "le", "gt", "ge"}) {
       SCOPED_TRACE(fmt::format("{} {} {}", op, other.scale, other.zero));
       std::string text = "graph f(%x: f32[256, 256], %z: f32[256, 256]) {\n";

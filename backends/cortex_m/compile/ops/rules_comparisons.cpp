@@ -85,7 +85,13 @@ std::optional<ElementComparison> compare_names(std::string_view op, Value* a, Va
   const std::vector<float> of_b = numbers_of_elements(*b);
   ElementComparison made{op, a, b, {}, std::vector<int8_t>(kElements, kAloneInB)};
   int next = INT8_MIN + 2;
+  std::optional<float> before;
   for (const float number : numbers_of_elements(*a)) {
+    if (number == before) {  // both infinite, or too small for f32
+      made.table_of_a.push_back(made.table_of_a.back());
+      continue;
+    }
+    before = number;
     const auto [first, last] = std::equal_range(of_b.begin(), of_b.end(), number);
     if (first != last && next > INT8_MAX) return std::nullopt;
     made.table_of_a.push_back(first == last ? kAloneInA : static_cast<int8_t>(next));
