@@ -204,7 +204,7 @@ Results decompose_combinations(Builder& b, Node& node) {
     for (int64_t k = i + 1; k < r; ++k)
       combination[static_cast<size_t>(k)] = combination[static_cast<size_t>(k - 1)] + gap;
   }
-  if (table.empty()) return {b.full({0}, 0, x->dtype())};
+  if (r == 0 || table.empty()) return {b.full({0}, 0, x->dtype())};
   const Sym count(static_cast<int64_t>(table.size()) / r);
   Value* index = c.constant_i64(table, {count * Sym(r)});
   return {b.reshape(c.index_select(x, 0, index), {count, r})};
