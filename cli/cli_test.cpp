@@ -158,6 +158,13 @@ TEST_F(Cli, AnIntegerInputThatBreaksItsRangeIsNamed) {
   EXPECT_NE(fixed.err.find("input 2 ("), std::string::npos) << fixed.err;
 }
 
+// Sizes of 2 break its guards.
+TEST_F(Cli, RandomInputsObeyTheGuardsOfTheExport) {
+  compile("structure/arange_of_fractions.pt2", "m.pte");
+  const Outcome outcome = wick("run " + path("m.pte"));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+}
+
 TEST_F(Cli, AnEmptyFileIsNoProgramForAnyCommand) {
   std::ofstream(path("empty.pte")).flush();
   for (const char* command : {"run ", "verify ", "bench ", "inspect ", "explain ", "ops "}) {

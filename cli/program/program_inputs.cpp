@@ -249,10 +249,13 @@ Result<compiler::SymValues> choose_symbols(const MethodFacts& facts) {
     compiler::collect_symbols(input.value, names);
   }
   const auto obeys = [&](const compiler::SymValues& values) {
-    return std::all_of(facts.ranges.begin(), facts.ranges.end(), [&](const auto& rule) {
-      const auto value = compiler::evaluate(rule.first, values);
-      return !value || (*value >= rule.second.min && *value <= rule.second.max);
+    const bool as_exported = std::all_of(facts.rules.begin(), facts.rules.end(), [&](const compiler::Sym& rule) {
+      return compiler::evaluate(rule, values).value_or(1) != 0;
     });
+    return as_exported && std::all_of(facts.ranges.begin(), facts.ranges.end(), [&](const auto& rule) {
+             const auto value = compiler::evaluate(rule.first, values);
+             return !value || (*value >= rule.second.min && *value <= rule.second.max);
+           });
   };
   constexpr int64_t kTries = 4096;
   for (int64_t offset = 0; offset < kTries; ++offset) {

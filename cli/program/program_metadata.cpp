@@ -68,6 +68,18 @@ Status read_ranges(simdjson::dom::array array, MethodFacts* facts) {
   return {};
 }
 
+Status read_rules(simdjson::dom::element element, MethodFacts* facts) {
+  simdjson::dom::array rules;
+  if (element["rules"].get(rules)) return {};  // there are none
+  for (simdjson::dom::element item : rules) {
+    std::string_view text;
+    if (item.get(text)) return corrupt("a rule is not text");
+    ASSIGN_OR_RETURN(Sym rule, compiler::parse_sym(text));
+    facts->rules.push_back(std::move(rule));
+  }
+  return {};
+}
+
 Status read_places(simdjson::dom::element element, const char* key, const std::vector<PlaceFacts>& places,
                    std::vector<PlaceFacts>* out) {
   simdjson::dom::array array;
@@ -124,6 +136,7 @@ Status read_method(simdjson::dom::element element, MethodFacts* facts) {
     facts->output_leaves.push_back(leaf);
   }
   RETURN_IF_ERROR(read_ranges(ranges, facts));
+  RETURN_IF_ERROR(read_rules(element, facts));
   RETURN_IF_ERROR(read_delegates(element, facts));
   facts->known = true;
   return {};

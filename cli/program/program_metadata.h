@@ -40,6 +40,7 @@ struct MethodFacts {
   std::vector<size_t> mutated_inputs;                                // input of each leading output
   std::vector<int64_t> output_leaves;                                // leaf number of each output after those
   std::vector<std::pair<compiler::Sym, compiler::SymRange>> ranges;  // of symbols and of sizes derived from them
+  std::vector<compiler::Sym> rules;                                  // conditions on sizes that the method checks
   compiler::SymRanges symbols;                                       // the ranges of lone symbols
   std::vector<DelegateFacts> delegates;                              // one per delegate of the method, or none
 };

@@ -93,6 +93,12 @@ std::string metadata_json(const std::vector<const MethodPlan*>& methods) {
       json.end();
     }
     json.end();
+    if (!method->rules.empty()) {
+      json.key("rules");
+      json.array();
+      for (const Sym& rule : method->rules) json.value(rule.text());
+      json.end();
+    }
     if (!method->delegates.empty()) write_delegates(*method, json);
     json.end();
   }

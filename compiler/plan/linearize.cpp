@@ -521,6 +521,10 @@ MethodPlan Linearizer::run() {
   plan_.in_spec = function_.in_spec;
   plan_.out_spec = function_.out_spec;
   plan_.ranges = graph_.ranges;
+  for (const auto& node : graph_.nodes()) {
+    const bool is_rule = node->is("aten._assert_scalar.default") && node->arg(0).is<Sym>();
+    if (is_rule && !node->arg(0).as<Sym>().is_const()) plan_.rules.push_back(node->arg(0).as<Sym>());
+  }
   plan_.notes = function_.notes;
   size_t position = 0;
   for (const auto& item : graph_.nodes()) position_[item.get()] = ++position;

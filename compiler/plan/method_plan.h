@@ -83,6 +83,7 @@ struct MethodPlan {
   std::vector<int32_t> mutated_inputs;   // the leading outputs: which input each belongs to
   std::vector<int32_t> output_leaves;    // leaf number of each output after the mutated inputs
   SymRanges ranges;
+  std::vector<Sym> rules;  // conditions on sizes that the program checks at its start
   std::vector<std::string>
       not_stock;  // operators stock ExecuTorch has no kernel for, or "NAME (why it cannot run the call)"; sorted
   std::vector<std::string> notes;         // of the import, for the user
