@@ -223,6 +223,23 @@ FilterParts Lowering::parts_of(uint32_t filter) const {
   return found == filter_parts_.end() ? FilterParts{{filter}} : found->second;
 }
 
+namespace {
+
+// Of a matrix. The differences need not fit 4 bits.
+void subtract_zero_points(QuantizedConstant& constant, std::vector<int8_t>& elements) {
+  const auto columns = static_cast<size_t>(constant.sizes[1]);
+  const auto rows_of_block = static_cast<size_t>(constant.blocks[0]), group = static_cast<size_t>(constant.blocks[1]);
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const size_t block = i / columns / rows_of_block * (columns / group) + i % columns / group;
+    elements[i] = static_cast<int8_t>(elements[i] - static_cast<int>(constant.zero_points[block]));
+  }
+  std::fill(constant.zero_points.begin(), constant.zero_points.end(), 0);
+  constant.quant_min = -128;
+  constant.quant_max = 127;
+}
+
+}  // namespace
+
 uint32_t Lowering::int8_constant(const Value& value, const Sizes& dims, const std::vector<int64_t>& perm,
                                  const Sizes& result_dims) {
   auto constant = quantized_constant(value);
@@ -237,6 +254,7 @@ uint32_t Lowering::int8_constant(const Value& value, const Sizes& dims, const st
     elements = permute_elements(elements.data(), physical(dims_of(*constant->elements), stored),
                                 {to_plain.begin(), to_plain.end()});
   }
+  if (dynamic_product_ && !constant->is_symmetric()) subtract_zero_points(*constant, elements);
   elements = permute_elements(elements.data(), dims, perm);
   const bool by_row = constant->has_scale_by_row();
   if (dynamic_product_ && is_linear && !by_row) return group_constant(*constant, elements, result_dims);

@@ -55,6 +55,13 @@ bool QuantizedConstant::is_symmetric() const {
   return std::all_of(zero_points.begin(), zero_points.end(), [](double zero) { return zero == 0; });
 }
 
+bool QuantizedConstant::has_small_differences() const {
+  return quant_max - quant_min <= 127 && std::all_of(zero_points.begin(), zero_points.end(), [&](double zero) {
+           return zero == std::floor(zero) && zero >= static_cast<double>(quant_min) &&
+                  zero <= static_cast<double>(quant_max);
+         });
+}
+
 bool QuantizedConstant::is_per_channel(size_t dim) const {
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (blocks[i] != (i == dim ? 1 : sizes[i])) return false;
@@ -166,11 +173,12 @@ std::string refuse_dynamic_weights(const Node& node) {
   auto weight = quantized_constant(*node.tensor("weight"));
   if (!weight) return "a weight that is not quantized";
   weight->repeat_by_channel();
-  if (!weight->is_symmetric()) return "a weight with zero points";
+  const bool shifts = !weight->is_symmetric();
+  if (shifts && (!is_linear(node) || !weight->has_small_differences())) return "a weight with zero points";
   const Value* bias = node.optional_tensor("bias");
   if (bias && (!is_plain_constant(*bias) || (bias->dtype() != DType::f32 && bias->dtype() != DType::f16)))
     return "a bias that is not a constant";
-  if (weight->is_4_bit() && !in_range(*weight)) return "a weight with elements outside its range";
+  if ((weight->is_4_bit() || shifts) && !in_range(*weight)) return "a weight with elements outside its range";
   if (node.is("aten.linear.default")) {
     return weight->is_per_channel(0) || weight->has_scale_by_row() ? "" : refuse_groups(*weight);
   }

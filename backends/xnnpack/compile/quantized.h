@@ -25,6 +25,8 @@ struct QuantizedConstant {
   int64_t quant_min = 0, quant_max = 0;
 
   bool is_symmetric() const;  // all zero points are 0
+  /// Zero points lie in the range of the elements, which is so narrow that all differences are int8.
+  bool has_small_differences() const;
   bool is_4_bit() const { return quant_min == -8 && quant_max == 7; }
   /// Each index of dimension `dim` has one scale.
   bool is_per_channel(size_t dim) const;

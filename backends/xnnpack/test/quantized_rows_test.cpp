@@ -136,5 +136,39 @@ TEST(QuantizedRowsOnce, ArePreparedOnceForAllTheirReaders) {
   EXPECT_EQ(p.failures(), "");
 }
 
+// --- weights with zero points ---
+
+// Of 4 bits: by row, and in groups of 64.
+std::string shifted_weights(const char* zero_of_a_row) {
+  std::string text = symmetric("3");
+  const auto change = [&](const char* from, const std::string& to) { text.replace(text.find(from), strlen(from), to); };
+  change("%w: f32[5, 128] = torchao.dequantize_affine(%e, [1, 128], %c, none, i8, -128, 127)",
+         fmt::format("const %i: i8[5, 128] = [{}]\n  const %o: i8[5, 1] = [7, -8, 0, {}, -1]\n"
+                     "  %w: f32[5, 128] = torchao.dequantize_affine(%i, [1, 128], %c, %o, i8, -8, 7)",
+                     integers(5 * kColumns, -8, 7), zero_of_a_row));
+  change("%v: f32[3, 128] = torchao.dequantize_affine(%g, [1, 64], %k, none, i8, -8, 7)",
+         "const %p: i8[3, 2] = [7, -8, 0, 3, -1, -4]\n"
+         "  %v: f32[3, 128] = torchao.dequantize_affine(%g, [1, 64], %k, %p, i8, -8, 7)");
+  return text;
+}
+
+TEST(QuantizedWeights, MayHaveZeroPoints) {
+  for (const Kind& kind : kKinds) {
+    SCOPED_TRACE(kind.name);
+    expect_equal(kind, shifted_weights("3"), 3);
+  }
+}
+
+TEST(QuantizedWeights, WhoseZeroPointsAreOutsideTheirRangeStayFloats) {
+  Pipeline inside = Pipeline::from_text(shifted_weights("-8"));
+  inside.backend("xnnpack");
+  inside.at(Stage::partition).check_delegates(1).check_outside({});
+  EXPECT_EQ(inside.failures(), "");
+  Pipeline outside = Pipeline::from_text(shifted_weights("-9"));
+  outside.backend("xnnpack");
+  outside.at(Stage::partition).check_delegates(3);
+  EXPECT_EQ(outside.failures(), "");
+}
+
 }  // namespace
 }  // namespace wick::testing

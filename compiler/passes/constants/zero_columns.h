@@ -5,7 +5,7 @@
 namespace wick::compiler {
 
 /// The number of zero columns that can be appended to `weight` [n, k] is a multiple of this: 1, or the size of its
-/// groups. 0 if it is not a dequantized constant, or has zero points.
+/// groups. 0 if it is not a dequantized constant of int8, or its zero points are not elements.
 int64_t zero_columns_step(const Value& weight);
 
 /// The weight with `columns` zero columns appended, in f32. Requires: a multiple of its zero_columns_step.
