@@ -67,6 +67,34 @@ function(wick_edit_xnnpack folder done)
   wick_edit_source("${run}" "  context->rmax_ukernel(n, x, &x_max, &context->rmax_params);\n\n  // Second pass: reduce-add & store exp(x-x_max)\n"
     "  context->rmax_ukernel(n, x, &x_max, &context->rmax_params);\n  if (context->zero_rows && x_max.as_float == -INFINITY) {\n    memset(y, 0, n);\n    return;\n  }\n\n  // Second pass: reduce-add & store exp(x-x_max)\n"
     zero_rows_given)
+  # Parameters of rows quantized at run time. Where a row's least and largest elements are opposite, the zero point lies halfway
+  # between two integers, so it must be computed operation for operation as eager does: by division, and with the flag
+  # 0x20000000 from the least element, as torchao does. The scale of such a row is eager's, too.
+  set(quantization "${folder}/xnnpack/src/xnnpack/quantization.h")
+  wick_edit_source("${quantization}" "xnn_qd8_asymmetric_quantization_params(\n    float min, float max)\n{\n  struct xnn_qd8_quantization_params quantization_params;\n"
+    "xnn_qd8_asymmetric_quantization_params(\n    float min, float max, bool of_least)\n{\n  struct xnn_qd8_quantization_params quantization_params;\n"
+    row_parameters)
+  wick_edit_source("${quantization}" "  const float scale = rmin == rmax ? 1.f : (qmax - qmin) / (rmax - rmin);\n  const float descaled_min = rmin * scale;\n  const float descaled_max = rmax * scale;\n"
+    "  float scale = (rmax - rmin) / (qmax - qmin);\n  if (scale == 0.f) scale = 1.f;\n  const float descaled_min = rmin / scale;\n  const float descaled_max = rmax / scale;\n"
+    row_scale)
+  wick_edit_source("${quantization}" "  zero_point = math_max_f32(zero_point, qmin);\n"
+    "  if (of_least) zero_point = qmin - rintf(descaled_min);\n  zero_point = math_max_f32(zero_point, qmin);\n" row_zero)
+  wick_edit_source("${quantization}" "    float min, float max)\n{\n  struct xnn_qd8_quantization_params params = xnn_qd8_asymmetric_quantization_params(min, max);\n  params.inv_scale = 1.f / params.inv_scale;\n  return params;\n"
+    "    float min, float max, bool of_least)\n{\n  return xnn_qd8_asymmetric_quantization_params(min, max, of_least);\n" row_f32)
+  wick_edit_source("${quantization}" "    xnn_float16 min, xnn_float16 max, xnn_float16* f16_scale)\n{\n  struct xnn_qd8_quantization_params params = xnn_qd8_asymmetric_quantization_params(xnn_float16_to_float(min), xnn_float16_to_float(max));\n  *f16_scale = xnn_float16_from_float(params.inv_scale);\n  params.inv_scale = 1.f / params.inv_scale;\n"
+    "    xnn_float16 min, xnn_float16 max, xnn_float16* f16_scale, bool of_least)\n{\n  struct xnn_qd8_quantization_params params = xnn_qd8_asymmetric_quantization_params(xnn_float16_to_float(min), xnn_float16_to_float(max), of_least);\n  *f16_scale = xnn_float16_from_float(1.f / params.inv_scale);\n"
+    row_f16)
+  wick_edit_source("${run}" "xnn_f16_qd8_asymmetric_quantization_params(minmax[0], minmax[1], &f16_scale)" "xnn_f16_qd8_asymmetric_quantization_params(minmax[0], minmax[1], &f16_scale, context->of_least)" row_f16_run)
+  wick_edit_source("${run}" "xnn_f32_qd8_asymmetric_quantization_params(minmax[0], minmax[1])" "xnn_f32_qd8_asymmetric_quantization_params(minmax[0], minmax[1], context->of_least)" row_f32_run)
+  set(rows_made ON)
+  foreach(type f16 f32)
+    wick_edit_source("${folder}/xnnpack/src/xnnpack/compute.h" "struct ${type}_qd8_convert_context {\n" "struct ${type}_qd8_convert_context {\n  bool of_least;\n" declared)
+    wick_edit_source("${folder}/xnnpack/src/operators/unary-elementwise-nc.c" "(struct ${type}_qd8_convert_context) {\n"
+      "(struct ${type}_qd8_convert_context) {\n    .of_least = (convert_op->flags & 0x20000000) != 0,\n" set)
+    if(NOT (declared AND set))
+      set(rows_made OFF)
+    endif()
+  endforeach()
   # 4-bit weights in groups without AVX2: the sums of weights lie at multiples of 8 bytes, and are read as if at multiples of 16.
   file(GLOB kernels "${folder}/xnnpack/src/qd8-f32-qb4w-gemm/gen/*.c")
   set(misaligned 0)
@@ -76,7 +104,8 @@ function(wick_edit_xnnpack folder done)
       math(EXPR misaligned "${misaligned} + 1")
     endif()
   endforeach()
-  if(misaligned EQUAL 24 AND zero_rows AND zero_rows_wanted AND zero_rows_given AND lone_loop AND never_waits AND lives AND overlaps AND released AND zeroed AND rows AND spin AND include AND columns AND one_block AND first_gap)
+  if(misaligned EQUAL 24 AND row_parameters AND row_scale AND row_zero AND row_f32 AND row_f16 AND row_f16_run AND row_f32_run AND rows_made
+     AND zero_rows AND zero_rows_wanted AND zero_rows_given AND lone_loop AND never_waits AND lives AND overlaps AND released AND zeroed AND rows AND spin AND include AND columns AND one_block AND first_gap)
     set(${done} TRUE PARENT_SCOPE)
   endif()
 endfunction()

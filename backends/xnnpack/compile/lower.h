@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 
 #include "backends/xnnpack/compile/layout.h"
@@ -172,7 +173,7 @@ class Lowering {
   /// What a node without work made of its operand may be on that one's scale.
   uint32_t on_scale_of(const compiler::Value& result, uint32_t x);
   /// `x` quantized at run time by rows or images. Equal requests share one value.
-  uint32_t converted_rows(uint32_t x, const Quantization& rows);
+  uint32_t converted_rows(uint32_t x, const Quantization& rows, uint32_t flags);
   uint32_t reshape_rows(uint32_t x, const Sizes& to);
   uint32_t int8_constant(const compiler::Value& value, const Sizes& dims, const std::vector<int64_t>& perm,
                          const Sizes& result_dims);
@@ -208,9 +209,10 @@ class Lowering {
   const compiler::Node* current_ = nullptr;
   std::optional<Affine> int8_result_;  // of the node that is being lowered, if it is computed on int8
   bool dynamic_product_ = false;
-  bool integer_weights_ = false;                               // a linear of floats whose weight is int8
-  std::map<uint32_t, FilterParts> filter_parts_;               // first part -> all
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> dynamic_;  // value, dims of a row -> quantized at run time
+  bool integer_weights_ = false;                  // a linear of floats whose weight is int8
+  std::map<uint32_t, FilterParts> filter_parts_;  // first part -> all
+  // By value, dims of a row and flags of the conversion: what is quantized at run time.
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> dynamic_;
   std::unordered_map<const compiler::Value*, std::unique_ptr<compiler::Value>> float_twins_;  // looked up only
   std::unordered_map<const compiler::Value*, Place> places_;
   std::map<std::pair<const compiler::Value*, Order>, uint32_t> operands_;  // looked up only

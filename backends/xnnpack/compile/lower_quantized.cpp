@@ -123,17 +123,19 @@ bool Lowering::stays_integers(const Value* value) const {
   return (int8_result_ || dynamic_product_) && quantized_constant(*value);
 }
 
-uint32_t Lowering::converted_rows(uint32_t x, const Quantization& rows) {
-  auto [known, fresh] = dynamic_.try_emplace({x, rows.num_nonbatch_dims}, 0);
-  if (fresh) known->second = convert(x, DataType::qdint8, rows);
+uint32_t Lowering::converted_rows(uint32_t x, const Quantization& rows, uint32_t flags) {
+  auto [known, fresh] = dynamic_.try_emplace({x, rows.num_nonbatch_dims, flags}, 0);
+  if (!fresh) return known->second;
+  known->second = convert(x, DataType::qdint8, rows);
+  payload_.nodes.back().flags = flags;
   return known->second;
 }
 
 uint32_t Lowering::reshape_rows(uint32_t x, const Sizes& to) {
   const auto writes_x = [&](const PayloadNode& node) { return node.output == x; };
   const auto conversion = std::find_if(payload_.nodes.rbegin(), payload_.nodes.rend(), writes_x);
-  const uint32_t source = conversion->inputs[0];
-  return converted_rows(reshape(source, to), Quantization(quantization(x)));
+  const uint32_t source = conversion->inputs[0], flags = conversion->flags;
+  return converted_rows(reshape(source, to), Quantization(quantization(x)), flags);
 }
 
 // What a matmul or convolution reads that is quantized at run time.
@@ -141,7 +143,9 @@ uint32_t Lowering::chosen_operand(const Value& elements, const Order& order) {
   Quantization rows;
   rows.kind = Quantization::Kind::per_token;
   rows.num_nonbatch_dims = current_->is("aten.convolution.default") ? 3 : 1;
-  return converted_rows(operand(elements.producer->operands()[0], order), rows);
+  // Families differ where least and largest element are opposite.
+  const bool of_least = elements.tensor().quantization->family == compiler::Quantization::Family::affine;
+  return converted_rows(operand(elements.producer->operands()[0], order), rows, of_least ? kZeroPointOfLeast : 0u);
 }
 
 const Value* Lowering::as_constant(const Value* value) {

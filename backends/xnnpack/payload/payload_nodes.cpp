@@ -27,7 +27,7 @@ constexpr NodeRow kRows[] = {
     {"multiply", 2, NodeLayout::binary, 0, check_binary},
     {"subtract", 2, NodeLayout::binary, 0, check_binary},
     {"floor", 1, NodeLayout::unary, 0, check_unary},
-    {"convert", 1, NodeLayout::unary, 0, check_convert},
+    {"convert", 1, NodeLayout::unary, kZeroPointOfLeast, check_convert},
     {"global_avg_pooling_2d", 1, NodeLayout::unary, kKeepDims, check_global_pooling},
     {"static_reshape", 1, NodeLayout::reshape, 0, check_reshape},
     {"arg_max_pooling_2d", 1, NodeLayout::arg_max_pooling, 0, check_arg_max_pooling},

@@ -24,6 +24,10 @@ template <xnn_unary_operator op>
 xnn_status plain_unary(const Define& d) {
   return unary(d, op);
 }
+xnn_status convert(const Define& d) {
+  return xnn_define_unary(d.graph, xnn_unary_convert, nullptr, d.in(0), d.out(),
+                          d.flag(kZeroPointOfLeast, kZeroPointOfLeast));
+}
 xnn_status clamp(const Define& d) {
   xnn_unary_params params;
   params.clamp.min = d.node.output_min;
@@ -169,7 +173,7 @@ constexpr Row kRows[] = {
     {NodeType::multiply, binary<xnn_binary_multiply>},
     {NodeType::subtract, binary<xnn_binary_subtract>},
     {NodeType::floor, plain_unary<xnn_unary_floor>},
-    {NodeType::convert, plain_unary<xnn_unary_convert>},
+    {NodeType::convert, convert},
     {NodeType::global_avg_pooling_2d, global_avg_pooling_2d},
     {NodeType::static_reshape, static_reshape},
     {NodeType::arg_max_pooling_2d, arg_max_pooling_2d},
