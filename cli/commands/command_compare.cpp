@@ -261,8 +261,8 @@ int compare_command(CompareFlags& flags) {
                comparison->nodes_compared == 1 ? "" : "s");
     if (comparison->deviation && comparison->ok()) {
       const Deviation& node = *comparison->deviation;
-      fmt::print("the first deviation inside is at instruction {} ({}, {}): {}\n", node.instruction, node.op,
-                 compiler::printable(node.source), to_text(node.difference));
+      fmt::print("the outputs agree; inside, instruction {} ({}, {}) is the first whose result does not: {}\n",
+                 node.instruction, node.op, compiler::printable(node.source), to_text(node.difference));
     }
   }
   const bool on_device = !device::runs_in_process(flags.device);

@@ -81,6 +81,27 @@ TEST(RoundingFlipper, FindsWhatSomeRoundingsDoThatCancelTogether) {
   EXPECT_EQ(flipper.deviation(sum, 0), 2);
 }
 
+// How far the program's integers are from those of the plain run if all roundings turn.
+double deviation_of_integers(const std::string& body) {
+  NodeRecorder model(1 << 20);
+  run(body, model);
+  RoundingFlipper flipper(model);
+  run(body, flipper);
+  return flipper.deviation({"", "", "i8[4]", "aten::_to_copy.out"}, 0);
+}
+
+// torchao's quantization is no operator of the program. Neither its zero points nor other roundings turn.
+TEST(RoundingFlipper, TurnsRoundingsThatAreClampedAndConverted) {
+  const std::string halves = " %m = aten.mul.Scalar(%x, 0.5)\n %r = aten.round(%m)\n";
+  const std::string integers = " %q = aten._to_copy(%c, i8)\n return %q\n";
+  EXPECT_EQ(
+      deviation_of_integers(halves + " %a = aten.add.Tensor(%r, %x)\n %c = aten.clamp(%a, -128, 127)\n" + integers), 1);
+  EXPECT_EQ(deviation_of_integers(halves + " %c = aten.clamp(%r, -128, 127)\n" + integers), 1);
+  EXPECT_EQ(
+      deviation_of_integers(halves + " %a = aten.rsub.Scalar(%r, 5)\n %c = aten.clamp(%a, -128, 127)\n" + integers), 0);
+  EXPECT_EQ(deviation_of_integers(halves + " %c = aten.neg(%r)\n" + integers), 0);
+}
+
 // 1 / 2.5 is a tenth of a step from the middle, and 3 / 2.5 three tenths.
 TEST(RoundingFlipper, NumbersOfSixteenBitsMayRoundFurtherFromTheMiddle) {
   const std::string body = " %q = quantized_decomposed.quantize_per_tensor(%x, 2.5, 0, -128, 127, i8)\n return %q\n";

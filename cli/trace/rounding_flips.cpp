@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/arrays/array_summary.h"
+#include "common/float16.h"
 #include "compiler/ir/op_def.h"
 
 namespace wick::cli {
@@ -41,6 +42,58 @@ const QuantizeKernel* quantize_kernel(const OperatorName& op) {
   const auto found = std::find_if(kernels.begin(), kernels.end(),
                                   [&](const QuantizeKernel& kernel) { return op.equals(kernel.name); });
   return found == kernels.end() ? nullptr : &*found;
+}
+
+bool is_integer_grid(DType dtype) {
+  return dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i16 || dtype == DType::i32;
+}
+
+// Does the result of the instruction become integers: a zero point added or not, clamped, converted? So torchao's
+// quantization is decomposed: round(x * (1 / scale)). Its zero points, `low - round(..)`, are none.
+bool rounds_to_elements(const MethodMeta& method, size_t chain, size_t index) {
+  InstructionMeta at = method.instruction(chain, index);
+  if (at.kind != InstructionKind::kernel || !method.op(at.target).equals("aten::round.out")) return false;
+  bool clamped = false;
+  for (size_t next = index + 1; next < method.num_instructions(chain); ++next) {
+    const InstructionMeta reader = method.instruction(chain, next);
+    if (reader.kind != InstructionKind::kernel || reader.args.size() < 2 ||
+        reader.args[0] != at.args[at.args.size() - 1])
+      continue;
+    const OperatorName op = method.op(reader.target);
+    if (op.equals("aten::_to_copy.out"))
+      return clamped &&
+             is_integer_grid(method.value(static_cast<size_t>(reader.args[reader.args.size() - 1])).tensor.dtype);
+    if (!op.equals("aten::add.out") && !op.equals("aten::clamp.out")) return false;
+    clamped = clamped || op.equals("aten::clamp.out");
+    at = reader;
+  }
+  return false;
+}
+
+// Writes a whole number to element `i`, in memory, of a tensor of floats.
+void store_whole(Tensor& tensor, size_t i, double value) {
+  switch (tensor.dtype) {
+    case DType::f32: tensor.as<float>()[i] = static_cast<float>(value); break;
+    case DType::f64: tensor.as<double>()[i] = value; break;
+    case DType::f16: tensor.as<Half>()[i] = Half(static_cast<float>(value)); break;
+    case DType::bf16: tensor.as<BFloat16>()[i] = BFloat16(static_cast<float>(value)); break;
+    default: break;
+  }
+}
+
+// Rounds the steps that lie as near the middle as those of scales by row, each that `choose` says, the other way.
+template <typename Choose>
+void flip_rounded(Span<EValue* const> args, const Choose& choose) {
+  const Tensor& steps = *args[0]->tensor;
+  Tensor& out = *args[args.size() - 1]->tensor;
+  if (!is_contiguous(steps) || !is_contiguous(out)) return;
+  const NamedArray from = to_array(steps), to = to_array(out);
+  const size_t count = from.bytes.size() / dtype_size_bytes(from.dtype);
+  for (size_t i = 0; i < count; ++i) {
+    const double number = element_of(from, i), below = std::floor(number);
+    if (choose() && std::fabs(number - below - 0.5) < kRowsMargin)
+      store_whole(out, i, element_of(to, i) == below ? below + 1 : below);
+  }
 }
 
 // Elements of a quantized tensor as its inputs and its bytes have them, row-major.
@@ -142,6 +195,11 @@ bool quantizes(const MethodMeta& method) {
   for (size_t i = 0; i < method.num_operators(); ++i) {
     if (quantize_kernel(method.op(i))) return true;
   }
+  for (size_t chain = 0; chain < method.num_chains(); ++chain) {
+    for (size_t i = 0; i < method.num_instructions(chain); ++i) {
+      if (rounds_to_elements(method, chain, i)) return true;
+    }
+  }
   return false;
 }
 
@@ -169,11 +227,13 @@ void RoundingFlipper::watch(const MethodMeta& method) {
 void RoundingFlipper::flip(void* state, const InstructionInfo& instruction, Error error) {
   auto& self = *static_cast<RoundingFlipper*>(state);
   if (error != Error::Ok || !self.method_ || instruction.kind != InstructionKind::kernel) return;
+  const auto choose = [&] { return self.num_runs_ == 1 || self.bits_.next(); };
   if (const QuantizeKernel* kernel = quantize_kernel(instruction.op)) {
     ++self.num_quantized_;
-    Quantized(*kernel, instruction.args).flip(self.fixed_margin_, [&] {
-      return self.num_runs_ == 1 || self.bits_.next();
-    });
+    Quantized(*kernel, instruction.args).flip(self.fixed_margin_, choose);
+  } else if (rounds_to_elements(*self.method_, instruction.chain, instruction.index)) {
+    ++self.num_quantized_;
+    flip_rounded(instruction.args, choose);
   }
   for_each_result(*self.method_, instruction, [&](const NodeKey& key, NamedArray array) {
     const size_t index = self.counts_[key]++;

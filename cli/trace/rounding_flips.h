@@ -17,7 +17,7 @@ constexpr uint64_t kFlippedRuns = 8;
 /// The largest difference between finite elements of two arrays of the same type; 0 for different types.
 double largest_difference(const NamedArray& a, const NamedArray& b);
 
-/// Whether the program quantizes anything at run time.
+/// Whether the program quantizes anything at run time, by one operator or, as torchao does, by several.
 bool quantizes(const MethodMeta& method);
 /// Whether any of its tensors has elements of int16.
 bool has_int16(const MethodMeta& method);
