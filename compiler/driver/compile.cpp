@@ -13,6 +13,7 @@
 #include "compiler/ir/clone.h"
 #include "compiler/ir/text/text.h"
 #include "compiler/layout/apply.h"
+#include "compiler/ops/limits/kernel_dtypes.h"
 #include "compiler/ops/limits/kernel_limits.h"
 #include "compiler/ops/limits/stock_limits.h"
 #include "compiler/partition/remainder.h"
@@ -298,6 +299,7 @@ Status run_passes(Function& function, const CompileOptions& options, const FileM
         .with_help("add --backend NAME");
   }
   RETURN_IF_ERROR(run_pipeline(*function.graph, portable));
+  RETURN_IF_ERROR(check_kernel_dtypes(*function.graph));
   return lay_out(function, options, timings);
 }
 

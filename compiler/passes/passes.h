@@ -38,6 +38,7 @@ Result<Changed> recognize_norms(Graph& graph);
 Result<Changed> recognize_quantization(Graph& graph);
 Result<Changed> respell(Graph& graph);
 Result<Changed> scatter_by_slices(Graph& graph);
+Result<Changed> widen_numbers(Graph& graph);
 Result<Changed> simplify_pointwise(Graph& graph);
 Result<Changed> sink_transposes(Graph& graph);
 Result<Changed> split_linears(Graph& graph);

@@ -55,6 +55,7 @@ bool selects_by_mask(const Case& test) {
 
 // Operators with a shape function say themselves what sizes they give.
 Recorded what_to_record(const Case& test, Operands operands) {
+  if (operands == Operands::untyped_results) return Recorded::nothing;
   if (operands != Operands::dynamic_inputs) return Recorded::sizes;
   if (selects_by_mask(test)) return Recorded::symbols;
   const compiler::OpDef* def = compiler::find_op(test.op);
@@ -185,8 +186,16 @@ Result<CompiledCase> compile_case(const Case& test, const compiler::CompileOptio
   CompiledCase out;
   RETURN_IF_ERROR(compiler::optimize(function, options, &out.partition));
   if (change) change(*function.graph);
+  compiler::PartitionReport partition = std::move(out.partition);
+  ASSIGN_OR_RETURN(out, write_case(function, options.profile));
+  out.partition = std::move(partition);
+  return out;
+}
+
+Result<CompiledCase> write_case(const compiler::Function& function, compiler::Profile profile) {
+  CompiledCase out;
   compiler::LinearizeOptions linearize_options;
-  linearize_options.stock_only = options.profile == compiler::Profile::stock;
+  linearize_options.stock_only = profile == compiler::Profile::stock;
   ASSIGN_OR_RETURN(compiler::MethodPlan plan, compiler::linearize(function, linearize_options));
   compiler::plan_memory(plan);
   RETURN_IF_ERROR(compiler::verify_plan(plan));

@@ -10,8 +10,9 @@ namespace wick::conformance {
 
 /// Where the case's tensors come from: the caller, or the file, in which case the compiler may compute the results
 /// itself, or all but the first from the file, as weights are. With dynamic sizes every size above 1 is a symbol, equal
-/// sizes the same one, and the file records of the results only what their operator cannot say itself.
-enum class Operands { inputs, constants, dynamic_inputs, first_input };
+/// sizes the same one, and the file records of the results only what their operator cannot say itself; with untyped
+/// results, which are for operators that have a shape function, it records nothing of them.
+enum class Operands { inputs, constants, dynamic_inputs, first_input, untyped_results };
 
 /// The bytes of a .pte with one method, "forward", whose inputs are the case's tensors in order, unless they are
 /// constants. Its outputs are the tensors it changes, in input order, then what the operator returns, lists flattened
@@ -26,6 +27,9 @@ compiler::Result<CompiledCase> compile_case(const Case& test, const compiler::Co
                                             Operands operands,
                                             const std::function<void(compiler::Graph&)>& change = nullptr);
 compiler::Result<CompiledCase> compile_case(const Case& test, compiler::Profile profile, Operands operands);
+
+/// What is left to do once all passes have run.
+compiler::Result<CompiledCase> write_case(const compiler::Function& function, compiler::Profile profile);
 
 /// The case as a function, before any pass.
 compiler::Result<compiler::Function> import_case(const Case& test, Operands operands);

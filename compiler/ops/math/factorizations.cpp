@@ -102,6 +102,10 @@ void infer_like_right_side(Node& node) {
   require_matrices(b);
   set_result(node, b->dtype(), b->sizes());
 }
+void infer_lu_solve(Node& node) {
+  require(node.tensor("pivots")->dtype() == DType::i32, "linalg_lu_solve: the pivots are not i32");
+  infer_like_right_side(node);
+}
 void infer_determinant(Node& node) {
   const Value* a = first(node);
   require_square(a);
@@ -422,7 +426,7 @@ const OpDef kFactorizationRows[] = {
     SOLVER("aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
            infer_with_info, nullptr, "aten::linalg_inv_ex.inverse", "f32[2, 4, 4]"),
     SOLVER("aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
-           infer_like_right_side, decompose_lu_solve, "aten::linalg_lu_solve.out",
+           infer_lu_solve, decompose_lu_solve, "aten::linalg_lu_solve.out",
            "f32[3, 3]{definite}, i32[3]{=1, 2, 3}, f32[3, 2]", "f64[3, 3]{definite}, i32[3]{=2, 3, 3}, f64[3, 2]"),
     SOLVER("aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool "
            "unitriangular=False) -> Tensor",

@@ -318,6 +318,11 @@ void infer_masked_scatter(Node& node) {
   set_result(node, x->dtype(), broadcast(x->sizes(), mask->sizes()));
 }
 
+void infer_put(Node& node) {
+  require(is_index(node.tensor("index")->dtype()), "put: the index is not i32 or i64");
+  infer_same(node);
+}
+
 // self with a slice, a row, a diagonal replaced
 void infer_write_view(Node& node) {
   const Value *x = node.tensor("self"), *source = node.tensor("src");
@@ -474,7 +479,7 @@ const OpDef kIndexingRows[] = {
      "-> Tensor",
      infer_write_view, nullptr, "aten::as_strided_scatter.out", kNoStock,
      Cases("f32[6], f32[2, 2], [2, 2], [3, 1]", "f32[3, 4], f32[2, 2], [2, 2], [1, 2]")},
-    {"aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", infer_same, nullptr,
+    {"aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", infer_put, nullptr,
      "aten::put.out", kNoStock | kAlsoInPlace, Cases("f32[3, 4], i64[3]{=2, 0, 1}, f32[3]")},
 };
 const size_t kIndexingCount = std::size(kIndexingRows);

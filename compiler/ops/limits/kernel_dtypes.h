@@ -1,0 +1,33 @@
+// Which of the rarer dtypes our kernels take: kernel_dtypes.inc, which a test compares with what the kernels do.
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+#include "compiler/ir/graph.h"
+#include "compiler/support/result.h"
+
+namespace wick::compiler {
+
+/// Sets of dtypes, as bits. Of other dtypes, what a kernel does not take eager does not compute either, and no file
+/// holds it.
+enum RareDtypes : uint8_t {
+  kUsual = 0,
+  kC32 = 1u << 0,
+  kC64 = 1u << 1,
+  kC128 = 1u << 2,
+  kU16 = 1u << 3,
+  kU32 = 1u << 4,
+  kU64 = 1u << 5,
+  kF8 = 1u << 6,     // all five
+  kNoF32 = 1u << 7,  // not f32, as few kernels; a guess where f32 has another kernel
+};
+RareDtypes rare_dtype(DType dtype);
+
+/// Does the kernel of this name take elements of `dtype`, in operands or results?
+bool kernel_takes(std::string_view kernel, DType dtype);
+
+/// Fails with the place in the user's model where a kernel of ours would get a dtype that it does not take. What other
+/// backends took is theirs.
+Status check_kernel_dtypes(const Graph& graph);
+
+}  // namespace wick::compiler

@@ -1,0 +1,174 @@
+// What the compiler takes, the kernels take: a call of each operator in each dtype that a file can hold.
+//   WICK_CASES=add.Tensor       only operators whose name contains the text
+//   WICK_UPDATE_TABLE=1         writes compiler/ops/limits/kernel_dtypes.inc
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "compiler/ops/limits/kernel_dtypes.h"
+#include "compiler/passes/pipeline.h"
+#include "runtime/kernels/movement/convert.h"
+#include "tests/conformance/case_program.h"
+#include "tests/conformance/check_case.h"
+#include "wick/portable_kernels.h"
+
+namespace wick::conformance {
+namespace {
+
+constexpr const char* kTable = "compiler/ops/limits/kernel_dtypes.inc";
+
+// f32 and f64 make others of the results. Of those that are left out, tests/fixtures/cases/dtypes.cases.gz has what
+// eager computes.
+constexpr DType kDtypes[] = {DType::f32, DType::f64, DType::c32, DType::c64,      DType::c128,
+                             DType::u16, DType::u32, DType::u64, DType::f8e4m3fn, DType::f8e8m0fnu};
+
+// The case with its tensors of one dtype in another.
+Case in_dtype(const Case& test, DType replaced, DType dtype) {
+  Case out = test;
+  for (auto& [name, tensor] : out.tensors) {
+    if (tensor.value.dtype != replaced) continue;
+    const size_t count = tensor.value.bytes.size() / dtype_size_bytes(replaced);
+    std::vector<uint8_t> bytes(count * dtype_size_bytes(dtype));
+    const bool unsigned_ones = is_integral(dtype);  // no integer divides by zero
+    const auto ones = [&](size_t i) { bytes[i * dtype_size_bytes(dtype)] |= 1; };
+    if (count != 0)
+      kernels::convert_elements(bytes.data(), dtype, 1, tensor.value.bytes.data(), replaced, 1,
+                                static_cast<int64_t>(count));
+    for (size_t i = 0; unsigned_ones && !is_integral(replaced) && i < count; ++i) ones(i);
+    tensor.value.dtype = dtype;
+    tensor.value.bytes = std::move(bytes);
+  }
+  return out;
+}
+
+// "" if the program runs.
+std::string run(const Case& test, const CompiledCase& compiled) {
+  ModuleOptions options;
+  options.kernels = {portable_kernels()};
+  ModuleError error;
+  const auto module = Module::load({compiled.pte.data(), compiled.pte.size()}, options, &error);
+  if (!module || !module->method("forward", &error)) return "does not load: " + error.message;
+  std::vector<HostValue> inputs, outputs;
+  for (const auto& [name, tensor] : test.tensors) inputs.emplace_back(tensor.value);
+  return module->forward(inputs, &outputs, &error) ? "" : error.message;
+}
+
+// By kernel, the dtypes of results and first operands in programs that run, and in those that the kernel refuses.
+using Dtypes = std::map<std::string, std::set<DType>, std::less<>>;
+struct Evidence {
+  Dtypes taken, refused;
+};
+
+std::set<DType> dtypes_of(const compiler::Node& node) {
+  const auto is_tensor = [](const compiler::Value* value) { return value->type.is_tensor(); };
+  std::set<DType> dtypes;
+  const auto operands = node.operands();
+  const auto first = std::find_if(operands.begin(), operands.end(), is_tensor);
+  if (first != operands.end()) dtypes.insert((*first)->dtype());
+  for (const compiler::Value* value : node.results()) {
+    if (is_tensor(value)) dtypes.insert(value->dtype());
+  }
+  return dtypes;
+}
+
+void note_dtypes(const compiler::Graph& graph, const std::string& failure, Evidence& evidence) {
+  for (const auto& node : graph.nodes()) {
+    if (!node->op->kernel || node->op->has(compiler::kOfBackend)) continue;
+    const bool refuses = failure.find(fmt::format("({})", node->op->kernel)) != std::string::npos &&
+                         failure.find("InvalidType") != std::string::npos;
+    if (!refuses && !failure.empty()) continue;
+    const std::set<DType> dtypes = dtypes_of(*node);
+    (refuses ? evidence.refused : evidence.taken)[node->op->kernel].insert(dtypes.begin(), dtypes.end());
+  }
+}
+
+// Does the case run, however the table has it?
+bool runs_anyhow(const Case& test, Evidence& evidence) {
+  auto function = import_case(test, Operands::untyped_results);
+  if (!function.ok()) return false;
+  compiler::PipelineOptions options;
+  options.skip = {"widen_numbers"};
+  if (!compiler::run_pipeline(*function->graph, options).ok()) return false;
+  const auto compiled = write_case(*function, compiler::Profile::automatic);
+  if (!compiled.ok()) return false;
+  const std::string failure = run(test, *compiled);
+  note_dtypes(*function->graph, failure, evidence);
+  return failure.empty();
+}
+
+// "" if the compiler refuses the call or the program runs.
+std::string refused_at_run_time(const Case& test) {
+  const auto compiled = compile_case(test, compiler::Profile::automatic, Operands::untyped_results);
+  if (compiled.ok()) {
+    const std::string failure = run(test, *compiled);
+    return failure.find("negative integer powers") == std::string::npos ? failure : "";  // a matter of values
+  }
+  return compiled.diag().code == compiler::Code::internal ? compiler::render(compiled.diag()) : "";
+}
+
+// Which of the less common dtypes some calls of a kernel take and some do not is no matter: they count as not taken.
+bool is_taken_always(DType dtype) {
+  const auto set = compiler::rare_dtype(dtype);
+  return set == compiler::kC32 || set == compiler::kU64 || set == compiler::kF8;
+}
+
+std::string table_of(const Evidence& evidence) {
+  constexpr std::pair<compiler::RareDtypes, const char*> kNames[] = {
+      {compiler::kC32, "kC32"}, {compiler::kC64, "kC64"}, {compiler::kC128, "kC128"}, {compiler::kU16, "kU16"},
+      {compiler::kU32, "kU32"}, {compiler::kU64, "kU64"}, {compiler::kF8, "kF8"},     {compiler::kNoF32, "kNoF32"}};
+  std::string text = "// Rows of kernel_dtypes.cpp, written by tests/conformance/every_dtype_test.cpp.\n";
+  for (const auto& [kernel, dtypes] : evidence.taken) {
+    const auto refused = evidence.refused.find(kernel);
+    std::string row;
+    for (const auto& [set, name] : kNames) {
+      const auto is_taken = [&, wanted = set](DType dtype) {
+        if (compiler::rare_dtype(dtype) != wanted) return true;
+        const bool refuses = refused != evidence.refused.end() && refused->second.count(dtype) != 0;
+        return dtypes.count(dtype) != 0 && !(refuses && is_taken_always(dtype));
+      };
+      const bool all = std::all_of(std::begin(kDtypes), std::end(kDtypes), is_taken);
+      if (all != (set == compiler::kNoF32)) row += (row.empty() ? "" : " | ") + std::string(name);
+    }
+    text += fmt::format("TAKES(\"{}\", {})\n", kernel, row.empty() ? "kUsual" : row);
+  }
+  return text;
+}
+
+std::string contents(const char* path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(EveryDtype, CompilesOnlyIfTheKernelTakesIt) {
+  const char* filter = std::getenv("WICK_CASES");
+  const auto cases = first_cases("tests/fixtures/cases", 3);
+  ASSERT_TRUE(cases.ok()) << compiler::render(cases.diag());
+  Evidence evidence;
+  for (const auto& [op, list] : *cases) {
+    const compiler::OpDef* def = compiler::find_op(op);
+    if ((filter && op.find(filter) == std::string::npos) || !def || !def->infer) continue;
+    for (const Case& each : list) {
+      runs_anyhow(each, evidence);
+      std::set<DType> replaced;
+      for (const auto& [name, tensor] : each.tensors) replaced.insert(tensor.value.dtype);
+      for (const DType from : replaced) {
+        for (const DType to : kDtypes) {
+          const Case test = in_dtype(each, from, to);
+          if (!runs_anyhow(test, evidence) && compiler::rare_dtype(to) != compiler::kUsual && to != DType::f32)
+            EXPECT_EQ(refused_at_run_time(test), "") << op << shapes(test);
+        }
+      }
+    }
+  }
+  if (filter) return;
+  if (std::getenv("WICK_UPDATE_TABLE")) std::ofstream(kTable) << table_of(evidence);
+  EXPECT_TRUE(contents(kTable) == table_of(evidence)) << "the kernels take other dtypes now: WICK_UPDATE_TABLE=1";
+}
+
+}  // namespace
+}  // namespace wick::conformance
