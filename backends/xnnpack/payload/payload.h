@@ -99,7 +99,7 @@ enum NodeFlags : uint32_t {
   kKeepDims = 0x40,
   kZeroPointOfLeast = 0x20000000,  // convert to int8 by rows: the zero point is -128 - round(least / scale), as torchao
                                    // has it. Only Wick's library knows it
-  kZeroRows = 0x40000000,  // softmax: rows of minus infinity give 0. Only Wick's library knows it
+  kZeroRows = 0x40000000,          // softmax: rows of minus infinity give 0. Only Wick's library knows it
 };
 
 struct Quantization {
