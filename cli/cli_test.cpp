@@ -188,6 +188,8 @@ TEST_F(Cli, MaxSizeIsANumberOrANameWithOne) {
   const Outcome outcome = wick(command + " --max-size nothing=8");
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_NE(outcome.err.find("no size of the model is called 'nothing'"), std::string::npos) << outcome.err;
+  EXPECT_EQ(wick("explain " + fixture("structure/even_sizes_only.pt2") + " --max-size 8").exit_code, 0);
+  EXPECT_EQ(wick("explain " + fixture("structure/even_sizes_only.pt2") + " --max-size nothing=8").exit_code, 2);
 }
 
 TEST_F(Cli, NumbersOutsideTheirRangeAreUsage) {

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/explain/memory_advice.h"
 #include "cli/output_files.h"
+#include "cli/size_flags.h"
 #include "cli/target_flags.h"
 #include "cli/text/progress.h"
 #include "cli/text/text.h"
@@ -31,7 +31,8 @@ using compiler::Status;
 struct CompileFlags {
   std::vector<std::string> inputs;
   std::string output, backends = compiler::default_targets(), profile = "auto", report, external_weights, dump_ir;
-  std::vector<std::string> skip_passes, max_sizes;
+  std::vector<std::string> skip_passes;
+  SizeFlags size_flags;
   TargetFlags target_flags;
   uint64_t max_arena = UINT64_MAX, max_file = UINT64_MAX;
   bool share_state = false, caller_io = false, strict_nan = false, require_full_delegation = false, json = false;
@@ -146,22 +147,6 @@ Status write_report(const CompileFlags& flags, const std::string& text) {
                               Span<const uint8_t>(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
 }
 
-// "640" or "s53=640".
-Status read_max_sizes(const std::vector<std::string>& texts, compiler::ImportOptions& options) {
-  for (const std::string& text : texts) {
-    const size_t equals = text.rfind('=');
-    const std::string name = equals == std::string::npos ? "" : text.substr(0, equals);
-    const char* first = text.data() + (equals == std::string::npos ? 0 : equals + 1);
-    const char* end = text.data() + text.size();
-    int64_t bound = 0;
-    const auto [stop, error] = std::from_chars(first, end, bound);
-    if (error != std::errc() || stop != end || bound < 1 || equals == 0)
-      return Diag(Code::usage, "--max-size takes N or NAME=N").expected(text, "such as 640 or s53=640");
-    options.max_sizes[name] = bound;
-  }
-  return {};
-}
-
 // Options of backends that name files (--twin) among them.
 Status check_files(const CompileFlags& flags, const std::vector<compiler::TargetRequest>& targets) {
   std::vector<OutputFile> outputs = {
@@ -263,7 +248,7 @@ int compile_command(const CompileFlags& flags) {
   if (!targets.ok()) return report(targets.diag());
   options.targets = std::move(*targets);
   if (Status status = check_files(flags, options.targets); !status.ok()) return report(status.diag());
-  if (Status status = read_max_sizes(flags.max_sizes, options.import); !status.ok()) return report(status.diag());
+  if (Status status = flags.size_flags.read(options.import); !status.ok()) return report(status.diag());
   Status dumped;
   int stage_number = 0;
   if (!flags.dump_ir.empty()) {
@@ -331,13 +316,7 @@ void add_compile(CommandLine& line) {
                "backends refuse nodes that would treat NaN or infinity differently from eager");
   command.flag("--require-full-delegation", flags->require_full_delegation,
                "exit code 6 if a node is outside all delegates, with the reason for each");
-  command
-      .option(
-          "--max-size", flags->max_sizes,
-          "upper bound of the size NAME; without NAME, of every size of an input that was exported without a bound; "
-          "may repeat")
-      .takes("N|NAME=N")
-      .one_at_a_time();
+  flags->size_flags.add_to(command);
   command
       .option("--max-arena", flags->max_arena,
               "bytes, or such as 256KB (1024 bytes each); exit code 6 if a method needs a larger arena")

@@ -7,6 +7,7 @@
 #include "cli/output_files.h"
 #include "cli/program/program_report.h"
 #include "cli/program/program_session.h"
+#include "cli/size_flags.h"
 #include "cli/target_flags.h"
 #include "compiler/support/file_map.h"
 
@@ -22,6 +23,7 @@ using compiler::Status;
 struct ExplainFlags {
   std::string file, backends = compiler::default_targets(), svg;
   TargetFlags target_flags;
+  SizeFlags size_flags;
   bool strict_nan = false, json = false;
 };
 
@@ -46,6 +48,7 @@ Status explain_command(const ExplainFlags& flags) {
   RETURN_IF_ERROR(check_outputs({{"--svg", flags.svg}}, {flags.file}));
   compiler::CompileOptions options;
   ASSIGN_OR_RETURN(options.targets, flags.target_flags.find(flags.backends));
+  RETURN_IF_ERROR(flags.size_flags.read(options.import));
   options.strict_nan = flags.strict_nan;
   options.for_report = true;
   ASSIGN_OR_RETURN(std::vector<MethodExplained> methods, explain_file(flags.file, options));
@@ -87,6 +90,7 @@ void add_explain(CommandLine& line) {
   flags->target_flags.add_to(command);
   command.flag("--strict-nan", flags->strict_nan,
                "backends refuse nodes that would treat NaN or infinity differently from eager");
+  flags->size_flags.add_to(command);
   command.option("--svg", flags->svg, "draw the arena over time as SVG, to this file").takes("FILE");
   command.flag("--json", flags->json, "print JSON");
 }

@@ -28,7 +28,7 @@ std::string help_for_bound(const Sym& size, const SymRanges& ranges) {
   std::string flags;
   for (const std::string& name : unbounded.empty() ? names : unbounded) flags += fmt::format(" --max-size {}=N", name);
   return fmt::format(
-      "give it one: wick compile{}; or in the model, torch.export.Dim(name, max=..) for a size of an input, and "
+      "give it one:{}; or in the model, torch.export.Dim(name, max=..) for a size of an input, and "
       "torch._check(n <= ..) for a size read from data",
       flags);
 }

@@ -11,6 +11,8 @@ namespace wick::compiler {
 
 /// Instructions for a comparison produce a bool, those for other expressions an integer.
 bool is_condition(const Sym& sym);
+/// Does a view make the value?
+bool is_view(const Value* value);
 
 class Linearizer {
  public:
