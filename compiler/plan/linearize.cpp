@@ -275,11 +275,7 @@ void Linearizer::kernel_node(const Node& node) {
     plan_.copies.push_back({static_cast<uint32_t>(plan_.instructions.size() - 1),
                             fmt::format("the result of {} is not a contiguous range of its operand", node.op->name())});
   } else if (node.is("aten.cat.default")) {
-    const auto sizes = static_sizes(node.result()->sizes());
-    plan_.copies.push_back({static_cast<uint32_t>(plan_.instructions.size() - 1),
-                            !sizes                          ? "a size is known only at run time"
-                            : joins_outermost(node, *sizes) ? "an operand is not made for it alone"
-                                                            : "what it joins does not lie in one piece in the result"});
+    plan_.copies.push_back({static_cast<uint32_t>(plan_.instructions.size() - 1), why_copied(node)});
   }
 }
 

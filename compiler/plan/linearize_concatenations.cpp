@@ -25,6 +25,13 @@ bool is_joined_as_it_lies(const Value& operand, const Value& result) {
 
 }  // namespace
 
+const char* why_copied(const Node& cat) {
+  const auto sizes = static_sizes(cat.result()->sizes());
+  if (!sizes) return "a size is known only at run time";
+  return joins_outermost(cat, *sizes) ? "an operand is not made for it alone"
+                                      : "what it joins does not lie in one piece in the result";
+}
+
 // The value that has the operand's memory, seen through views of all of it; null: there is none.
 const Value* Linearizer::seen_whole(const Value* operand) {
   const Value* seen = operand;

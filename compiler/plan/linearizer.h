@@ -13,6 +13,8 @@ namespace wick::compiler {
 bool is_condition(const Sym& sym);
 /// Does a view make the value?
 bool is_view(const Value* value);
+/// Why the operands of a concatenation are not written in place.
+const char* why_copied(const Node& cat);
 
 class Linearizer {
  public:
