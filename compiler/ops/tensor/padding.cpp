@@ -133,6 +133,7 @@ Results decompose_chunk_cat(Builder& b, Node& node) {
   Values parts;
   size_t dim = 0;
   for (Value* x : tensors) {
+    require(x->rank() > 0, "_chunk_cat of a tensor without dimensions");
     dim = static_cast<size_t>(wrap_dim(node.static_integer("dim"), x->rank()));
     const Sym size = x->sizes()[dim], each = floor_div(size + (chunks - 1), chunks);
     Ints pairs(2 * (x->rank() - dim), Sym(0));
