@@ -28,6 +28,10 @@ bool is_matrix_product(const Node& node) { return node.is("aten.mm.default") || 
 bool is_border(const Node& node) {
   return node.is("aten.view_as_complex.default") || node.is("aten.view_as_real.default");
 }
+// To a real number: the real part's. The truth of a complex number is that of both parts.
+bool drops_imaginary(const Node& node) {
+  return node.is("aten._to_copy.default") && is_complex_value(node.operands()[0]) && !is_complex_value(node.result());
+}
 bool is_transform(const Node& node) { return node.op->name().starts_with("aten._fft_"); }
 
 // Elements of the signal along each transformed dimension.
@@ -71,6 +75,7 @@ bool has_parts(const Node& node, const TargetFacts& facts) {
     if (operand->is_constant() && !operand->tensor().dim_order.empty()) return false;
   }
   if (node.results().size() != 1 || (is_complex_value(node.result()) && !has_pair(node.result(), facts))) return false;
+  if (drops_imaginary(node) && node.result()->dtype() == DType::boolean) return false;
   if (is_transform(node)) return has_matmuls(node, facts);
   if (is_add_or_sub(node))
     return operands.size() == 2 && node.arg("alpha").is<Sym>() && node.arg("alpha").as<Sym>().is(1);
@@ -144,6 +149,7 @@ class Splitter {
     if (node.is("aten.view_as_real.default") && !pairs_.count(x) && !x->is_constant()) return;
     if (node.is("aten.view_as_real.default")) return join(b, node);
     if (node.is("aten.abs.default")) return graph_.replace(node.result(), size_of(b, pair_of(b, x)));
+    if (drops_imaginary(node)) return graph_.replace(node.result(), b.cast(pair_of(b, x).re, node.result()->dtype()));
     if (node.is("aten._fft_c2r.default")) return graph_.replace(node.result(), to_real(b, node));
     Pair pair = parts(b, node, x);
     for (Value** part : {&pair.re, &pair.im}) {
