@@ -697,6 +697,16 @@ TEST(CompareArrays, HalvesMayDifferByRoundingsOfTheLargestElement) {
   EXPECT_TRUE(compare_halves(DType::bf16, wanted, {8.25F, -4.25F, 0.2F, -0.2F}).ok());
 }
 
+TEST(CompareArrays, ComplexHalvesHaveTwoParts) {
+  const NamedArray wanted{"out0", DType::c32, {2}, {0x00, 0x3c, 0x00, 0xc0, 0x00, 0x00, 0x00, 0x38}};  // 1 - 2j, 0.5j
+  EXPECT_EQ(summary(wanted), "out0  c32[2]  [1-2j, 0+0.5j]");
+  NamedArray found = wanted;
+  found.bytes[3] = 0xc1;  // 1 - 2.5j
+  const Difference difference = compare_arrays(found, wanted, {});
+  EXPECT_EQ(difference.count, 4u);
+  EXPECT_EQ(difference.mismatches, 1u);
+}
+
 TEST(CompareArrays, HalvesOfAWrongModelAreFound) {
   const std::vector<float> wanted = {8, -4, 0.03F, 0};
   EXPECT_EQ(compare_halves(DType::f16, wanted, {8, -4, 0.03F, 0.2F}).mismatches, 1u);

@@ -15,8 +15,8 @@ namespace {
 // A complex array as its parts: one more dimension of size 2.
 NamedArray parts_of(const NamedArray& array) {
   NamedArray parts = array;
-  if (array.dtype != DType::c64 && array.dtype != DType::c128) return parts;
-  parts.dtype = array.dtype == DType::c64 ? DType::f32 : DType::f64;
+  if (!is_complex(array.dtype)) return parts;
+  parts.dtype = array.dtype == DType::c32 ? DType::f16 : array.dtype == DType::c64 ? DType::f32 : DType::f64;
   parts.sizes.push_back(2);
   return parts;
 }
@@ -45,11 +45,11 @@ Tolerance tolerance_of(DType dtype, const Tolerance& asked) {
   const double of_roundings = asked.absolute ? 0 : asked.of_roundings;
   if (!is_floating(dtype) && !is_complex(dtype)) return {0.0, 0.0, 0.0, of_roundings};
   double relative = 5e-2, absolute = 1e-2, of_relative = 1;
-  if (dtype == DType::f32 || dtype == DType::f64 || is_complex(dtype)) {
+  if (dtype == DType::f32 || dtype == DType::f64 || dtype == DType::c64 || dtype == DType::c128) {
     relative = 1e-4;
     absolute = 1e-5;
     of_relative = 0.1;
-  } else if (dtype == DType::f16) {
+  } else if (dtype == DType::f16 || dtype == DType::c32) {
     relative = 1e-2;
     absolute = 1e-5;
   } else if (dtype == DType::bf16) {

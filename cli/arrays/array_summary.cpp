@@ -32,9 +32,9 @@ std::string element_text(const NamedArray& array, size_t index) {
   if (array.dtype == DType::u64) return fmt::format("{}", load<uint64_t>(array, index, 8));
   if (is_whole(array.dtype)) return fmt::format("{:.0f}", element_of(array, index));
   if (!is_complex(array.dtype)) return fmt::format("{:.6g}", element_of(array, index));
-  const double imaginary = array.dtype == DType::c64    ? double{load<float>(array, 2 * index + 1, 4)}
-                           : array.dtype == DType::c128 ? load<double>(array, 2 * index + 1, 8)
-                                                        : 0;
+  const double imaginary = array.dtype == DType::c32   ? double{Half::to_float(load<uint16_t>(array, 2 * index + 1, 2))}
+                           : array.dtype == DType::c64 ? double{load<float>(array, 2 * index + 1, 4)}
+                                                       : load<double>(array, 2 * index + 1, 8);
   return fmt::format("{:.6g}{:+.6g}j", element_of(array, index), imaginary);
 }
 
@@ -73,6 +73,7 @@ double element_of(const NamedArray& array, size_t index) {
     case DType::f64: return load<double>(array, index, 8);
     case DType::f16: return Half::to_float(load<uint16_t>(array, index, 2));
     case DType::bf16: return float_from_bits(uint32_t{load<uint16_t>(array, index, 2)} << 16);
+    case DType::c32: return Half::to_float(load<uint16_t>(array, index, 4));
     case DType::c64: return load<float>(array, index, 8);
     case DType::c128: return load<double>(array, index, 16);
     case DType::i8:
