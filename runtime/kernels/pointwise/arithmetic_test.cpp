@@ -83,6 +83,24 @@ TEST(DivOut, IntegerZeroAndTheLowestIntegerAreDefined) {
   EXPECT_EQ(ints(out)[0], INT64_MIN);
 }
 
+// Eager's answers.
+TEST(Reciprocal, OfComplexNumbersAtTheBordersIsEagers) {
+  for (const DType dtype : {DType::c64, DType::c128}) {
+    TestTensor x =
+        make_complex(dtype, {6}, {{0, 0}, {kInf, 0}, {0, -kInf}, {0x1p-100, 0x1p-100}, {0, 4}, {kInf, kInf}});
+    TestTensor out = make_out(dtype, {6});
+    ASSERT_EQ(call("aten::reciprocal.out", {x, out}), Error::Ok);
+    const auto found = complex_values(out);
+    EXPECT_EQ(found[0].real(), kInf);
+    EXPECT_TRUE(isnan(found[0].imag()));
+    EXPECT_EQ(found[1], std::complex<double>(0, 0));
+    EXPECT_EQ(found[2], std::complex<double>(0, 0));
+    EXPECT_EQ(found[3], std::complex<double>(0x1p99, -0x1p99));
+    EXPECT_EQ(found[4], std::complex<double>(0, -0.25));
+    EXPECT_TRUE(isnan(found[5].real()) && isnan(found[5].imag()));
+  }
+}
+
 TEST(Comparison, NanIsUnequalToAll) {
   TestTensor a = make(DType::f32, {3}, {1, NAN, kInf}), b = make(DType::f32, {3}, {1, NAN, 2}),
              out = make_out(DType::boolean, {3});

@@ -108,12 +108,26 @@ struct Sigmoid {
   double operator()(double x) const { return 1 / (1 + math::exp(-x)); }
 };
 
+/// 1 / x scaled by the larger part of x, in eager's steps: zero gives inf + nan i, infinity zero. Source: Smith 1962.
+template <typename T>
+T complex_reciprocal(T x) {
+  using Part = typename T::value_type;
+  const Part a = x.real(), b = x.imag();
+  const Part size_a = a < 0 ? -a : a, size_b = b < 0 ? -b : b;
+  if (a == 0 && b == 0) return T(static_cast<Part>(math::kInfinity), static_cast<Part>(math::kNaN));
+  if (size_a >= size_b) {
+    const Part ratio = b / a, scale = 1 / (a + b * ratio);
+    return T(scale, (0 - ratio) * scale);
+  }
+  const Part ratio = a / b, scale = 1 / (a * ratio + b);
+  return T((ratio + 0) * scale, -scale);
+}
+
 struct Reciprocal {
   template <typename T>
   T operator()(T x) const {
     if constexpr (is_complex_lane<T>) {
-      const auto norm = x.real() * x.real() + x.imag() * x.imag();
-      return T(x.real() / norm, -x.imag() / norm);
+      return complex_reciprocal(x);
     } else {
       return 1 / x;
     }
