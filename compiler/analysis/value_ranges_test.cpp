@@ -49,6 +49,7 @@ constexpr Case kCases[] = {
     {"%y = aten.pow.Tensor_Scalar(%x, 4)", 0, kAny, ""},
     {"%a = aten.square(%x)\n %y = aten.sum.dim_IntList(%a, [1], true)", 0, kAny, ""},
     {"%a = aten.exp(%x)\n %b = aten.sum.dim_IntList(%a, [1], true)\n %y = aten.div.Tensor(%a, %b)", 0, kAny, ""},
+    {"%a = aten._softmax(%x, -1, false)\n %y = aten.reciprocal(%a)", -kAny, kAny, "+-"},
     {"%a = aten._softmax(%x, -1, false)\n %b = aten.sum.dim_IntList(%a, [-1], true)\n %y = aten.div.Tensor(%a, %b)", 0,
      1, ""},
     {"%a = aten.relu(%x)\n %b = aten.sum.dim_IntList(%a, [-1], true)\n %y = aten.div.Tensor(%a, %b)", -kAny, kAny,

@@ -217,6 +217,14 @@ constexpr Known kKnown[] = {
      "1e38)\n"
      " %q = aten.div.Tensor(%g, %e)\n %o = aten.masked_fill.Scalar(%q, %c, 0)\n",
      true},
+    {"a condition on quotients by weights that vanish",
+     " %f = aten.mul.Scalar(%x, 100)\n %p = aten._softmax(%f, 1, false)\n %q = aten.div.Tensor(%y, %p)\n"
+     " %s = aten.sum.dim_IntList(%q, [1], true)\n %c = aten.gt.Scalar(%s, 0)\n %o = aten.where.self(%c, %x, %y)\n"},
+    {"a condition on shares of the largest weights",
+     " %f = aten.mul.Scalar(%x, 100)\n %p = aten._softmax(%f, 1, false)\n"
+     " %s = aten.sum.dim_IntList(%p, [1], true)\n %q = aten.div.Tensor(%p, %s)\n %c = aten.gt.Scalar(%q, 0.5)\n"
+     " %o = aten.where.self(%c, %x, %y)\n",
+     true},
     {"a clamp of NaN",
      " %t = aten.tanh(%x)\n %q = aten.log(%t)\n %a = aten.clamp(%q, -3, 3)\n %o = aten.nan_to_num(%a, 7)\n"},
 };

@@ -375,7 +375,8 @@ ValueRange norm(const RangeCall& call) {
 }
 
 ValueRange softmax(const RangeCall& call) {
-  ValueRange out = between(first(call).below ? 0 : kLeast, 1);
+  // Zero: of a number far below the largest one.
+  ValueRange out = between(0, 1);
   out.nan = !first(call).is_finite();  // a row of nothing but minus infinity, too
   return out;
 }
