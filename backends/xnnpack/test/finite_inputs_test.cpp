@@ -225,6 +225,9 @@ constexpr Known kKnown[] = {
      " %s = aten.sum.dim_IntList(%p, [1], true)\n %q = aten.div.Tensor(%p, %s)\n %c = aten.gt.Scalar(%q, 0.5)\n"
      " %o = aten.where.self(%c, %x, %y)\n",
      true},
+    {"the sign of a difference of running products that overflow",
+     " %a = aten.abs(%x)\n %b = aten.add.Scalar(%a, 1)\n %f = aten.mul.Scalar(%b, 1e10)\n %p = aten.cumprod(%f, 1)\n"
+     " %q = aten.mul.Scalar(%p, 2)\n %d = aten.sub.Tensor(%p, %q)\n %o = aten.sign(%d)\n"},
     {"a clamp of NaN",
      " %t = aten.tanh(%x)\n %q = aten.log(%t)\n %a = aten.clamp(%q, -3, 3)\n %o = aten.nan_to_num(%a, 7)\n"},
 };

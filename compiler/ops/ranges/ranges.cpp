@@ -347,6 +347,12 @@ ValueRange sum(const RangeCall& call) {
   return out;
 }
 
+ValueRange product(const RangeCall& call) {
+  const ValueRange& x = first(call);
+  if (!x.is_finite() || x.min < -1 || x.max > 1) return may_be_all();
+  return between(x.min < 0 ? -1 : 0, 1);
+}
+
 ValueRange mean(const RangeCall& call) {
   ValueRange out = first(call);
   out.nan |= (out.above && out.below) || reduced_elements(call) == 0;

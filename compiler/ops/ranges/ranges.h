@@ -27,6 +27,8 @@ ValueRange pad(const RangeCall& call);
 ValueRange full(const RangeCall& call);
 ValueRange triangle(const RangeCall& call);
 ValueRange sum(const RangeCall& call);
+/// Of many elements: those of ordinary size can make an infinity, and that times 0 is NaN.
+ValueRange product(const RangeCall& call);
 ValueRange mean(const RangeCall& call);
 ValueRange pool(const RangeCall& call);
 ValueRange variance(const RangeCall& call);
