@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "cli/arrays/array_summary.h"
 #include "common/float16.h"
@@ -48,26 +49,36 @@ bool is_integer_grid(DType dtype) {
   return dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i16 || dtype == DType::i32;
 }
 
-// Does the result of the instruction become integers: a zero point added or not, clamped, converted? So torchao's
-// quantization is decomposed: round(x * (1 / scale)). Its zero points, `low - round(..)`, are none.
-bool rounds_to_elements(const MethodMeta& method, size_t chain, size_t index) {
-  InstructionMeta at = method.instruction(chain, index);
-  if (at.kind != InstructionKind::kernel || !method.op(at.target).equals("aten::round.out")) return false;
-  bool clamped = false;
-  for (size_t next = index + 1; next < method.num_instructions(chain); ++next) {
-    const InstructionMeta reader = method.instruction(chain, next);
-    if (reader.kind != InstructionKind::kernel || reader.args.size() < 2 ||
-        reader.args[0] != at.args[at.args.size() - 1])
-      continue;
-    const OperatorName op = method.op(reader.target);
-    if (op.equals("aten::_to_copy.out"))
-      return clamped &&
-             is_integer_grid(method.value(static_cast<size_t>(reader.args[reader.args.size() - 1])).tensor.dtype);
-    if (!op.equals("aten::add.out") && !op.equals("aten::clamp.out")) return false;
-    clamped = clamped || op.equals("aten::clamp.out");
-    at = reader;
+// What the first reader of a value makes of it.
+enum class Becomes : uint8_t { other, integers, clamped_integers };
+
+// Which instructions round numbers that become integers: a zero point added or not, clamped, converted. So torchao's
+// quantization is decomposed: round(x * (1 / scale)). Its zero points, `low - round(..)`, are none. By chain and index.
+std::vector<std::vector<bool>> find_roundings(const MethodMeta& method) {
+  std::vector<std::vector<bool>> roundings(method.num_chains());
+  for (size_t chain = 0; chain < roundings.size(); ++chain) {
+    roundings[chain].resize(method.num_instructions(chain));
+    std::unordered_map<int32_t, Becomes> becomes;  // of the instructions behind this one
+    for (size_t index = roundings[chain].size(); index-- > 0;) {
+      const InstructionMeta at = method.instruction(chain, index);
+      if (at.kind != InstructionKind::kernel || at.args.size() < 2) continue;
+      const OperatorName op = method.op(at.target);
+      const int32_t result = at.args[at.args.size() - 1];
+      const auto found = becomes.find(result);
+      const Becomes behind = found == becomes.end() ? Becomes::other : found->second;
+      roundings[chain][index] = op.equals("aten::round.out") && behind == Becomes::clamped_integers;
+      Becomes& first = becomes[at.args[0]];
+      first = Becomes::other;
+      if (op.equals("aten::_to_copy.out")) {
+        if (is_integer_grid(method.value(static_cast<size_t>(result)).tensor.dtype)) first = Becomes::integers;
+      } else if (op.equals("aten::add.out")) {
+        first = behind;
+      } else if (op.equals("aten::clamp.out") && behind != Becomes::other) {
+        first = Becomes::clamped_integers;
+      }
+    }
   }
-  return false;
+  return roundings;
 }
 
 // Writes a whole number to element `i`, in memory, of a tensor of floats.
@@ -195,12 +206,10 @@ bool quantizes(const MethodMeta& method) {
   for (size_t i = 0; i < method.num_operators(); ++i) {
     if (quantize_kernel(method.op(i))) return true;
   }
-  for (size_t chain = 0; chain < method.num_chains(); ++chain) {
-    for (size_t i = 0; i < method.num_instructions(chain); ++i) {
-      if (rounds_to_elements(method, chain, i)) return true;
-    }
-  }
-  return false;
+  const std::vector<std::vector<bool>> roundings = find_roundings(method);
+  return std::any_of(roundings.begin(), roundings.end(), [](const std::vector<bool>& chain) {
+    return std::find(chain.begin(), chain.end(), true) != chain.end();
+  });
 }
 
 bool has_int16(const MethodMeta& method) {
@@ -220,6 +229,7 @@ bool RandomBits::next() {
 
 void RoundingFlipper::watch(const MethodMeta& method) {
   method_ = method;
+  roundings_ = find_roundings(method);
   counts_.clear();
   bits_ = RandomBits(num_runs_++);
 }
@@ -231,7 +241,7 @@ void RoundingFlipper::flip(void* state, const InstructionInfo& instruction, Erro
   if (const QuantizeKernel* kernel = quantize_kernel(instruction.op)) {
     ++self.num_quantized_;
     Quantized(*kernel, instruction.args).flip(self.fixed_margin_, choose);
-  } else if (rounds_to_elements(*self.method_, instruction.chain, instruction.index)) {
+  } else if (self.roundings_[instruction.chain][instruction.index]) {
     ++self.num_quantized_;
     flip_rounded(instruction.args, choose);
   }

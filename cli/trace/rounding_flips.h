@@ -63,6 +63,7 @@ class RoundingFlipper {
   double fixed_margin_ = kFixedMargin;
   Tracer tracer_;
   std::optional<MethodMeta> method_;
+  std::vector<std::vector<bool>> roundings_;  // by chain and instruction: does it round numbers that become integers?
   uint64_t num_quantized_ = 0, num_runs_ = 0;
   RandomBits bits_;
   std::map<NodeKey, size_t> counts_;  // of results of this run

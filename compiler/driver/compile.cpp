@@ -125,8 +125,8 @@ using Results = std::unordered_set<const Value*>;
 // Composites that were kept for the target, which then does not take them; their parts may fare better.
 struct Refused {
   Results results;
-  // Taken ones. A pass may have made them, for the target, of an operator that `keep` has split up in the program.
-  std::unordered_set<const Node*> taken;
+  // Of taken ones. A pass may have made them, for the target, of an operator that `keep` has split up in the program.
+  Results taken;
   struct Whole {
     std::string op, reason;
   };
@@ -140,7 +140,7 @@ size_t note_refused(const Graph& graph, const Verdicts& verdicts, const KeepFn& 
     if (!node->op->decompose || !node->op->infer || portable(*node)) continue;
     const auto verdict = verdicts.of.find(node.get());
     if (verdict != verdicts.of.end() && verdict->second.taken) {
-      refused.taken.insert(node.get());
+      refused.taken.insert(node->results().begin(), node->results().end());
       continue;
     }
     refused.results.insert(node->results().begin(), node->results().end());
@@ -198,9 +198,11 @@ Result<PartitionReport> run_target(Graph& graph, const TargetRequest& request, c
   // Passes see nodes before quantization is folded, so their verdicts are those of a graph that is ready to partition.
   Refused refused_composites;
   pipeline.keep = [&](const Node& node) {
-    if (portable.keep(node) || refused_composites.taken.count(&node)) return true;
-    if (node.results().empty() || !keeps(target, node, target_opts)) return false;
-    return !refused_composites.results.count(node.result());
+    if (portable.keep(node)) return true;
+    if (node.results().empty()) return false;
+    const Value* result = node.results()[0];
+    if (refused_composites.taken.count(result)) return true;
+    return keeps(target, node, target_opts) && !refused_composites.results.count(result);
   };
   Verdicts verdicts = ask_all(graph, target, target_opts);
   size_t refused = note_refused(graph, verdicts, portable.keep, refused_composites), before = 0;
