@@ -138,6 +138,23 @@ TEST(CortexMRecognizeCells, TwoLayersAreNoCell) {
   EXPECT_EQ(p.failures(), "");
 }
 
+// Steps of one row, which is added to each row of the state.
+TEST(CortexMRecognizeCells, StepsOfOtherRowsThanTheStateAreNoCells) {
+  for (const int at : {0, 1}) {
+    const std::string text = "graph f(%x: f32[3, 1, 4]) {\n" + parameters_of_cells(1) +
+                             constant_line("h", "f32[3, 2]", std::vector<double>{0.5, -1, 1.5, 0.25, -0.75, 1}) +
+                             fake_quantized("d", "x", "xq", parameters(0.03, 5)) +
+                             "  %g = aten.linear(%d, %w, %b)\n  %j = aten.linear(%h, %u, %a)\n" +
+                             fmt::format("  %i = aten.select.int(%g, 0, {})\n", at) +
+                             "  %s = aten.add.Tensor(%j, %i)\n  %y = aten.tanh(%s)\n" +
+                             fake_quantized("out", "y", "yq", parameters(0.008, 3)) + "  return %out\n}";
+    Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+    p.at(Stage::lower).check_not("rnn_tanh");
+    p.run_and_compare(one_step());
+    EXPECT_EQ(p.failures(), "") << at;
+  }
+}
+
 // Another order of the gates is another recurrence: it stays as it is spelled out.
 TEST(CortexMRecognizeCells, OtherGatesAreNoCells) {
   std::string text = model(true, false, "  %y = aten.view(%h3, [1, 2])\n");

@@ -98,7 +98,8 @@ std::optional<Layer> layer_of(const Value* value) {
 // A layer and the rows of one step that a cell reads of it.
 struct StepOf {
   Layer layer;
-  int64_t first = -1;  // of the rows that are read; -1: all
+  int64_t first = -1;  // the step that is read; -1: there is but one
+  int64_t rows = -1;   // of that step
   bool from_end = false;
 };
 
@@ -106,6 +107,7 @@ struct StepOf {
 std::optional<StepOf> step_of(Value* value) {
   StepOf step;
   value = reshaped(value);
+  std::optional<compiler::Sym> columns;
   const Node* cut = maker(value, "aten.slice.Tensor");
   if (!cut) cut = maker(value, "aten.select.int");
   if (cut) {
@@ -116,6 +118,8 @@ std::optional<StepOf> step_of(Value* value) {
     const compiler::Sym at = cut->integer(slices ? "start" : "index");
     if (!at.is_const() || at.value() < 0 || !is_static(whole->sizes())) return std::nullopt;
     step.first = at.value();
+    step.rows = whole->sizes()[1].value();
+    columns = whole->sizes()[2];
     if (const Node* flip = maker(whole, "aten.flip.default");
         flip && flip->static_ints("dims") == std::vector<int64_t>{0}) {
       step.from_end = true;
@@ -124,7 +128,7 @@ std::optional<StepOf> step_of(Value* value) {
     value = reshaped(whole);
   }
   const auto layer = layer_of(value);
-  if (!layer) return std::nullopt;
+  if (!layer || (columns && layer->weights->sizes()[0] != *columns)) return std::nullopt;
   step.layer = *layer;
   return step;
 }
@@ -157,8 +161,7 @@ bool fits(const Cell& cell, int64_t gates) {
   };
   const auto is_state = [&](const Value* value) { return is_static(value->sizes()) && count(value) == batch * cells; };
   if (!is_state(cell.h) || (cell.c && !is_state(cell.c)) || !is_state(cell.last->result())) return false;
-  return cell.input.first >= 0 ? count(input.x) % (batch * input.weights->sizes()[1].value()) == 0
-                               : count(input.x) == batch * input.weights->sizes()[1].value();
+  return cell.input.first >= 0 ? cell.input.rows == batch : count(input.x) == batch * input.weights->sizes()[1].value();
 }
 
 // h = sigmoid(o) * tanh(c), c = sigmoid(f) * c before + sigmoid(i) * tanh(g), of i, f, g, o side by side.
