@@ -39,8 +39,8 @@ const Value* raised(const Value& value) {
   if (!adds && !node->is("aten.clamp.default")) return nullptr;
   const auto least = literal(node->arg(adds ? "other" : "min")), alpha = adds ? literal(node->arg("alpha")) : 1;
   // A smaller number may count as zero.
-  constexpr double kLeast = std::numeric_limits<float>::min();
-  const bool raises = least && alpha && *alpha == 1 && *least >= kLeast && (adds || node->is_none("max"));
+  const double smallest_normal = value.dtype() == DType::f16 ? 0x1p-14 : std::numeric_limits<float>::min();
+  const bool raises = least && alpha && *alpha == 1 && *least >= smallest_normal && (adds || node->is_none("max"));
   return raises ? node->tensor_or_null(0) : nullptr;
 }
 

@@ -66,6 +66,12 @@ constexpr Case kCases[] = {
     {"%a = aten.tanh(%x)\n %b = aten.sum.dim_IntList(%a, [-1], true)\n %c = aten.add.Scalar(%b, 1e-20)\n"
      " %y = aten.div.Tensor(%a, %c)",
      -kAny, kAny, "+-n"},
+    {"%h = aten._to_copy(%x, f16)\n %a = aten.sigmoid(%h)\n %b = aten.sum.dim_IntList(%a, [-1], true)\n"
+     " %c = aten.clamp(%b, 1e-4)\n %y = aten.div.Tensor(%a, %c)",
+     0, 1, ""},
+    {"%h = aten._to_copy(%x, f16)\n %a = aten.sigmoid(%h)\n %b = aten.sum.dim_IntList(%a, [-1], true)\n"
+     " %c = aten.clamp(%b, 1e-9)\n %y = aten.div.Tensor(%a, %c)",
+     -kAny, kAny, "+-n"},
 };
 
 TEST(ValueRanges, KnowWhereInfinitiesAndNanComeFrom) {
