@@ -215,14 +215,14 @@ Results decompose_index_put(Builder& b, Node& node) {
   return {b.call("aten.index_put", {x, given, values, accumulate})};
 }
 
-// Indices into dimensions of `x`, cut to [low, size - 1].
-Values cut_indices(Compose& c, const Value* x, Values indices, bool from_end) {
+// Indices into dimensions of `x`, cut to [-size, size - 1].
+Values cut_indices(Compose& c, const Value* x, Values indices) {
   require(indices.size() <= x->rank(), "index: too many indices");
   for (size_t i = 0; i < indices.size(); ++i) {
     if (!indices[i]) continue;
     require(is_index(indices[i]->dtype()), "a masked index is not i32 or i64");
     const Sym size = x->sizes()[i];
-    indices[i] = c.clamp(indices[i], from_end ? Arg(Sym(0) - size) : Arg(Sym(0)), size - 1);
+    indices[i] = c.clamp(indices[i], Sym(0) - size, size - 1);
   }
   return indices;
 }
@@ -233,8 +233,8 @@ Results decompose_masked_index(Builder& b, Node& node) {
   Value *x = node.tensor("self"), *mask = node.tensor("mask");
   require(mask->dtype() == DType::boolean, "the mask is not bool");
   const Values indices = node.tensors("indices");
-  require(!numel(x->sizes()).is(0), "a masked index into a tensor without elements");
-  Value* found = c.call("aten.index.Tensor", {x, cut_indices(c, x, indices, false)});
+  if (numel(x->sizes()).is(0)) return {b.full(indexed_sizes(x, indices), node.arg("fill"), x->dtype())};
+  Value* found = c.call("aten.index.Tensor", {x, cut_indices(c, x, indices)});
   return {c.call("aten.masked_fill.Scalar", {found, c.logical_not(mask), node.arg("fill")})};
 }
 
@@ -244,7 +244,7 @@ Results decompose_masked_index_put(Builder& b, Node& node) {
   require(mask->dtype() == DType::boolean, "the mask is not bool");
   if (numel(x->sizes()).is(0)) return {x};
   Value* values = c.call("aten.masked_fill.Scalar", {node.tensor("values"), c.logical_not(mask), Sym(0)});
-  return {c.call("aten.index_put", {x, cut_indices(c, x, node.tensors("indices"), true), values, true})};
+  return {c.call("aten.index_put", {x, cut_indices(c, x, node.tensors("indices")), values, true})};
 }
 
 // --- writes along one dimension ---
