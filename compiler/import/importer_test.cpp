@@ -189,6 +189,8 @@ TEST(Importer, AnAutocastRegionWithoutItsCastsIsRefused) {
   const Result<Function> kept = import_region("cpu", "13");
   EXPECT_TRUE(kept.ok()) << kept.diag().message;
   EXPECT_FALSE(import_region("cpu", "7", true).ok());
+  EXPECT_FALSE(import_region("cpu", "6").ok()) << "f16 is cast, too";
+  EXPECT_TRUE(import_region("cpu", "8").ok()) << "f64 is not";
   const Result<Function> kept_list = import_region("cpu", "13", true);
   EXPECT_TRUE(kept_list.ok()) << kept_list.diag().message;
   const Result<Function> elsewhere = import_region("cuda", "7");

@@ -41,10 +41,10 @@ void GraphReader::cast_operands(const std::string& result, const OpDef& def, Arg
   if (recorded == source_.tensor_values.end() || !is_floating(recorded->second.dtype)) return;
   const DType dtype = recorded->second.dtype;
   const Autocast rule = autocast_of(def, args, autocast_->on_cpu);
-  if (rule != Autocast::keeps && dtype == DType::f32 && autocast_->dtype != DType::f32) {
+  if (rule != Autocast::keeps && dtype != autocast_->dtype && dtype != DType::f64) {
     const char* const wanted = rule == Autocast::lowers ? "{}, as eager computes it" : "some of its products in {}";
     fail(Diag(Code::unsupported_model, "the file does not say what torch.autocast casts here")
-             .expected(fmt::format("{} of f32", def.name()),
+             .expected(fmt::format("{} of {}", def.name(), dtype_name(dtype)),
                        fmt::format(fmt::runtime(wanted), dtype_name(autocast_->dtype)))
              .with_help(rule == Autocast::lowers
                             ? "export with strict=False, or leave torch.autocast here and cast the operands"
