@@ -85,6 +85,14 @@ bool may_be_nan(const Value& value) {
 
 bool compares(const Node& node) { return is_comparison(node.op->facts.binary) || node.is("aten.sign.default"); }
 
+// Numbers nearer to 0 than all of f16 may be rounded to it.
+ValueRange in_half(ValueRange range) {
+  constexpr double kLeast = 0x1p-24;
+  if (range.min > 0 && range.min < kLeast) range.min = 0;
+  if (range.max < 0 && range.max > -kLeast) range.max = 0;
+  return range;
+}
+
 // What is known of the node beside its operator's row.
 ValueRange range_of_node(const RangeCall& call) {
   if (!is_share_of_sum(call.node)) return range_of_results(call);
@@ -142,7 +150,7 @@ void ValueRanges::find_ranges(const Graph& graph) {
       if (leaves_half || passes_half_overflow(*node)) overflows_half_.insert(result);
       range.min = std::max(range.min, limits.min);
       range.max = std::min(range.max, limits.max);
-      ranges_[result] = range;
+      ranges_[result] = result->dtype() == DType::f16 ? in_half(range) : range;
     }
   }
 }
