@@ -157,6 +157,25 @@ TEST_F(CudaLower, AnIndexOutsideFailsTheCall) {
   expect_error({numbers(DType::f32, {7, 4}, 1), index}, "aten.embedding.default: an index is out of bounds");
 }
 
+// As in eager: whatever the other side is. Squares that overflow do not matter.
+TEST_F(CudaLower, AHypotenuseOfAnInfiniteSideIsInfinite) {
+  compile("graph f(%x: f32[4], %y: f32[4]) {\n  %h: f32[4] = aten.hypot(%x, %y)\n  return %h\n}");
+  EXPECT_EQ(launches(), 1u);
+  const float sides[2][4] = {{INFINITY, NAN, 3e30f, NAN}, {NAN, -INFINITY, 4e30f, 1}};
+  std::vector<HostValue> inputs;
+  for (const auto& side : sides) {
+    HostTensor tensor = numbers(DType::f32, {4}, 1);
+    std::memcpy(tensor.bytes.data(), side, sizeof side);
+    inputs.push_back(tensor);
+  }
+  const auto found = outputs_of(program_, inputs, "cuda-twin=" + twin());
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(element(found[0].tensor, 0), INFINITY);
+  EXPECT_EQ(element(found[0].tensor, 1), INFINITY);
+  EXPECT_NEAR(element(found[0].tensor, 2), 5e30, 1e24);
+  EXPECT_TRUE(std::isnan(element(found[0].tensor, 3)));
+}
+
 // As eager does; by a number they are rounded once.
 TEST_F(CudaLower, FloorDivisionOf16BitFloatsRoundsEachStep) {
   for (const char* dtype : {"bf16", "f16"}) {

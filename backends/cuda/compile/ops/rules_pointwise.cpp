@@ -347,6 +347,7 @@ constexpr OpRule kRows[] = {
     by_text("aten.fmin.default", "fmin({0}, {1})"),
     by_text("aten.atan2.default", "atan2({0}, {1})"),
     by_text("aten.copysign.Tensor", "copysign({0}, {1})"),
+    whole(by_text("aten.hypot.default", "hypot({0}, {1})")),
     by_text("aten.eq.Tensor", "({0} == {1})", Typing::promoted),
     by_text("aten.eq.Scalar", "({0} == {1})", Typing::promoted),
     by_text("aten.ne.Tensor", "({0} != {1})", Typing::promoted),
