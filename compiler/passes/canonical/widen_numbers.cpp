@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <optional>
 
 #include "compiler/ops/limits/kernel_dtypes.h"
+#include "compiler/ops/pointwise/half_numbers.h"
+#include "compiler/ops/rules.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
@@ -29,11 +32,21 @@ bool takes(const Node& node, DType (*seen_as)(DType dtype)) {
 
 bool is_complex_half(const Value* value) { return value->type.is_tensor() && value->dtype() == DType::c32; }
 
-// What has no kernel yet is taken apart before its 8-bit floats are looked at: not all of its parts may take f32.
+// Eager rounds the products, too. Sums with a factor are refused; what has no kernel is taken apart.
+bool rounds_product(const Node& node) {
+  if (node.is("aten.addcmul.default")) return true;
+  const bool sums = node.is(Binary::add) || node.is(Binary::sub) || node.is(Binary::rsub);
+  return sums && node.op->parsed->find("alpha") >= 0 && literal(node.arg("alpha")) != 1.0;
+}
+
+// What has no kernel yet is taken apart before its 8-bit floats are looked at: not all of its parts may take f32. Those
+// of tests (isfinite) do, and differ in 8 bits: f8e8m0fnu has no 0.
 bool stays(const Node& node, bool complex) {
   if (!node.op->infer || !node.graphs.empty()) return true;
   if (node.op->has(kRandom | kEffect | kInPlace | kMutates)) return true;
-  if (!node.op->kernel) return !complex || node.op->has(kMoves | kView | kIdentity);
+  const bool tests = node.op->has(kPointwise) && node.result()->dtype() == DType::boolean;
+  if (complex && rounds_product(node)) return true;
+  if (!node.op->kernel) return complex ? node.op->has(kMoves | kView | kIdentity) : !tests;
   if (node.is("aten._to_copy.default")) return true;  // all conversions
   return takes(node, [](DType dtype) { return dtype; }) || !takes(node, wider);
 }
@@ -45,6 +58,42 @@ Value* widened(Builder& b, Value* value, bool complex) {
   return b.cast(value, wider(value->dtype()));
 }
 
+// In which dtype eager reads the operands of a sum, product or comparison, if that is a narrow one. With 8-bit floats
+// and numbers it computes comparisons only.
+std::optional<DType> read_as(const Node& node) {
+  if (node.op->facts.binary == Binary::none) return std::nullopt;
+  const bool compares = is_comparison(node.op->facts.binary);
+  const DType dtype = compares ? promote({node.arg(0), node.arg(1)}) : node.result()->dtype();
+  const bool reads = dtype == DType::c32 || (compares && wider(dtype) != dtype);
+  return reads ? std::optional<DType>(dtype) : std::nullopt;
+}
+
+// A number, or a tensor of another dtype, as eager reads it beside a tensor of `dtype`.
+Arg rounded(Builder& b, const Arg& arg, DType dtype) {
+  if (arg.is<Value*>() && arg.as<Value*>()->type.is_tensor()) {
+    Value* x = arg.as<Value*>();
+    const bool is_part = dtype == DType::c32 && x->dtype() == DType::f16;
+    return is_part || x->dtype() == DType::boolean ? x : b.cast(x, dtype);
+  }
+  const auto number = literal(arg);
+  if (!number) return arg;
+  if (dtype == DType::c32) return half_number(*number, DType::f16);
+  return b.cast(b.scalar(*number, DType::f32), dtype);
+}
+
+// The same with the operands that eager computes with, and the operator's form for tensors if a number became one.
+std::string round_operands(Builder& b, const Node& node, DType dtype, Args& args) {
+  std::string name(node.op->name());
+  for (size_t i = 0; i < 2; ++i) {
+    const bool is_number = !args[i].is<Value*>();
+    args[i] = rounded(b, args[i], dtype);
+    constexpr std::string_view kScalar = ".Scalar";
+    if (is_number && args[i].is<Value*>() && name.ends_with(kScalar))
+      name.replace(name.size() - kScalar.size(), kScalar.size(), ".Tensor");
+  }
+  return name;
+}
+
 Value* widen(Builder& b, Node& node) {
   std::vector<Value*> values = node.operands();
   values.push_back(node.result());
@@ -52,6 +101,8 @@ Value* widen(Builder& b, Node& node) {
   const bool narrow = std::any_of(values.begin(), values.end(), is_narrow);
   if (!narrow || !node.result()->type.is_tensor() || stays(node, complex)) return nullptr;
   Args args = node.args();
+  const auto dtype = read_as(node);
+  const std::string name = dtype ? round_operands(b, node, *dtype, args) : std::string(node.op->name());
   for (Arg& arg : args) {
     if (arg.is<Value*>()) {
       arg = widened(b, arg.as<Value*>(), complex);
@@ -63,14 +114,15 @@ Value* widen(Builder& b, Node& node) {
       arg = wider(arg.as<DType>());
     }
   }
-  return b.cast(b.call(node.op->name(), std::move(args)), node.result()->dtype());
+  return b.cast(b.call(name, std::move(args)), node.result()->dtype());
 }
 
 }  // namespace
 
 // Computes with complex halves as c64 and with 8-bit floats as f32, as eager does, where no kernel takes them.
 //   before: y: c32 = mul(x, 1j)              after: y = _to_copy(mul(_to_copy(x, c64), 1j), c32)
-// Operators that only move elements, or convert them, stay.
+// Operators that only move elements, or convert them, stay. Numbers and tensors of other dtypes beside them are rounded
+// to the narrow dtype first, as eager does.
 // Ensures: what remains of these dtypes has a kernel, or is refused by check_kernel_dtypes().
 // Keeps: every value, as eager computes it.
 Result<Changed> widen_numbers(Graph& graph) {
