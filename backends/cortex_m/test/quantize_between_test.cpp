@@ -121,21 +121,23 @@ TEST(CortexMQuantizeBetween, LayersWithWeightsInFloatsBehindNumbersInFloats) {
       "wick_cortex_m.conv2d_int16");
 }
 
-// A norm by hand, of which a quantizer for Cortex-M annotates only the variance and the last sum. Where that variance
-// is 0, quotients are infinite.
+// A norm by hand of [1, channels, 2, 3], of which a quantizer for Cortex-M annotates only the variance and the last
+// sum.
+std::string norm_by_hand(int channels, const std::vector<double>& weights, const std::vector<double>& bias) {
+  const std::string variance = parameters(0.00390625, -128), type = fmt::format("f32[{}, 1, 1]", channels);
+  return fmt::format("graph f(%x: f32[1, {}, 2, 3]) {{\n", channels) + constant_line("w", type.c_str(), weights) +
+         constant_line("b", type.c_str(), bias) + fake_quantized("d", "x", "q", kFrom) +
+         "  %m = aten.mean.dim(%d, [1], true)\n  %c = aten.sub.Tensor(%d, %m)\n"
+         "  %s = aten.pow.Tensor_Scalar(%c, 2)\n  %n = aten.mean.dim(%s, [1], true)\n" +
+         fake_quantized("v", "n", "vq", variance) + "  %e = aten.add.Scalar(%v, 0.000001)\n  %r = aten.sqrt(%e)\n" +
+         fake_quantized("t", "r", "tq", variance) +
+         "  %z = aten.div.Tensor(%c, %t)\n  %g = aten.mul.Tensor(%w, %z)\n  %y = aten.add.Tensor(%g, %b)\n" +
+         fake_quantized("o", "y", "p", parameters(0.03125, 4)) + "  return %o\n}";
+}
+
+// Where the variance is 0, quotients are infinite.
 TEST(CortexMQuantizeBetween, QuotientsWhoseReadersSaturate) {
-  const std::string variance = parameters(0.00390625, -128), deviation = parameters(0.00390625, -128);
-  const std::string text =
-      "graph f(%x: f32[1, 4, 2, 3]) {\n" +
-      constant_line("w", "f32[4, 1, 1]", std::vector<double>{0.9, 1.2, -0.7, 1.1}) +
-      constant_line("b", "f32[4, 1, 1]", std::vector<double>{0.1, -0.2, 0, 0.3}) +
-      fake_quantized("d", "x", "q", kFrom) +
-      "  %m = aten.mean.dim(%d, [1], true)\n  %c = aten.sub.Tensor(%d, %m)\n  %s = aten.pow.Tensor_Scalar(%c, 2)\n"
-      "  %n = aten.mean.dim(%s, [1], true)\n" +
-      fake_quantized("v", "n", "vq", variance) + "  %e = aten.add.Scalar(%v, 0.000001)\n  %r = aten.sqrt(%e)\n" +
-      fake_quantized("t", "r", "tq", deviation) +
-      "  %z = aten.div.Tensor(%c, %t)\n  %g = aten.mul.Tensor(%w, %z)\n  %y = aten.add.Tensor(%g, %b)\n" +
-      fake_quantized("o", "y", "p", parameters(0.03125, 4)) + "  return %o\n}";
+  const std::string text = norm_by_hand(4, {0.9, 1.2, -0.7, 1.1}, {0.1, -0.2, 0, 0.3});
   expect_integers(text, "cortex_m.quantized_div");
   // One channel of each pixel is 1 to 25 steps above the others.
   std::vector<float> x(24, 0.03125f);
@@ -145,6 +147,46 @@ TEST(CortexMQuantizeBetween, QuotientsWhoseReadersSaturate) {
   p.at(Stage::lower).check_outside({}).check("aten.masked_fill.Scalar");
   p.run_and_compare(one_step(), {float_input({1, 4, 2, 3}, x)});
   EXPECT_EQ(p.failures(), "");
+}
+
+// As eager computes it, in floats: no quotient is an element.
+void expect_quotients_in_floats(const std::string& text, const std::vector<HostValue>& inputs) {
+  SCOPED_TRACE(text);
+  Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+  p.at(Stage::lower).check_not("cortex_m.quantized_div");
+  p.run_and_compare(one_step(), inputs);
+  EXPECT_EQ(p.failures(), "");
+}
+
+TEST(CortexMQuantizeBetween, QuotientsByZeroThatOneStepDoesNotStandFor) {
+  // The bias takes back what saturated.
+  std::vector<float> x(24, 0.03125f);
+  x[6] *= 2;
+  expect_quotients_in_floats(norm_by_hand(4, {1, 1, 1, 1}, {20, -20, 0, 0}), {float_input({1, 4, 2, 3}, x)});
+  // One of many channels is a step above the others, whose difference from the mean is no step of int16.
+  constexpr size_t kMany = 256;
+  std::vector<float> many(kMany * 6, 0.03125f);
+  many[6] *= 2;
+  expect_quotients_in_floats(norm_by_hand(kMany, std::vector<double>(kMany, 0.9), std::vector<double>(kMany, 0.1)),
+                             {float_input({1, kMany, 2, 3}, many)});
+  const std::string of_two = "graph f(%x: f32[4], %a: f32[4]) {\n" +
+                             fake_quantized("d", "x", "q", parameters(0.02, 0)) +
+                             fake_quantized("e", "a", "r", parameters(0.02, 0)) +
+                             "  %z = aten.div.Tensor(%d, %e)\n  %y = aten.mul.Scalar(%z, 0.9)\n" +
+                             fake_quantized("o", "y", "p", parameters(0.03, 0)) + "  return %o\n}";
+  expect_quotients_in_floats(of_two, {float_input({4}, {1, -1, 1, -1}), float_input({4}, {0, 0, 0.02f, 0.04f})});
+}
+
+TEST(CortexMQuantizeBetween, QuotientsByRoundedNumbers) {
+  const std::string text = "graph f(%x: f32[2, 1], %a: f32[2, 1024]) {\n" +
+                           fake_quantized("d", "x", "q", parameters(0.0001, 0)) +
+                           fake_quantized("e", "a", "r", parameters(0.02, 0)) +
+                           "  %m = aten.mean.dim(%e, [1], true)\n  %z = aten.div.Tensor(%d, %m)\n"
+                           "  %y = aten.mul.Scalar(%z, 0.2)\n" +
+                           fake_quantized("o", "y", "p", parameters(0.03, 0)) + "  return %o\n}";
+  std::vector<float> a(2048, 0);
+  a[0] = a[1024] = a[1025] = 0.02f;
+  expect_quotients_in_floats(text, {float_input({2, 1}, {0.0001f, 0.0003f}), float_input({2, 1024}, a)});
 }
 
 TEST(CortexMQuantizeBetween, TheLastStateOfAnLstmAndItsOutput) {

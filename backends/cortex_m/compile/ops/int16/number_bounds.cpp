@@ -10,6 +10,7 @@
 #include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "backends/cortex_m/compile/requantization.h"
+#include "compiler/ops/arguments.h"
 #include "compiler/ops/rules.h"
 #include "compiler/passes/match/pointwise.h"
 
@@ -128,24 +129,60 @@ Bound of_matmul(const Node& node) {
   return {reach(a) * reach(b) * terms, true, false, std::sqrt(terms)};
 }
 
-// The least that is not 0.
-double least_divisor(const Value& divisor) {
-  const Affine q = affine(divisor);
-  if (!divisor.producer || !divisor.producer->is("wick.lookup.default")) return q.scale;
-  double least = kUnknown;
-  for (const double element : numbers(*divisor.producer->tensor("table"))) {
-    if (element != q.zero) least = std::min(least, std::abs(element - q.zero));
+// What an int8 value divides by, in size.
+struct Divisors {
+  double least = kUnknown;  // but 0
+  bool has_zero = false;
+};
+Divisors divisors_of(const Value& value) {
+  const Affine q = affine(value);
+  if (!value.producer || !value.producer->is("wick.lookup.default"))
+    return {q.scale, q.min <= q.zero && q.zero <= q.max};
+  Divisors found;
+  for (const double element : numbers(*value.producer->tensor("table"))) {
+    if (element == q.zero) found.has_zero = true;
+    if (element != q.zero) found.least = std::min(found.least, std::abs(element - q.zero) * q.scale);
   }
-  return least * q.scale;
+  return found;
 }
 
-// Quotients have no bound, but readers that saturate. Where divisors are small, it shows that dividends are rounded.
+// Of what all numbers are multiples, as eager computes them; 0: it is not known. No number but 0 is less. What was made
+// int16 here has the numbers of its node, not those of a quantizer.
+double unit_of(const Value& value, int depth = 0) {
+  constexpr int kMaxDepth = 8;
+  if (refuse_int8(value, "").empty()) return affine(value).scale;
+  const Node* node = value.producer;
+  if (!node || depth == kMaxDepth || !refuse_int16(value, "").empty()) return 0;
+  const auto bound = bound_of(*node, value);
+  if (!bound || bound->largest / INT16_MAX != affine(value).scale) return 0;
+  const auto unit_of_operand = [&](const char* name) { return unit_of(*node->tensor(name), depth + 1); };
+  if (node->is("aten.mean.dim")) return unit_of_operand("self") * count_of(value) / count_of(*node->tensor("self"));
+  if ((!node->is(compiler::Binary::add) && !node->is(compiler::Binary::sub))) return 0;
+  if (compiler::has_argument(*node, "alpha") && node->real("alpha") != 1) return 0;
+  const double a = unit_of_operand("self"), b = unit_of_operand("other");
+  const double unit = std::min(a, b), times = std::max(a, b) / unit;
+  return unit > 0 && std::abs(times - std::round(times)) < 1e-6 ? unit : 0;
+}
+
+// Quotients have no bound, but readers that saturate. Dividends that are rounded must not show, nor quotients
+// themselves. Where the divisor is 0, one step of int16 stands for it (rules_binary.cpp): quotients by that must
+// saturate, of all dividends but 0, which none may become by rounding. Divisors that are rounded have no bound.
 Bound of_quotient(const Node& node) {
+  constexpr double kSteps = 4;         // of int16 in what shows
+  constexpr double kFinerSteps = 128;  // as quantize_between makes int16 of int8
   const Value *self = node.tensor("self"), *other = node.tensor("other");
-  if (!refuse_elements(*self, "").empty() || !refuse_elements(*other, "").empty()) return {kUnknown};
+  if (!refuse_elements(*self, "").empty() || !refuse_int8(*other, "").empty()) return {kUnknown};
   const Saturation saturation = saturation_of(*node.result());
-  const bool shows = affine(*self).scale / 2 / least_divisor(*other) > saturation.step;
-  return {shows && self->dtype() == DType::i16 ? kUnknown : saturation.largest};
+  const bool is_rounded = self->dtype() == DType::i16;
+  const double step = affine(*self).scale;
+  const Divisors divisors = divisors_of(*other);
+  if (kSteps * saturation.largest / INT16_MAX > saturation.step) return {kUnknown};
+  if (is_rounded && kSteps * step / divisors.least > saturation.step) return {kUnknown};
+  if (!divisors.has_zero) return {saturation.largest};
+  const double finest = is_rounded ? step : step / kFinerSteps;
+  const bool one_step_saturates = 2 * finest / (affine(*other).scale / kFinerSteps) >= saturation.largest;
+  const bool keeps_zero = !is_rounded || unit_of(*self) >= kSteps * step;
+  return {one_step_saturates && keeps_zero ? saturation.largest : kUnknown};
 }
 
 // Layers with constant weights, of each output channel those that have its place in dimension `dim`: of a transposed
