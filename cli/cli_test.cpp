@@ -269,6 +269,14 @@ TEST_F(Cli, FilesThatCannotBeWrittenAreNamedBeforeTheWork) {
   EXPECT_EQ(slurp(path("m.pte")), bytes);
 }
 
+TEST_F(Cli, OutputsMayGoToPipes) {
+  const std::string compile = "compile " + fixture("digits/digits.pt2") + " -o ";
+  const Outcome report = wick(compile + path("m.pte") + " --report /dev/stdout | cat");
+  EXPECT_NE(report.out.find("\"schema\""), std::string::npos) << report.out << report.err;
+  const Outcome program = wick(compile + "/dev/stdout | cat");
+  EXPECT_NE(program.out.find("ET12"), std::string::npos) << program.err;
+}
+
 // Short results fail when the buffer is written out at the end, long ones before.
 TEST_F(Cli, ResultsThatCannotBeWrittenAreAnError) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";

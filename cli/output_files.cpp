@@ -20,22 +20,25 @@ fs::path whole_path(const std::string& path) {
   return fs::weakly_canonical(fs::absolute(path, error), error);
 }
 
+// Something that is written to, not replaced: a device, a pipe (of which /dev/stdout is a link without a path).
+bool is_stream(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path, error) && fs::is_other(path, error);
+}
+
 bool same_file(const std::string& a, const std::string& b) {
   std::error_code error;
-  const fs::path full_a = whole_path(a), full_b = whole_path(b);
-  const bool device = fs::exists(full_a, error) && !fs::is_regular_file(full_a, error);
-  return (full_a == full_b && !device) || fs::equivalent(a, b, error);
+  return !is_stream(a) && (whole_path(a) == whole_path(b) || fs::equivalent(a, b, error));
 }
 
 Status check_writable(const OutputFile& output) {
   std::error_code error;
+  const bool stream = is_stream(output.path);
   const fs::path path = whole_path(output.path), folder = path.parent_path();
-  const char* problem = fs::is_directory(path, error)      ? "it is a folder"
-                        : !fs::is_directory(folder, error) ? "there is no such folder"
-                                                           : nullptr;
-  // A file is replaced by a new one, anything else is written to.
-  const bool replaced = !fs::exists(path, error) || fs::is_regular_file(path, error);
-  if (!problem && ::access((replaced ? folder : path).c_str(), W_OK) != 0) problem = "permission denied";
+  const char* problem = fs::is_directory(path, error)                 ? "it is a folder"
+                        : !stream && !fs::is_directory(folder, error) ? "there is no such folder"
+                                                                      : nullptr;
+  if (!problem && ::access(stream ? output.path.c_str() : folder.c_str(), W_OK) != 0) problem = "permission denied";
   if (!problem) return {};
   return Diag(Code::file_io, fmt::format("cannot write \"{}\": {}", compiler::printable(output.path), problem))
       .with_help(fmt::format("give {} another name", output.option));

@@ -12,8 +12,8 @@ struct OutputFile {
   std::string path;    // empty: not asked for
 };
 
-/// Each output is a file of its own in a folder that can be written, and none of `inputs`. Devices (/dev/null) may
-/// repeat. Errors: usage, file_io.
+/// Each output is a file of its own in a folder that can be written, and none of `inputs`. Devices and pipes
+/// (/dev/null) may repeat. Errors: usage, file_io.
 compiler::Status check_outputs(const std::vector<OutputFile>& outputs, const std::vector<std::string>& inputs);
 
 }  // namespace wick::cli
