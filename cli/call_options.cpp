@@ -14,6 +14,13 @@ SessionOptions CallOptions::session() const {
   return session;
 }
 
+std::vector<std::string> CallOptions::files() const {
+  std::vector<std::string> all = {program};
+  all.insert(all.end(), inputs.begin(), inputs.end());
+  all.insert(all.end(), data.begin(), data.end());
+  return all;
+}
+
 Option add_call_options(Command command, CallOptions& options, const std::string& purpose) {
   Option program = command.option("program", options.program, "the .pte to " + purpose).takes("FILE");
   command.option("--method", options.method, "the method of the .pte; default: 'forward', or the only one")

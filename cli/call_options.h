@@ -20,6 +20,8 @@ struct CallOptions {
   bool no_device_code = false;
 
   SessionOptions session() const;
+  /// The files that these options name.
+  std::vector<std::string> files() const;
 };
 
 /// The program as positional argument, which is returned, --method, -i, --seed, --data. `purpose` ends "the .pte to

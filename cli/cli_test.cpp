@@ -269,6 +269,31 @@ TEST_F(Cli, FilesThatCannotBeWrittenAreNamedBeforeTheWork) {
   EXPECT_EQ(slurp(path("m.pte")), bytes);
 }
 
+TEST_F(Cli, NothingThatIsReadIsOverwritten) {
+  compile("digits/digits.pt2", "m.pte");
+  fs::copy_file(fixture("digits/digits.in.npz"), path("in.npz"));
+  std::ofstream(path("w.ptd")) << "weights";
+  const std::string run = "run " + path("m.pte"), step = " --step " + path("in.npz") + "=";
+  for (const std::string& command :
+       {run + step + path("m.pte"), run + step + path("in.npz"), run + step + path("a.npz") + step + path("in.npz"),
+        run + " --data " + path("w.ptd") + step + path("w.ptd"),
+        run + " --data " + path("w.ptd") + " -o " + path("w.ptd"),
+        run + " -i " + path("in.npz") + " -o " + path("in.npz"),
+        "profile " + path("m.pte") + " -i " + path("in.npz") + " --trace " + path("in.npz"),
+        "ops " + path("m.pte") + " --emit-table " + path("m.pte")}) {
+    const Outcome outcome = wick(command);
+    EXPECT_EQ(outcome.exit_code, 2) << command;
+    EXPECT_NE(outcome.err.find("would overwrite an input"), std::string::npos) << command << outcome.err;
+  }
+  const Outcome twice = wick(run + step + path("a.npz") + step + path("a.npz"));
+  EXPECT_NE(twice.err.find("--step and --step name the same file"), std::string::npos) << twice.err;
+  EXPECT_FALSE(fs::exists(path("a.npz")));
+  // A later step may read what an earlier one wrote: here, the logits are no image.
+  const Outcome chain = wick(run + step + path("a.npz") + " --step " + path("a.npz") + "=" + path("b.npz"));
+  EXPECT_NE(chain.err.find("input 0"), std::string::npos) << chain.err;
+  EXPECT_TRUE(fs::exists(path("a.npz")));
+}
+
 TEST_F(Cli, OutputsMayGoToPipes) {
   const std::string compile = "compile " + fixture("digits/digits.pt2") + " -o ";
   const Outcome report = wick(compile + path("m.pte") + " --report /dev/stdout | cat");

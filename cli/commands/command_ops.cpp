@@ -4,6 +4,7 @@
 #include <set>
 
 #include "cli/command.h"
+#include "cli/output_files.h"
 #include "cli/program/kernel_table_source.h"
 #include "cli/program/operator_case_json.h"
 #include "cli/program/operator_facts.h"
@@ -136,6 +137,7 @@ Status print_operators(const OpsFlags& flags) {
 }
 
 Status emit_table(const OpsFlags& flags) {
+  RETURN_IF_ERROR(check_outputs({{"--emit-table", flags.emit_table}}, flags.files));
   std::set<std::string> names;
   for (const std::string& path : flags.files) {
     ASSIGN_OR_RETURN(Session session, Session::open(path, {}));

@@ -200,7 +200,7 @@ void print_json(const Profile& profile, const ProfileFlags& flags) {
 }
 
 int profile_command(const ProfileFlags& flags) {
-  if (const Status status = check_outputs({{"--trace", flags.trace}}, {flags.program}); !status.ok())
+  if (const Status status = check_outputs({{"--trace", flags.trace}}, flags.files()); !status.ok())
     return report(status.diag());
   Result<Profile> profile = device::runs_in_process(flags.device) ? measure(flags) : measure_on_device(flags);
   if (!profile.ok()) return report(profile.diag());

@@ -48,6 +48,28 @@ Result<Step> parse_step(const std::string& text) {
   return step;
 }
 
+Result<std::vector<Step>> parse_steps(const RunFlags& flags) {
+  std::vector<Step> steps;
+  for (const std::string& text : flags.steps) {
+    ASSIGN_OR_RETURN(Step step, parse_step(text));
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+// A step may read what a step before it wrote.
+Status check_files(const RunFlags& flags, const std::vector<Step>& steps) {
+  std::vector<OutputFile> outputs = {{"-o", flags.output}};
+  for (const Step& step : steps) outputs.push_back({"--step", step.output});
+  std::vector<std::string> inputs = flags.files();
+  RETURN_IF_ERROR(check_outputs(outputs, inputs));
+  for (const Step& step : steps) {
+    if (!step.input.empty()) inputs.push_back(step.input);
+    RETURN_IF_ERROR(check_outputs({{"--step", step.output}}, inputs));
+  }
+  return {};
+}
+
 // Which instruction runs, for a program that takes long.
 class RunProgress {
  public:
@@ -71,9 +93,8 @@ class RunProgress {
   Tracer tracer_{begin, end, this};
 };
 
-Status run_steps(const RunFlags& flags, Session& session, RunProgress& progress) {
-  for (const std::string& text : flags.steps) {
-    ASSIGN_OR_RETURN(Step step, parse_step(text));
+Status run_steps(const RunFlags& flags, const std::vector<Step>& steps, Session& session, RunProgress& progress) {
+  for (const Step& step : steps) {
     ASSIGN_OR_RETURN(std::string method, session.choose(step.method.empty() ? flags.method : step.method));
     ASSIGN_OR_RETURN(MethodFacts facts, read_facts(session.meta(method)));
     std::vector<std::string> paths;
@@ -129,15 +150,16 @@ int run_command(const RunFlags& flags) {
   if (!flags.steps.empty() && (!flags.inputs.empty() || !flags.output.empty())) {
     return report(Diag(Code::usage, "--step names its own input and output files").with_help("leave out -i and -o"));
   }
-  if (const Status status = check_outputs({{"-o", flags.output}}, {flags.program}); !status.ok())
-    return report(status.diag());
+  const Result<std::vector<Step>> steps = parse_steps(flags);
+  if (!steps.ok()) return report(steps.diag());
+  if (const Status status = check_files(flags, *steps); !status.ok()) return report(status.diag());
   RunProgress progress;
   SessionOptions options = flags.session();
   options.tracer = progress.tracer();
   Result<Session> session = Session::open(flags.program, options);
   if (!session.ok()) return report(session.diag());
   const Status status =
-      flags.steps.empty() ? run_once(flags, *session, progress) : run_steps(flags, *session, progress);
+      steps->empty() ? run_once(flags, *session, progress) : run_steps(flags, *steps, *session, progress);
   return status.ok() ? 0 : report(status.diag());
 }
 
