@@ -52,6 +52,11 @@ class Importer {
     const std::set<std::string, std::less<>> sizes = input_size_symbols(), free = unchecked_symbols();
     std::string relaxed;
     for (const auto& [text, constraint] : program_.range_constraints) {
+      const std::optional<Sym> size = read_size(text);
+      if (!size) {
+        notes_.push_back(fmt::format("the exporter's bounds of {} are not checked", printable(text)));
+        continue;
+      }
       SymRange range{constraint.min.value_or(std::numeric_limits<int64_t>::min()), constraint.max.value_or(kUnbounded)};
       // 0 and 1 are specialised by the exporter: a lower bound of 2 is not the user's. What it knows
       // of such sizes (the last row is one) does not hold for 0.
@@ -61,7 +66,7 @@ class Importer {
       }
       if (range.min > 0 && free.count(text) != 0) range.min = 0;
       if (range.min > range.max) fail(Code::corrupt_file, fmt::format("the range of '{}' is empty", printable(text)));
-      graph_.ranges[text] = range;
+      graph_.ranges[size->text()] = range;
     }
     if (!relaxed.empty()) {
       notes_.push_back(fmt::format("exported for sizes of 2 and more: {}; 1 is also accepted and takes the same path",

@@ -92,6 +92,17 @@ TEST(Importer, ALowerBoundThatNoNodeChecksIsNotChecked) {
   EXPECT_EQ(function->graph->ranges.at("u0").min, 2);
 }
 
+TEST(Importer, RangesOfExpressionsAreKeyedByTheirText) {
+  std::string json = pt2::test_program_json();
+  replace(
+      json, R"("range_constraints": {)",
+      R"json("range_constraints": {"s7**2": {"min_val": 4, "max_val": 40}, "f(s7)": {"min_val": 4, "max_val": 9}, )json");
+  const Result<Function> function = import_json({}, json);
+  ASSERT_TRUE(function.ok()) << function.diag().message;
+  EXPECT_EQ(function->graph->ranges.at("s7*s7").max, 40);
+  for (const auto& [text, range] : function->graph->ranges) EXPECT_TRUE(parse_sym(text).ok()) << text;
+}
+
 // The rows of repeat_interleave, the elements of bincount.
 TEST(Importer, SizesReadFromDataTakeOnlyTheBoundOfTheirName) {
   std::string json = pt2::test_program_json();

@@ -14,6 +14,7 @@ namespace wick::compiler {
 namespace {
 
 constexpr int kMaxDepth = 64;
+constexpr int64_t kMaxPower = 16;
 constexpr size_t kMaxLength = 16384;
 
 using Names = std::set<std::string, std::less<>>;
@@ -54,6 +55,13 @@ class RuleReader {
     skip_blanks();
     if (!good_ || at_ != text_.size()) return std::nullopt;
     return without_trivial(result, numbers_);
+  }
+
+  std::optional<Sym> size() {
+    symbols_ = true;
+    const Sym result = whole(sum());
+    skip_blanks();
+    return good_ && at_ == text_.size() ? std::optional(result) : std::nullopt;
   }
 
  private:
@@ -117,16 +125,16 @@ class RuleReader {
     return left;
   }
   Ratio product() {
-    Ratio left = atom();
+    Ratio left = power();
     while (good_) {
       if (accept("//")) {
         left = {floor_div(whole(left), divisor())};
       } else if (accept("%")) {
         left = {sym_mod(whole(left), divisor())};
       } else if (accept("/")) {
-        left = known(divide(left, atom()));
+        left = known(divide(left, power()));
       } else if (!starts("**") && accept("*")) {
-        left = known(multiply(left, atom()));
+        left = known(multiply(left, power()));
       } else {
         break;
       }
@@ -134,16 +142,26 @@ class RuleReader {
     return left;
   }
   Sym divisor() {
-    const Sym value = whole(atom());
+    const Sym value = whole(power());
     if (value.is(0)) good_ = false;
     return good_ ? value : Sym(1);
+  }
+
+  Ratio power() {
+    const Ratio base = atom();
+    if (!accept("**")) return base;
+    const int64_t exponent = integer();
+    if (exponent < 0 || exponent > kMaxPower) good_ = false;
+    Ratio result{1};
+    for (int64_t i = 0; good_ && i < exponent; ++i) result = known(multiply(result, base));
+    return result;
   }
 
   Ratio atom() {
     if (!deeper()) return {0};
     Ratio result{0};
     if (accept("-")) {
-      result = negate(atom());
+      result = negate(power());
     } else if (accept("(")) {
       result = inside();
     } else if (accept("L[")) {
@@ -158,6 +176,8 @@ class RuleReader {
       result = pair(SymOp::max);
     } else if (accept("torch.sym_min(")) {
       result = pair(SymOp::min);
+    } else if (symbols_ && starts_name()) {
+      result = {named()};
     } else {
       result = number();
     }
@@ -173,6 +193,21 @@ class RuleReader {
     const Ratio left = either();
     expect(",");
     return joined(op, left, inside());
+  }
+
+  // A symbol, or a function of sizes: s77, Max(4, s77)
+  Sym named() {
+    const std::string name = identifier();
+    if (!accept("(")) return Sym::symbol(name);
+    SymList args = {whole(sum())};
+    while (accept(",")) args.push_back(whole(sum()));
+    expect(")");
+    const bool is_mod = name == "Mod" || name == "PythonMod";
+    if (is_mod ? args.size() != 2 || args[1].is(0) : name != "Max" && name != "Min") good_ = false;
+    if (!good_ || is_mod) return good_ ? sym_mod(args[0], args[1]) : Sym(0);
+    for (size_t i = 1; i < args.size(); ++i)
+      args[0] = name == "Max" ? sym_max(args[0], args[i]) : sym_min(args[0], args[i]);
+    return args[0];
   }
 
   // What follows "L[": 'x'].size()[0]
@@ -244,6 +279,10 @@ class RuleReader {
   void skip_blanks() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
   }
+  bool starts_name() {
+    skip_blanks();
+    return at_ < text_.size() && (std::isalpha(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_');
+  }
   bool starts(std::string_view token) {
     skip_blanks();
     return text_.substr(at_).starts_with(token);
@@ -273,7 +312,8 @@ class RuleReader {
   size_t at_ = 0;
   int depth_ = 0;
   bool good_ = true;
-  Names numbers_;  // symbols of int inputs, for which 0 and 1 are nothing special
+  bool symbols_ = false;  // names are symbols
+  Names numbers_;         // symbols of int inputs, for which 0 and 1 are nothing special
 };
 
 }  // namespace
@@ -284,6 +324,14 @@ std::optional<Sym> read_size_rule(std::string_view text, const SizeOf& size_of) 
   // An expression beyond the limits of Sym counts as not understood.
   if (!catch_failure([&] { rule = RuleReader(text, size_of).rule(); }).ok()) return std::nullopt;
   return rule;
+}
+
+std::optional<Sym> read_size(std::string_view text) {
+  if (text.size() > kMaxLength) return std::nullopt;
+  std::optional<Sym> size;
+  const SizeOf no_inputs = [](std::string_view, std::optional<int64_t>) { return std::nullopt; };
+  if (!catch_failure([&] { size = RuleReader(text, no_inputs).size(); }).ok()) return std::nullopt;
+  return size;
 }
 
 }  // namespace wick::compiler

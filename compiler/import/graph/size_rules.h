@@ -17,4 +17,8 @@ using SizeOf = std::function<std::optional<Sym>(std::string_view name, std::opti
 /// ask for that.
 std::optional<Sym> read_size_rule(std::string_view text, const SizeOf& size_of);
 
+/// A size over symbols as sympy prints it, which ranges are keyed by: "s77**2 - 1", "Max(4, s77)". Nothing if it is of
+/// another form.
+std::optional<Sym> read_size(std::string_view text);
+
 }  // namespace wick::compiler

@@ -32,6 +32,21 @@ TEST(SizeRules, ConditionsOnSizesAreRead) {
   EXPECT_EQ(read("L['x'].size()[0]*L['x'].size()[1] <= 1000"), "le(s0*s1, 1000)");
 }
 
+TEST(SizeRules, SizesAreReadAsSympyPrintsThem) {
+  const auto size = [](std::string_view text) {
+    const std::optional<Sym> read = read_size(text);
+    return read ? read->text() : "unread";
+  };
+  EXPECT_EQ(size("s7"), "s7");
+  EXPECT_EQ(size("2*s7 + 1"), "2*s7 + 1");
+  EXPECT_EQ(size("-s7**2 + s7"), "s7 + -1*s7*s7");
+  EXPECT_EQ(size("Max(4, s7, s8)"), "max(s8, max(4, s7))");
+  EXPECT_EQ(size("Mod(s7, 3) + (s8//2)"), "floordiv(s8, 2) + mod(s7, 3)");
+  for (const char* text :
+       {"", "s7 +", "s7**s8", "s7**17", "s7**-1", "Mod(s7, 0)", "Mod(s7)", "f(s7)", "s7/2", "Max(", "s7)"})
+    EXPECT_EQ(size(text), "unread") << text;
+}
+
 TEST(SizeRules, FractionsAreMultipliedOut) {
   EXPECT_EQ(read("L['x'].size()[0] / 3 <= 4"), "le(s0, 12)");
   EXPECT_EQ(read("L['x'].size()[0] / 2 == L['x'].size()[1] / 3"), "eq(2*s1, 3*s0)");
@@ -74,10 +89,10 @@ TEST(SizeRules, RulesThatKeepMoreOutStay) {
 }
 
 TEST(SizeRules, OtherTextIsNoRule) {
-  for (const char* text :
-       {"", "L", "L['x'", "L['x']", "L['x'].size()[7] == 1", "L['y'].size()[0] == 1", "L['x'].size()[0] / == 1",
-        "L['x'].size()[0] == 1.5.2", "L['x'].size()[0] ** 2 == 4", "L['x'].size()[0] // 0 == 4", "f(3) == 3",
-        "L['x'].size()[0] == 99999999999999999999", "L['x'].dtype == 3", "(L['x'].size()[0] == 3"})
+  for (const char* text : {"", "L", "L['x'", "L['x']", "L['x'].size()[7] == 1", "L['y'].size()[0] == 1",
+                           "L['x'].size()[0] / == 1", "L['x'].size()[0] == 1.5.2", "L['x'].size()[0] ** 0.5 == 4",
+                           "L['x'].size()[0] ** 17 == 4", "L['x'].size()[0] // 0 == 4", "f(3) == 3",
+                           "L['x'].size()[0] == 99999999999999999999", "L['x'].dtype == 3", "(L['x'].size()[0] == 3"})
     EXPECT_EQ(read(text), "unread") << text;
   EXPECT_EQ(read(std::string(5000, '(') + "1"), "unread");
   EXPECT_EQ(read(std::string(5000, '-') + "1"), "unread");
