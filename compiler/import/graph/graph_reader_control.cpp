@@ -47,7 +47,9 @@ void GraphReader::cast_operands(const std::string& result, const OpDef& def, Arg
              .expected(fmt::format("{} of {}", def.name(), dtype_name(dtype)),
                        fmt::format(fmt::runtime(wanted), dtype_name(autocast_->dtype)))
              .with_help(rule == Autocast::lowers
-                            ? "export with strict=False, or leave torch.autocast here and cast the operands"
+                            ? "export with strict=False; if it was, leave torch.autocast here (torch.autocast(.., "
+                              "enabled=False)), "
+                              "or cast the operands"
                             : "leave torch.autocast here (torch.autocast(.., enabled=False)), or cast the operands"));
   }
   const auto cast = [&](Value* value) {

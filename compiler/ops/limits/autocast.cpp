@@ -1,6 +1,8 @@
 #include "compiler/ops/limits/autocast.h"
 
 #include <algorithm>
+#include <array>
+#include <string>
 #include <string_view>
 
 #include "wick/span.h"
@@ -61,16 +63,34 @@ bool has(Span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Does an equation sum over a letter of two operands, by a product of matrices? Else einsum multiplies and adds.
-bool contracts(std::string_view equation) {
+// Does the operand have size 1 in the dimension of letter `at` of its `term`?
+bool is_one(std::string_view term, size_t at, const Value* operand) {
+  if (!operand || !operand->type.is_tensor()) return false;
+  const size_t rank = operand->type.tensor.rank(), behind = term.size() - at;
+  const size_t dim = at < term.find('.') ? at : rank - behind;
+  return dim < rank && operand->sizes()[dim].is(1);
+}
+
+// Does an equation sum over a letter of two operands, by a product of matrices? Else, and where an operand's size is 1,
+// einsum multiplies and adds.
+bool contracts(std::string_view equation, const Values& operands) {
   const size_t arrow = equation.find("->");
-  const std::string_view left = equation.substr(0, arrow);
   const std::string_view result = arrow == std::string_view::npos ? "" : equation.substr(arrow + 2);
-  for (size_t i = 0; i < left.size(); ++i) {
-    const size_t end = left.find(',', i);
-    if (left[i] == ',' || left[i] == ' ' || left[i] == '.' || end == std::string_view::npos) continue;
-    if (left.find(left[i], end) != std::string_view::npos && result.find(left[i]) == std::string_view::npos)
-      return true;
+  std::string left(equation.substr(0, arrow));
+  std::erase(left, ' ');
+  std::array<size_t, 256> found = {}, last = {};  // of each letter: operands that have it, and the last of them, from 1
+  for (const char c : result) last[static_cast<uint8_t>(c)] = SIZE_MAX;
+  size_t number = 1;
+  for (size_t start = 0; start <= left.size(); ++number) {
+    const std::string_view term = std::string_view(left).substr(start, left.find(',', start) - start);
+    start += term.size() + 1;
+    for (size_t at = 0; at < term.size(); ++at) {
+      const auto letter = static_cast<uint8_t>(term[at]);
+      if (letter == '.' || last[letter] >= number) continue;
+      if (number <= operands.size() && is_one(term, at, operands[number - 1])) continue;
+      last[letter] = number;
+      if (++found[letter] == 2) return true;
+    }
   }
   return false;
 }
@@ -83,7 +103,10 @@ Autocast autocast_of(const OpDef& def, const Args& args, bool on_cpu) {
   name.remove_prefix(5);
   name = name.substr(0, name.find('.'));
   if (name == "einsum" && on_cpu)
-    return args[0].is<std::string>() && contracts(args[0].as<std::string>()) ? Autocast::lowers : Autocast::keeps;
+    return args[0].is<std::string>() && args[1].is<Values>() &&
+                   contracts(args[0].as<std::string>(), args[1].as<Values>())
+               ? Autocast::lowers
+               : Autocast::keeps;
   if (has(kLowered, name) || (on_cpu ? has(kLoweredOnCpu, name) : has(kLoweredElsewhere, name)))
     return Autocast::lowers;
   return has(kMixed, name) || (on_cpu && has(kMixedOnCpu, name)) ? Autocast::mixes : Autocast::keeps;

@@ -5,8 +5,8 @@
 namespace wick::compiler {
 namespace {
 
-Autocast einsum(const char* equation) {
-  return autocast_of(op("aten.einsum.default"), {std::string(equation), Values{}}, true);
+Autocast einsum(std::string equation, Values operands = {}) {
+  return autocast_of(op("aten.einsum.default"), {std::move(equation), std::move(operands)}, true);
 }
 
 TEST(Autocast, OperatorsKeepLowerOrMixTheirDtypes) {
@@ -33,6 +33,24 @@ TEST(Autocast, EinsumLowersWhereItSumsOverALetterOfTwoOperands) {
   EXPECT_EQ(einsum("i,j->ij"), Autocast::keeps);
   EXPECT_EQ(einsum("ij->i"), Autocast::keeps);
   EXPECT_EQ(einsum("ij,i->ij"), Autocast::keeps);
+}
+
+TEST(Autocast, EinsumMultipliesAndAddsOverLettersOfSize1) {
+  Graph graph;
+  const auto floats = [&](Sizes sizes) { return graph.add_input(Type::of(DType::f32, std::move(sizes)), "x"); };
+  Value* column = floats({4, 1});
+  Value* square = floats({4, 4});
+  Value* matrices = floats({2, 4, 1});
+  EXPECT_EQ(einsum("ij,kj->ik", {column, column}), Autocast::keeps);
+  EXPECT_EQ(einsum("ij,kj->ik", {square, column}), Autocast::keeps);
+  EXPECT_EQ(einsum("ij,kj->ik", {square, square}), Autocast::lowers);
+  EXPECT_EQ(einsum("i j, j i", {column, floats({1, 4})}), Autocast::lowers) << "i has 4";
+  EXPECT_EQ(einsum("...j,kj->...k", {matrices, column}), Autocast::keeps);
+  EXPECT_EQ(einsum("...jk,j->...k", {matrices, floats({4})}), Autocast::lowers);
+}
+
+TEST(Autocast, LongEquationsTakeTimeInProportion) {
+  EXPECT_EQ(einsum(std::string(1 << 22, 'a') + "," + std::string(1 << 22, 'b') + "->a"), Autocast::keeps);
 }
 
 }  // namespace
