@@ -86,6 +86,22 @@ TEST(CortexMComparisons, OfTensorsOnTwoScales) {
   }
 }
 
+// 0 times infinity is no number, with which only ne holds.
+TEST(CortexMComparisons, OfScalesThatAreInfiniteInF32StayInFloats) {
+  for (const char* op : {"ge", "lt", "ne"}) {
+    const std::string text = "graph f(%x: f32[4], %z: f32[4]) {\n" +
+                             fake_quantized("d", "x", "q", parameters(0.02, 0)) +
+                             fake_quantized("e", "z", "r", parameters(1e39, 1)) +
+                             fmt::format("  %a = aten.{}.Tensor(%d, %e)\n  return %a\n}}", op);
+    Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+    p.at(Stage::lower)
+        .check_outside({fmt::format("aten.{}.Tensor: the scale of an operand is infinite in f32", op),
+                        "wick.convert.default: a scale that f32 does not hold"});
+    p.run_and_compare(one_step());
+    EXPECT_EQ(p.failures(), "") << op;
+  }
+}
+
 // Shifted by one, each of 257 numbers is another one.
 TEST(CortexMComparisons, OfMoreNumbersThanElementsStayInFloats) {
   Pipeline p = std::move(Pipeline::from_text(model("%c = aten.eq.Tensor(%d, %e)\n  %y = aten.where.self(%c, %d, %e)",

@@ -178,15 +178,18 @@ TEST(CortexMQuantizeBetween, QuotientsByZeroThatOneStepDoesNotStandFor) {
 }
 
 TEST(CortexMQuantizeBetween, QuotientsByRoundedNumbers) {
-  const std::string text = "graph f(%x: f32[2, 1], %a: f32[2, 1024]) {\n" +
+  const std::string text = "graph f(%x: f32[2, 4], %a: f32[2, 1024]) {\n" +
+                           constant_line("w", "f32[4]", std::vector<double>{0.9, 1.1, -0.8, 1}) +
                            fake_quantized("d", "x", "q", parameters(0.0001, 0)) +
                            fake_quantized("e", "a", "r", parameters(0.02, 0)) +
                            "  %m = aten.mean.dim(%e, [1], true)\n  %z = aten.div.Tensor(%d, %m)\n"
-                           "  %y = aten.mul.Scalar(%z, 0.2)\n" +
+                           "  %y = aten.mul.Tensor(%w, %z)\n" +
                            fake_quantized("o", "y", "p", parameters(0.03, 0)) + "  return %o\n}";
   std::vector<float> a(2048, 0);
-  a[0] = a[1024] = a[1025] = 0.02f;
-  expect_quotients_in_floats(text, {float_input({2, 1}, {0.0001f, 0.0003f}), float_input({2, 1024}, a)});
+  a[0] = 0.02f;
+  for (size_t i = 0; i < 9; ++i) a[1024 + i] = 0.02f;
+  const std::vector<float> x = {0.0001f, 0.0002f, 0.0003f, 0.0004f, 0.0001f, 0.0002f, 0.0003f, 0.0004f};
+  expect_quotients_in_floats(text, {float_input({2, 4}, x), float_input({2, 1024}, a)});
 }
 
 TEST(CortexMQuantizeBetween, TheLastStateOfAnLstmAndItsOutput) {

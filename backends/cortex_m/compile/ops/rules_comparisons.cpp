@@ -2,6 +2,7 @@
 // another tensor on the same scale the elements themselves, and of int8 on two scales those of one side with what a
 // table gives for those of the other.
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "backends/cortex_m/compile/all_elements.h"
@@ -140,6 +141,8 @@ Verdict supports_comparison(const Node& node, const Configuration&) {
     const std::string reason = refuse_elements(*each, "an operand");
     if (!reason.empty()) return Verdict::no(reason);
   }
+  const double scale = std::max(affine(*a).scale, affine(*b).scale);
+  if (scale > std::numeric_limits<float>::max()) return Verdict::no("the scale of an operand is infinite in f32");
   if (on_one_scale(*a, *b) || compare_by_table(node)) return Verdict::yes();
   return Verdict::no("its operands have different scales");
 }
