@@ -70,6 +70,7 @@ function(wick_edit_xnnpack folder done)
   # Parameters of rows quantized at run time. Where a row's least and largest elements are opposite, the zero point lies halfway
   # between two integers, so it must be computed operation for operation as eager does: by division, and with the flag
   # 0x20000000 from the least element, as torchao does. The scale of such a row is eager's, too.
+  # A row of zeros has eager's least scale: products with groups of weights round sums that should cancel.
   set(quantization "${folder}/xnnpack/src/xnnpack/quantization.h")
   wick_edit_source("${quantization}" "xnn_qd8_asymmetric_quantization_params(\n    float min, float max)\n{\n  struct xnn_qd8_quantization_params quantization_params;\n"
     "xnn_qd8_asymmetric_quantization_params(\n    float min, float max, bool of_least)\n{\n  struct xnn_qd8_quantization_params quantization_params;\n"
@@ -80,9 +81,10 @@ function(wick_edit_xnnpack folder done)
   wick_edit_source("${quantization}" "  zero_point = math_max_f32(zero_point, qmin);\n"
     "  if (of_least) zero_point = qmin - rintf(descaled_min);\n  zero_point = math_max_f32(zero_point, qmin);\n" row_zero)
   wick_edit_source("${quantization}" "    float min, float max)\n{\n  struct xnn_qd8_quantization_params params = xnn_qd8_asymmetric_quantization_params(min, max);\n  params.inv_scale = 1.f / params.inv_scale;\n  return params;\n"
-    "    float min, float max, bool of_least)\n{\n  return xnn_qd8_asymmetric_quantization_params(min, max, of_least);\n" row_f32)
+    "    float min, float max, bool of_least)\n{\n  struct xnn_qd8_quantization_params params = xnn_qd8_asymmetric_quantization_params(min, max, of_least);\n  if (min == 0.f && max == 0.f) params.inv_scale = 0x1p-23f;\n  return params;\n"
+    row_f32)
   wick_edit_source("${quantization}" "    xnn_float16 min, xnn_float16 max, xnn_float16* f16_scale)\n{\n  struct xnn_qd8_quantization_params params = xnn_qd8_asymmetric_quantization_params(xnn_float16_to_float(min), xnn_float16_to_float(max));\n  *f16_scale = xnn_float16_from_float(params.inv_scale);\n  params.inv_scale = 1.f / params.inv_scale;\n"
-    "    xnn_float16 min, xnn_float16 max, xnn_float16* f16_scale, bool of_least)\n{\n  struct xnn_qd8_quantization_params params = xnn_qd8_asymmetric_quantization_params(xnn_float16_to_float(min), xnn_float16_to_float(max), of_least);\n  *f16_scale = xnn_float16_from_float(1.f / params.inv_scale);\n"
+    "    xnn_float16 min, xnn_float16 max, xnn_float16* f16_scale, bool of_least)\n{\n  struct xnn_qd8_quantization_params params = xnn_qd8_asymmetric_quantization_params(xnn_float16_to_float(min), xnn_float16_to_float(max), of_least);\n  *f16_scale = xnn_float16_from_float(1.f / params.inv_scale);\n  if (xnn_float16_to_float(min) == 0.f && xnn_float16_to_float(max) == 0.f) params.inv_scale = 0x1p-23f;\n"
     row_f16)
   wick_edit_source("${run}" "xnn_f16_qd8_asymmetric_quantization_params(minmax[0], minmax[1], &f16_scale)" "xnn_f16_qd8_asymmetric_quantization_params(minmax[0], minmax[1], &f16_scale, context->of_least)" row_f16_run)
   wick_edit_source("${run}" "xnn_f32_qd8_asymmetric_quantization_params(minmax[0], minmax[1])" "xnn_f32_qd8_asymmetric_quantization_params(minmax[0], minmax[1], context->of_least)" row_f32_run)

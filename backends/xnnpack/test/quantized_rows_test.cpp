@@ -167,6 +167,9 @@ TEST(QuantizedRowsOnce, OfTheOtherFamilyHaveTheModelsZeroPoints) {
   expect_equal(kOpposite, text, 64);
 }
 
+// Sums of groups that cancel are rounded, and the row's scale makes them vanish.
+TEST(QuantizedRowsOnce, OfZerosGiveZeros) { expect_equal(kKinds[1], with_zero_points("3", false), 3); }
+
 INSTANTIATE_TEST_SUITE_P(Kinds, QuantizedRows, ::testing::ValuesIn(kKinds),
                          [](const auto& test) { return test.param.name; });
 
