@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <set>
 
 #include "cli/arrays/array_summary.h"
+#include "cli/program/symbol_choice.h"
 #include "common/float16.h"
 
 namespace wick::cli {
@@ -237,39 +237,6 @@ HostTensor random_tensor(DType dtype, std::vector<int32_t> sizes, uint64_t seed)
   tensor.bytes.resize(count * item);
   for (size_t i = 0; i < count; ++i) put_random(dtype, random_word(seed, i), tensor.bytes.data() + i * item);
   return tensor;
-}
-
-// Small sizes within the ranges: 2 where allowed, as 0 and 1 are special in many programs.
-Result<compiler::SymValues> choose_symbols(const MethodFacts& facts) {
-  std::set<std::string, std::less<>> names;
-  for (const InputFacts& input : facts.inputs) {
-    if (!input.type) continue;
-    for (const compiler::Sym& size : input.type->tensor.sizes) compiler::collect_symbols(size, names);
-    compiler::collect_symbols(input.type->expr, names);
-    compiler::collect_symbols(input.value, names);
-  }
-  const auto obeys = [&](const compiler::SymValues& values) {
-    const bool as_exported = std::all_of(facts.rules.begin(), facts.rules.end(), [&](const compiler::Sym& rule) {
-      return compiler::evaluate(rule, values).value_or(1) != 0;
-    });
-    return as_exported && std::all_of(facts.ranges.begin(), facts.ranges.end(), [&](const auto& rule) {
-             const auto value = compiler::evaluate(rule.first, values);
-             return !value || (*value >= rule.second.min && *value <= rule.second.max);
-           });
-  };
-  constexpr int64_t kTries = 4096;
-  for (int64_t offset = 0; offset < kTries; ++offset) {
-    compiler::SymValues values;
-    for (const std::string& name : names) {
-      const auto known = facts.symbols.find(name);
-      const compiler::SymRange range = known == facts.symbols.end() ? compiler::SymRange{} : known->second;
-      const int64_t start = std::max<int64_t>(range.min, std::min<int64_t>(2, range.max));
-      values[name] = offset > range.max - start ? range.max : start + offset;
-    }
-    if (obeys(values)) return values;
-    if (names.empty()) break;
-  }
-  return Diag(Code::usage, "found no sizes that satisfy all declared ranges").with_help("give the inputs with -i");
 }
 
 }  // namespace
