@@ -228,6 +228,20 @@ TEST_F(Cli, BrokenFilesAreRefusedWithFour) {
   EXPECT_EQ(wick("run " + path("broken.pte")).exit_code, 4);
 }
 
+TEST_F(Cli, ExpressionsInMetadataThatCannotBeReadAreDamage) {
+  compile("structure/dynamic_plus_one.pt2", "m.pte");
+  std::string bytes = slurp(path("m.pte"));
+  const size_t size = bytes.find("\"size\":\"");
+  ASSERT_NE(size, std::string::npos);
+  bytes[size + 8] = '(';
+  std::ofstream(path("m.pte"), std::ios::binary) << bytes;
+  const Outcome outcome = wick("run " + path("m.pte"));
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_NE(outcome.err.find("the program's metadata is damaged: cannot read the symbolic expression '("),
+            std::string::npos)
+      << outcome.err;
+}
+
 TEST_F(Cli, CompileWritesAllOfItsFilesOrNone) {
   const std::string compile = "compile " + fixture("digits/digits.pt2") + " -o " + path("m.pte") + " ";
   for (const std::string& flags : {"--external-weights " + path("m.pte"), "--report " + path("./m.pte"),

@@ -21,6 +21,12 @@ Diag corrupt(std::string_view what) {
   return Diag(Code::corrupt_file, fmt::format("the program's metadata is damaged: {}", what));
 }
 
+Result<Sym> read_sym(std::string_view text) {
+  Result<Sym> sym = compiler::parse_sym(text);
+  if (!sym.ok()) return corrupt(sym.diag().message);
+  return sym;
+}
+
 // Splits at commas outside parentheses.
 std::vector<std::string_view> split_list(std::string_view text) {
   std::vector<std::string_view> items;
@@ -48,7 +54,7 @@ Status read_inputs(simdjson::dom::array array, MethodFacts* facts) {
     }
     std::string_view value;
     if (!item["value"].get(value)) {
-      ASSIGN_OR_RETURN(input.value, compiler::parse_sym(value));
+      ASSIGN_OR_RETURN(input.value, read_sym(value));
     }
     facts->inputs.push_back(std::move(input));
   }
@@ -61,7 +67,8 @@ Status read_ranges(simdjson::dom::array array, MethodFacts* facts) {
     compiler::SymRange range;
     if (item["size"].get(text) || item["min"].get(range.min)) return corrupt("a range has no size or minimum");
     if (item["max"].get(range.max)) range.max = compiler::kUnbounded;
-    ASSIGN_OR_RETURN(Sym size, compiler::parse_sym(text));
+    if (range.min > range.max) return corrupt("a range is empty");
+    ASSIGN_OR_RETURN(Sym size, read_sym(text));
     if (!size.symbol_name().empty()) facts->symbols[std::string(size.symbol_name())] = range;
     facts->ranges.emplace_back(std::move(size), range);
   }
@@ -74,7 +81,7 @@ Status read_rules(simdjson::dom::element element, MethodFacts* facts) {
   for (simdjson::dom::element item : rules) {
     std::string_view text;
     if (item.get(text)) return corrupt("a rule is not text");
-    ASSIGN_OR_RETURN(Sym rule, compiler::parse_sym(text));
+    ASSIGN_OR_RETURN(Sym rule, read_sym(text));
     facts->rules.push_back(std::move(rule));
   }
   return {};
@@ -211,17 +218,18 @@ Result<Type> parse_type(std::string_view text) {
   if (text == "float") return Type::real();
   if (text == "bool") return Type::boolean();
   if (text.starts_with("int(") && text.ends_with(")")) {
-    ASSIGN_OR_RETURN(Sym value, compiler::parse_sym(text.substr(4, text.size() - 5)));
+    ASSIGN_OR_RETURN(Sym value, read_sym(text.substr(4, text.size() - 5)));
     return Type::integer(std::move(value));
   }
   const size_t open = text.find('['), close = text.find(']');
+  const std::string_view dtype = text.substr(0, open);
   compiler::TensorType type;
   if (open == std::string_view::npos || close == std::string_view::npos || close < open ||
-      !dtype_from_name(text.data(), open, &type.dtype)) {
+      !dtype_from_name(dtype.data(), dtype.size(), &type.dtype)) {
     return corrupt(fmt::format("'{}' is not a type", compiler::printable(text)));
   }
   for (std::string_view item : split_list(text.substr(open + 1, close - open - 1))) {
-    ASSIGN_OR_RETURN(Sym size, compiler::parse_sym(item));
+    ASSIGN_OR_RETURN(Sym size, read_sym(item));
     type.sizes.push_back(std::move(size));
   }
   if (type.sizes.size() > kMaxRank) return corrupt("a tensor has too many dimensions");
