@@ -31,12 +31,15 @@ void* operator new(size_t size) { return counted(size, 1); }
 void* operator new[](size_t size) { return counted(size, 1); }
 void* operator new(size_t size, std::align_val_t alignment) { return counted(size, static_cast<size_t>(alignment)); }
 void* operator new(size_t size, const std::nothrow_t&) noexcept { return counted(size, 1); }
+// The analyzer takes the release that these do themselves for a use of released memory.
+// NOLINTBEGIN(clang-analyzer-cplusplus.NewDelete)
 void operator delete(void* memory) noexcept { free(memory); }
 void operator delete[](void* memory) noexcept { free(memory); }
 void operator delete(void* memory, size_t) noexcept { free(memory); }
 void operator delete[](void* memory, size_t) noexcept { free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { free(memory); }
 void operator delete(void* memory, size_t, std::align_val_t) noexcept { free(memory); }
+// NOLINTEND(clang-analyzer-cplusplus.NewDelete)
 #endif
 
 namespace wick::cuda {
