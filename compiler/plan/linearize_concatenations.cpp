@@ -1,6 +1,7 @@
 // Concatenations whose operands are written where they belong.
 #include <algorithm>
 
+#include "compiler/ir/builder.h"
 #include "compiler/layout/constant_elements.h"
 #include "compiler/plan/linearizer.h"
 #include "compiler/plan/view_alias.h"
