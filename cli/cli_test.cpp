@@ -270,7 +270,7 @@ TEST_F(Cli, CompileWritesAllOfItsFilesOrNone) {
 TEST_F(Cli, FilesThatCannotBeWrittenAreNamedBeforeTheWork) {
   compile("digits/digits.pt2", "m.pte");
   const std::string bytes = slurp(path("m.pte"));
-  for (const std::string& command : {"run ", "profile --trace ", "explain --svg "}) {
+  for (const std::string command : {"run ", "profile --trace ", "explain --svg "}) {
     const std::string option = command == "run " ? "-o " : "";
     const Outcome over = wick(command + option + path("m.pte") + " " + path("m.pte"));
     EXPECT_EQ(over.exit_code, 2) << command;
