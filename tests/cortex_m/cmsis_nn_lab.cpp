@@ -47,13 +47,6 @@ struct Call {
                                                ? cmsis_nn_per_tensor_quant_params{}
                                                : cmsis_nn_per_tensor_quant_params{c.multipliers[0], c.shifts[0]};
 
-  int convolution() {
-    y.resize(size_t(c.batch) * c.out_height * c.out_width * c.outputs);
-    const cmsis_nn_dims filter{c.outputs, c.kernel[0], c.kernel[1], c.channels / c.groups};
-    const cmsis_nn_conv_params params{c.input_offset, c.output_offset, stride, padding, dilation, activation};
-    return arm_convolve_wrapper_s8(&scratch.context, &params, &channels, &in, c.x.data(), &filter, c.w.data(), &bias,
-                                   c.bias.data(), &out, y.data());
-  }
   /// Two weights in a byte, the first in its low half.
   std::vector<int8_t> packed() const {
     std::vector<int8_t> bytes((c.w.size() + 1) / 2);
@@ -61,41 +54,28 @@ struct Call {
       bytes[i / 2] = static_cast<int8_t>(bytes[i / 2] | (c.w[i] & 15) << (i % 2 == 0 ? 0 : 4));
     return bytes;
   }
-  int convolution_int4() {
+  /// By the function for weights of eight or of four bits.
+  template <typename Function>
+  int convolution_by(Function* function, const std::vector<int8_t>& weights) {
     y.resize(size_t(c.batch) * c.out_height * c.out_width * c.outputs);
-    const cmsis_nn_dims filter{c.outputs, c.kernel[0], c.kernel[1], c.channels};
+    const cmsis_nn_dims filter{c.outputs, c.kernel[0], c.kernel[1], c.channels / c.groups};
     const cmsis_nn_conv_params params{c.input_offset, c.output_offset, stride, padding, dilation, activation};
-    const std::vector<int8_t> weights = packed();
-    return arm_convolve_wrapper_s4(&scratch.context, &params, &channels, &in, c.x.data(), &filter, weights.data(),
-                                   &bias, c.bias.data(), &out, y.data());
+    return function(&scratch.context, &params, &channels, &in, c.x.data(), &filter, weights.data(), &bias,
+                    c.bias.data(), &out, y.data());
   }
-  int depthwise_int4() {
+  int convolution() { return convolution_by(arm_convolve_wrapper_s8, c.w); }
+  int convolution_int4() { return convolution_by(arm_convolve_wrapper_s4, packed()); }
+  template <typename Function>
+  int depthwise_by(Function* function, const std::vector<int8_t>& weights) {
     y.resize(size_t(c.batch) * c.out_height * c.out_width * c.outputs);
     const cmsis_nn_dims filter{1, c.kernel[0], c.kernel[1], c.outputs};
     const cmsis_nn_dw_conv_params params{c.input_offset, c.output_offset, c.outputs / c.channels, stride, padding,
                                          dilation,       activation};
-    const std::vector<int8_t> weights = packed();
-    return arm_depthwise_conv_wrapper_s4(&scratch.context, &params, &channels, &in, c.x.data(), &filter, weights.data(),
-                                         &bias, c.bias.data(), &out, y.data());
+    return function(&scratch.context, &params, &channels, &in, c.x.data(), &filter, weights.data(), &bias,
+                    c.bias.data(), &out, y.data());
   }
-  int linear_int4() {
-    const int32_t rows = c.batch * c.height;
-    y.resize(size_t(rows) * c.outputs);
-    const cmsis_nn_dims input{rows, 1, 1, c.channels}, filter{c.channels, 1, 1, c.outputs},
-        output{rows, 1, 1, c.outputs};
-    const cmsis_nn_fc_params params{c.input_offset, c.filter_offset, c.output_offset, activation};
-    const std::vector<int8_t> weights = packed();
-    return arm_fully_connected_s4(&scratch.context, &params, &whole, &input, c.x.data(), &filter, weights.data(), &bias,
-                                  c.bias.data(), &output, y.data());
-  }
-  int depthwise() {
-    y.resize(size_t(c.batch) * c.out_height * c.out_width * c.outputs);
-    const cmsis_nn_dims filter{1, c.kernel[0], c.kernel[1], c.outputs};
-    const cmsis_nn_dw_conv_params params{c.input_offset, c.output_offset, c.outputs / c.channels, stride, padding,
-                                         dilation,       activation};
-    return arm_depthwise_conv_wrapper_s8(&scratch.context, &params, &channels, &in, c.x.data(), &filter, c.w.data(),
-                                         &bias, c.bias.data(), &out, y.data());
-  }
+  int depthwise() { return depthwise_by(arm_depthwise_conv_wrapper_s8, c.w); }
+  int depthwise_int4() { return depthwise_by(arm_depthwise_conv_wrapper_s4, packed()); }
   int transposed() {
     const size_t size = size_t(c.batch) * c.out_height * c.out_width * c.outputs;
     y.resize(size + (1 << 16));  // some shapes make CMSIS-NN write behind its output
@@ -108,15 +88,18 @@ struct Call {
     y.resize(size);
     return status;
   }
-  int linear() {
+  template <typename Function>
+  int linear_by(Function* function, const std::vector<int8_t>& weights) {
     const int32_t rows = c.batch * c.height;
     y.resize(size_t(rows) * c.outputs);
     const cmsis_nn_dims input{rows, 1, 1, c.channels}, filter{c.channels, 1, 1, c.outputs},
         output{rows, 1, 1, c.outputs};
     const cmsis_nn_fc_params params{c.input_offset, c.filter_offset, c.output_offset, activation};
-    return arm_fully_connected_s8(&scratch.context, &params, &whole, &input, c.x.data(), &filter, c.w.data(), &bias,
-                                  c.bias.data(), &output, y.data());
+    return function(&scratch.context, &params, &whole, &input, c.x.data(), &filter, weights.data(), &bias,
+                    c.bias.data(), &output, y.data());
   }
+  int linear() { return linear_by(arm_fully_connected_s8, c.w); }
+  int linear_int4() { return linear_by(arm_fully_connected_s4, packed()); }
   int matmul() {
     y.resize(size_t(c.batch) * c.height * c.outputs);
     const cmsis_nn_dims lhs{1, c.batch, c.height, c.channels}, rhs{1, c.batch, c.outputs, c.channels},
