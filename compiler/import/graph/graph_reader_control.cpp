@@ -42,15 +42,12 @@ void GraphReader::cast_operands(const std::string& result, const OpDef& def, Arg
   const DType dtype = recorded->second.dtype;
   const Autocast rule = autocast_of(def, args, autocast_->on_cpu);
   if (rule != Autocast::keeps && dtype != autocast_->dtype && dtype != DType::f64) {
+    const std::string leave = "leave torch.autocast here (torch.autocast(.., enabled=False)), or cast the operands";
     const char* const wanted = rule == Autocast::lowers ? "{}, as eager computes it" : "some of its products in {}";
     fail(Diag(Code::unsupported_model, "the file does not say what torch.autocast casts here")
              .expected(fmt::format("{} of {}", def.name(), dtype_name(dtype)),
                        fmt::format(fmt::runtime(wanted), dtype_name(autocast_->dtype)))
-             .with_help(rule == Autocast::lowers
-                            ? "export with strict=False; if it was, leave torch.autocast here (torch.autocast(.., "
-                              "enabled=False)), "
-                              "or cast the operands"
-                            : "leave torch.autocast here (torch.autocast(.., enabled=False)), or cast the operands"));
+             .with_help((rule == Autocast::lowers ? "export with strict=False; if it was, " : "") + leave));
   }
   const auto cast = [&](Value* value) {
     const bool concerns_it = value && value->type.is_tensor() && is_floating(value->dtype());

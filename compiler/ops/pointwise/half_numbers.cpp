@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "common/float16.h"
+#include "compiler/ops/rules.h"
 
 namespace wick::compiler {
 
@@ -16,6 +17,10 @@ double half_number(double number, DType dtype) {
 bool is_16_bit(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
 bool is_element(const Value* x) { return x->type.is_tensor() && numel(x->sizes()) == 1; }
+
+DType computed_in(const Node& node) {
+  return is_comparison(node.op->facts.binary) ? promote({node.arg(0), node.arg(1)}) : node.result()->dtype();
+}
 
 bool reads_half_numbers(const Node& node, size_t place) {
   if (node.is(Binary::add) || node.is(Binary::sub) || node.is(Binary::rsub)) return true;

@@ -13,6 +13,10 @@ bool is_16_bit(DType dtype);
 /// Whether the tensor is known to have one element.
 bool is_element(const Value* x);
 
+/// In which dtype eager's kernel computes a sum, product or comparison: that of the result, or the common one of what
+/// is compared.
+DType computed_in(const Node& node);
+
 /// Whether eager's kernel reads a number or a tensor of another dtype in this place as elements of the dtype that it
 /// computes in: sums, remainders, powers, comparisons and atan2 read all so, products and quotients all but numbers and
 /// second operands of one element, which they read as f32, as activations do.

@@ -8,11 +8,6 @@
 namespace wick::compiler {
 namespace {
 
-// In which dtype eager's kernel computes.
-DType computed_in(const Node& node) {
-  return is_comparison(node.op->facts.binary) ? promote({node.arg(0), node.arg(1)}) : node.result()->dtype();
-}
-
 // Whether each value of `from` is one of f16 and of bf16.
 bool is_exact(DType from) { return from == DType::boolean || from == DType::u8 || from == DType::i8; }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "compiler/ops/arguments.h"
 #include "compiler/ops/limits/kernel_dtypes.h"
 #include "compiler/ops/pointwise/half_numbers.h"
 #include "compiler/ops/rules.h"
@@ -36,7 +37,7 @@ bool is_complex_half(const Value* value) { return value->type.is_tensor() && val
 bool rounds_product(const Node& node) {
   if (node.is("aten.addcmul.default")) return true;
   const bool sums = node.is(Binary::add) || node.is(Binary::sub) || node.is(Binary::rsub);
-  return sums && node.op->parsed->find("alpha") >= 0 && literal(node.arg("alpha")) != 1.0;
+  return sums && has_argument(node, "alpha") && literal(node.arg("alpha")) != 1.0;
 }
 
 // What has no kernel yet is taken apart before its 8-bit floats are looked at: not all of its parts may take f32. Those
@@ -63,7 +64,7 @@ Value* widened(Builder& b, Value* value, bool complex) {
 std::optional<DType> read_as(const Node& node) {
   if (node.op->facts.binary == Binary::none) return std::nullopt;
   const bool compares = is_comparison(node.op->facts.binary);
-  const DType dtype = compares ? promote({node.arg(0), node.arg(1)}) : node.result()->dtype();
+  const DType dtype = computed_in(node);
   const bool reads = dtype == DType::c32 || (compares && wider(dtype) != dtype);
   return reads ? std::optional<DType>(dtype) : std::nullopt;
 }

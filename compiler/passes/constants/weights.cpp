@@ -1,6 +1,7 @@
 #include "compiler/passes/constants/weights.h"
 
 #include "compiler/ir/builder.h"
+#include "compiler/ops/arguments.h"
 #include "compiler/ops/rules.h"
 #include "compiler/passes/constants/constant_element.h"
 
@@ -82,7 +83,7 @@ std::optional<LinearLayer> match_matmul(Node& node) {
   out.inputs = gemm.turns ? *columns : *rows;
   out.outputs = gemm.turns ? *rows : *columns;
   out.input_dim = out.output_dim = x->rank() - 1;
-  const bool has_factors = node.op->parsed->find("beta") >= 0;
+  const bool has_factors = has_argument(node, "beta");
   if (has_factors && (literal(node.arg("beta")) != 1.0 || literal(node.arg("alpha")) != 1.0)) return std::nullopt;
   return out;
 }

@@ -146,6 +146,16 @@ struct Cell {
 
 int64_t cells_of(const Cell& cell) { return cell.last->result()->sizes().back().value(); }
 
+// The layers that gave what a cell computes of its state and of its input.
+bool take_layers(Cell& cell, Value* state, Value* input) {
+  const auto of_state = layer_of(reshaped(state));
+  const auto of_input = step_of(input);
+  if (!of_state || !of_input) return false;
+  cell.state = *of_state;
+  cell.input = *of_input;
+  return true;
+}
+
 // Whether both layers have `gates` rows for each cell, biases both or none, and rows of a batch.
 bool fits(const Cell& cell, int64_t gates) {
   const int64_t cells = cells_of(cell), batch = cell.state.x->rank() == 2 ? cell.state.x->sizes()[0].value() : -1;
@@ -198,12 +208,8 @@ std::optional<Cell> lstm_cell(Node& node) {
   });
   if (!is_cell) return std::nullopt;
   const bool is_whole = either_way(operands(gates, "aten.add.Tensor"), [&](Value* state, Value* input) {
-    const auto of_state = layer_of(reshaped(state));
-    const auto of_input = step_of(input);
-    if (!of_state || !of_input) return false;
-    cell.state = *of_state;
-    cell.input = *of_input;
-    cell.h = of_state->x;
+    if (!take_layers(cell, state, input)) return false;
+    cell.h = cell.state.x;
     return fits(cell, 4);
   });
   return is_whole ? std::optional(cell) : std::nullopt;
@@ -245,11 +251,7 @@ std::optional<Cell> gru_cell(Node& node) {
     });
   });
   if (!is_cell) return std::nullopt;
-  const auto state = layer_of(reshaped(of_state));
-  const auto input = step_of(of_input);
-  if (!state || !input || reshaped(state->x) != reshaped(cell.h)) return std::nullopt;
-  cell.state = *state;
-  cell.input = *input;
+  if (!take_layers(cell, of_state, of_input) || reshaped(cell.state.x) != reshaped(cell.h)) return std::nullopt;
   return fits(cell, 3) ? std::optional(cell) : std::nullopt;
 }
 
@@ -277,12 +279,8 @@ std::optional<Cell> plain_cell(Node& node) {
   Cell cell;
   cell.first = cell.last = &node;
   const bool is_cell = either_way(operands(node.tensor("self"), "aten.add.Tensor"), [&](Value* state, Value* input) {
-    const auto of_state = layer_of(reshaped(state));
-    const auto of_input = step_of(input);
-    if (!of_state || !of_input) return false;
-    cell.state = *of_state;
-    cell.input = *of_input;
-    cell.h = of_state->x;
+    if (!take_layers(cell, state, input)) return false;
+    cell.h = cell.state.x;
     const Node* before = reshaped(cell.h)->producer;
     const bool goes_on = before && before->is(fmt::format("{}.default", plain_cell_of(node))) &&
                          before->tensor("w_hh") == cell.state.weights;

@@ -157,7 +157,7 @@ double unit_of(const Value& value, int depth = 0) {
   if (!bound || bound->largest / INT16_MAX != affine(value).scale) return 0;
   const auto unit_of_operand = [&](const char* name) { return unit_of(*node->tensor(name), depth + 1); };
   if (node->is("aten.mean.dim")) return unit_of_operand("self") * count_of(value) / count_of(*node->tensor("self"));
-  if ((!node->is(compiler::Binary::add) && !node->is(compiler::Binary::sub))) return 0;
+  if (!node->is(compiler::Binary::add) && !node->is(compiler::Binary::sub)) return 0;
   if (compiler::has_argument(*node, "alpha") && node->real("alpha") != 1) return 0;
   const double a = unit_of_operand("self"), b = unit_of_operand("other");
   const double unit = std::min(a, b), times = std::max(a, b) / unit;

@@ -23,20 +23,21 @@ namespace {
 constexpr int kMaxReaders = 16;
 constexpr Saturation kNone = {std::numeric_limits<double>::infinity(), 0};
 
-struct Sizes {
+// Absolute values.
+struct Magnitudes {
   double least = 0, largest = 0;
 };
 
 // Of the numbers of a constant; nothing if it is none or one of them is not finite.
-std::optional<Sizes> sizes_of(const Value& value) {
+std::optional<Magnitudes> magnitudes_of(const Value& value) {
   const std::vector<double> all = value.is_constant() ? numbers(value) : std::vector<double>();
   if (all.empty()) return std::nullopt;
-  Sizes sizes = {std::abs(all[0]), std::abs(all[0])};
+  Magnitudes found = {std::abs(all[0]), std::abs(all[0])};
   for (const double number : all) {
     if (!std::isfinite(number)) return std::nullopt;
-    sizes = {std::min(sizes.least, std::abs(number)), std::max(sizes.largest, std::abs(number))};
+    found = {std::min(found.least, std::abs(number)), std::max(found.largest, std::abs(number))};
   }
-  return sizes;
+  return found;
 }
 
 // Of what `reader` reads as `value`, where its result has `of_result`.
@@ -46,11 +47,12 @@ Saturation before(const Node& reader, const Value& value, const Saturation& of_r
   const bool adds = reader.is(Binary::add), multiplies = reader.is(Binary::mul);
   if ((!adds && !multiplies) || reader.operands().size() != 2) return kNone;
   const Value* other = reader.operands()[reader.operands()[0] == &value ? 1 : 0];
-  const auto sizes = other == &value ? std::nullopt : sizes_of(*other);
-  if (!sizes) return kNone;
+  const auto constant = other == &value ? std::nullopt : magnitudes_of(*other);
+  if (!constant) return kNone;
   if (adds && compiler::has_argument(reader, "alpha") && reader.real("alpha") != 1) return kNone;
-  if (adds) return {of_result.largest + sizes->largest, of_result.step};
-  return sizes->least > 0 ? Saturation{of_result.largest / sizes->least, of_result.step / sizes->largest} : kNone;
+  if (adds) return {of_result.largest + constant->largest, of_result.step};
+  return constant->least > 0 ? Saturation{of_result.largest / constant->least, of_result.step / constant->largest}
+                             : kNone;
 }
 
 }  // namespace
