@@ -9,6 +9,7 @@
 
 #include "compiler/ir/builder.h"
 #include "compiler/ir/graph.h"
+#include "compiler/ir/literal.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/support/failure.h"
 
@@ -23,8 +24,6 @@ inline void require(bool condition, const char* message) {
 
 /// True for a Python number: int, float, bool, or a scalar value computed at run time.
 bool is_number(const Arg& arg);
-/// The number as a double if it is a literal.
-std::optional<double> literal(const Arg& arg);
 /// The number as one that keeps its Python type: the category is that of the literal.
 bool is_float_number(const Arg& arg);
 
