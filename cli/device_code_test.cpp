@@ -1,50 +1,20 @@
 // Programs with delegates for another processor, through the built tool: compiled, run, compared and profiled on a
 // twin.
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
-#include <string>
-
-#include "cli/arrays/array_compare.h"
-#include "cli/arrays/npz.h"
-#include "tests/support/scratch_folder.h"
+#include "cli/cli_test_support.h"
 
 namespace wick::cli {
 namespace {
 
-struct Outcome {
-  int exit_code = -1;
-  std::string out, err;
-};
-
-class DeviceCode : public ::testing::Test {
+class DeviceCode : public Cli {
  protected:
-  std::string path(const std::string& name) const { return folder_.file(name); }
   std::string twin() const { return "cuda-twin=" + path("twin.so"); }
-  static std::string model(const std::string& name) { return "tests/fixtures/structure/" + name; }
-
-  Outcome wick(const std::string& arguments, const std::string& before = "") const {
-    const std::string command =
-        before + "'" WICK_BINARY "' " + arguments + " >" + path("stdout") + " 2>" + path("stderr");
-    const int status = std::system(command.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(path("stdout")), slurp(path("stderr"))};
-  }
+  static std::string model(const std::string& name) { return fixture("structure/" + name); }
   // Makes model.pte and its twin.
   void compile(const std::string& name) const {
     const Outcome outcome = wick("compile " + model(name) + " -o " + path("model.pte") +
                                  " --backend cuda --gpu none --twin " + path("twin.so"));
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   }
-
- private:
-  static std::string slurp(const std::string& name) {
-    std::ifstream file(name, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  testing::ScratchFolder folder_;
 };
 
 TEST_F(DeviceCode, RunsComparesMeasuresAndProfilesOnATwin) {
