@@ -1,9 +1,7 @@
 // Drives the built tool as a user would: arguments in, exit code and text out.
 #pragma once
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -11,21 +9,12 @@
 
 #include "cli/arrays/array_compare.h"
 #include "cli/arrays/npz.h"
+#include "tests/support/run_command.h"
 #include "tests/support/scratch_folder.h"
 
 namespace wick::cli {
 
 namespace fs = std::filesystem;
-
-struct Outcome {
-  int exit_code = -1;
-  std::string out, err;
-};
-
-inline std::string slurp(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 class Cli : public ::testing::Test {
  protected:
@@ -34,10 +23,7 @@ class Cli : public ::testing::Test {
 
   // `before` stands in front of the command: "WICK_CPU=avx ", say.
   Outcome wick(const std::string& arguments, const std::string& before = "") const {
-    const std::string command =
-        before + "'" WICK_BINARY "' " + arguments + " >" + path("stdout") + " 2>" + path("stderr");
-    const int status = std::system(quote_folder(command).c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(path("stdout")), slurp(path("stderr"))};
+    return run_command(quote_folder(before + "'" WICK_BINARY "' " + arguments), folder_.path());
   }
 
   // The scratch folder may have blanks in its name.

@@ -1,38 +1,23 @@
 // Runs the built tool and the build files that it writes.
 #pragma once
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
 
 #include "tests/fixtures/expand_fixture.h"
+#include "tests/support/run_command.h"
 #include "tests/support/scratch_folder.h"
 
 namespace wick::cli {
 
-struct Outcome {
-  int exit_code = -1;
-  std::string out, err;
-};
-
 class PackageTest : public ::testing::Test {
  protected:
-  static std::string slurp(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-
   std::string path(const std::string& name) const { return folder_.file(name); }
 
-  Outcome run(const std::string& command) const {
-    const std::string all = command + " >'" + path("stdout") + "' 2>'" + path("stderr") + "'";
-    const int status = std::system(all.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(path("stdout")), slurp(path("stderr"))};
-  }
+  Outcome run(const std::string& command) const { return run_command(command, folder_.path()); }
 
   Outcome wick(const std::string& arguments) const { return run("'" WICK_BINARY "' " + arguments); }
 
