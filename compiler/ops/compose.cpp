@@ -35,12 +35,6 @@ Value* Compose::abs(Value* x) { return unary("aten.abs", x); }
 Value* Compose::sigmoid(Value* x) { return unary("aten.sigmoid", x); }
 Value* Compose::tanh(Value* x) { return unary("aten.tanh", x); }
 Value* Compose::square(Value* x) { return mul(x, x); }
-Value* Compose::hypot(Value* x, Value* y) {
-  x = abs(x);
-  y = abs(y);
-  Value* large = as_divisor(maximum(x, y));
-  return mul(large, sqrt(add(square(div(x, large)), square(div(y, large)))));
-}
 Value* Compose::as_divisor(Value* x) {
   using Wide = std::numeric_limits<double>;
   using Narrow = std::numeric_limits<float>;

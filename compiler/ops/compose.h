@@ -37,7 +37,6 @@ class Compose {
   Value* tanh(Value* x);
   Value* square(Value* x);
   /// sqrt(x^2 + y^2), also where the squares overflow.
-  Value* hypot(Value* x, Value* y);
   /// `x` between the smallest normal number and the largest one of its dtype, f32 or f64: what other numbers may be
   /// divided by.
   Value* as_divisor(Value* x);

@@ -136,6 +136,14 @@ constexpr Known kKnown[] = {
     {"boxes without area",
      " %i = aten.minimum(%x, %y)\n %j = aten.relu(%i)\n %u = aten.add.Tensor(%x, %y)\n %d = aten.div.Tensor(%j, %u)\n"
      " %c = aten.eq.Scalar(%u, 0)\n %o = aten.masked_fill.Scalar(%d, %c, 0)\n"},
+    {"lengths with an infinite side beside NaN",
+     " %s = aten.mul.Scalar(%x, 1e3)\n %e = aten.exp(%s)\n %l = aten.log(%y)\n %h = aten.hypot(%e, %l)\n"
+     " %o = aten.clamp(%h, none, 5)\n"},
+    {"sizes of complex numbers with an infinite part beside NaN",
+     " %s = aten.mul.Scalar(%x, 1e3)\n %e = aten.exp(%s)\n %l = aten.log(%y)\n %c: c64[4, 6] = aten.complex(%l, %e)\n"
+     " %a = aten.abs(%c)\n %o = aten.reciprocal(%a)\n"},
+    {"lengths of what divides by zero",
+     " %r = aten.reciprocal(%x)\n %h = aten.hypot(%r, %y)\n %o = aten.reciprocal(%h)\n", true},
     {"entropy",
      " %p = aten.hardtanh(%x, 0, 1)\n %l = aten.log(%p)\n %e = aten.mul.Tensor(%p, %l)\n %o = aten.nan_to_num(%e)\n"},
     {"running sums beside infinities",

@@ -293,6 +293,7 @@ constexpr Edge kEdges[] = {
     {"aten.hardswish.default", kIn, "%x: f32[2]", "%y = aten.hardswish(%x)"},
     {"aten.hardtanh.default", kIn, "%x: f32[2]", "%y = aten.hardtanh(%x)"},
     {"aten.hardtanh.default", "no range", "%x: f32[2]", "%y = aten.hardtanh(%x, 1, 1)"},
+    {"aten.hypot.default", kIn, "%x: f16[2], %z: f16[3, 1]", "%y = aten.hypot(%x, %z)"},
     {"aten.leaky_relu.default", kIn, "%x: f32[2]", "%y = aten.leaky_relu(%x, 0.2)"},
     {"aten.leaky_relu.default", "'negative_slope'", "%x: f32[2], %n: f32[s0]", SYMBOL "%y = aten.leaky_relu(%x, s0)"},
     {"aten.log.default", kIn, "%x: f32[2]", "%y = aten.log(%x)"},

@@ -194,6 +194,7 @@ Results decompose_f_extreme(Builder& b, Node& node, const char* target) {
 Results decompose_fmax(Builder& b, Node& node) { return decompose_f_extreme(b, node, "aten.maximum"); }
 Results decompose_fmin(Builder& b, Node& node) { return decompose_f_extreme(b, node, "aten.minimum"); }
 
+// Infinite beside an infinite side, even if the other side is NaN.
 Results decompose_hypot(Builder& b, Node& node) {
   Compose c(b);
   const DType dtype = node.result()->dtype();
@@ -201,7 +202,14 @@ Results decompose_hypot(Builder& b, Node& node) {
   Value* other = b.cast(node.tensor("other"), dtype);
   return {in_float(b, b.cast(node.tensor("self"), dtype), [&](Value* x) {
     Value* y = b.cast(other, x->dtype());
-    return is_half ? c.sqrt(c.add(c.mul(x, x), c.mul(y, y))) : c.hypot(x, y);
+    x = c.abs(x);
+    y = c.abs(y);
+    Value* large = is_half ? nullptr : c.as_divisor(c.maximum(x, y));
+    const auto square_over = [&](Value* side) { return c.square(large ? c.div(side, large) : side); };
+    Value* length = c.sqrt(c.add(square_over(x), square_over(y)));
+    if (large) length = c.mul(large, length);
+    Value* infinite = c.logical_or(c.unary("aten.isinf", x), c.unary("aten.isinf", y));
+    return c.where(infinite, std::numeric_limits<double>::infinity(), length, x->dtype());
   })};
 }
 
@@ -482,8 +490,10 @@ const OpDef kPointwiseBinaryRows[] = {
      Cases("i64[4]{index<99}, 2", "i8[4], 1")},
     {"aten::bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", infer_broadcast,
      decompose_scalar_tensor, nullptr, kPointwise, Cases("1000, i32[3, 4]{index<10}")},
-    {"aten::hypot(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_hypot, nullptr,
-     kPointwise | kCommutative | kAlsoInPlace, Cases("f32[3, 4], f32[3, 4]", "f32[]{=3}, bf16[2]{=4, 5}")},
+    {"aten::hypot(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_hypot, "aten::hypot.out",
+     kPointwise | kNoStock | kCommutative | kAlsoInPlace | kPassesInfinity | ranges::hypot,
+     Cases("f32[3, 4], f32[3, 4]", "f32[]{=3}, bf16[2]{=4, 5}", "f32[4]{=inf, nan, -inf, nan}, f32[4]{=nan, 3, 1, nan}",
+           "f16[4]{=nan, 60000, inf, 1}, f16[4]{=-inf, 60000, nan, nan}")},
     {"aten::logaddexp(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_logaddexp, nullptr,
      kPointwise | kCommutative | kPassesNan | ranges::logaddexp,
      Cases("f32[3, 4], f32[3, 4]", "bf16[2]{=-0.6953125, 1}, f32[]{=-0.6895}")},

@@ -380,6 +380,14 @@ ValueRange norm(const RangeCall& call) {
   return out;
 }
 
+ValueRange hypot(const RangeCall& call) {
+  const ValueRange a = magnitude_of(call.tensors.at(0)), b = magnitude_of(call.tensors.at(1));
+  ValueRange out = between(std::max(a.min, b.min), std::hypot(a.max, b.max));
+  out.above = a.above || b.above;
+  out.nan = a.nan || b.nan;
+  return out;
+}
+
 ValueRange softmax(const RangeCall& call) {
   // Zero: of a number far below the largest one.
   ValueRange out = between(0, 1);

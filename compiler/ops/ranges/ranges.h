@@ -33,6 +33,7 @@ ValueRange mean(const RangeCall& call);
 ValueRange pool(const RangeCall& call);
 ValueRange variance(const RangeCall& call);
 ValueRange norm(const RangeCall& call);
+ValueRange hypot(const RangeCall& call);
 ValueRange softmax(const RangeCall& call);
 ValueRange safe_softmax(const RangeCall& call);
 ValueRange log_softmax(const RangeCall& call);

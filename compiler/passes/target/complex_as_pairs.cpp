@@ -261,7 +261,7 @@ class Splitter {
 
   static Value* size_of(Builder& b, const Pair& pair) {
     if (!pair.im) return b.call("aten.abs", {pair.re});
-    return Compose(b).hypot(pair.re, pair.im);
+    return b.call("aten.hypot", {pair.re, pair.im});
   }
 
   // --- Fourier transforms ---

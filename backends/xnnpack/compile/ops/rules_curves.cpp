@@ -187,6 +187,20 @@ void lower_log_add_exp(Lowering& l, const Node& node) {
   l.set_result(node, type == DataType::fp16 ? l.as_type(out, type) : out);
 }
 
+// m sqrt(1 + q^2), m the larger size and q the quotient of the sizes: squares of large numbers would overflow.
+void lower_hypot(Lowering& l, const Node& node) {
+  const DataType type = l.type();
+  const uint32_t a = l.broadcast_operand(node, 0), b = l.broadcast_operand(node, 1);
+  const auto size = [&](uint32_t x) { return l.unary(NodeType::abs, l.as_type(x, DataType::fp32)); };
+  const uint32_t x = size(a), y = size(b);
+  const uint32_t large = l.binary(NodeType::maximum, x, y), small = l.binary(NodeType::minimum, x, y);
+  OutputRange divisors = kAllFinite;
+  divisors.min = std::numeric_limits<float>::min();
+  const uint32_t ratio = clamped(l, quotient(l, small, clamped(l, large, divisors)), at_most(1));
+  const uint32_t factor = l.unary(NodeType::square_root, plus(l, l.unary(NodeType::square, ratio), 1));
+  l.set_result(node, l.as_type(product(l, large, factor), type));
+}
+
 // --- roundings ---
 
 void lower_sign(Lowering& l, const Node& node) {
@@ -272,6 +286,7 @@ constexpr OpRule kRows[] = {
     deviates(kStep, curve_row("aten.div.Scalar_mode", lower_rounded_quotient, rounded_quotient)),
     loses_sign(deviates(kExponential, curve_row("aten.expm1.default", lower_expm1))),
     deviates(kStep, curve_row("aten.fmod.Scalar", lower_fmod, power_of_two)),
+    deviates(kLength, curve_row("aten.hypot.default", lower_hypot)),
     deviates(kDropsNan, curve_row("aten.log.default", lower_log)),
     deviates(kDropsNan, curve_row("aten.log10.default", lower_log10)),
     loses_sign(deviates(kDropsNan, curve_row("aten.log1p.default", lower_log1p))),
