@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Checks CUDA programs on a device: correct first, then fast.
 
-    scripts/check_cuda_device.py [--build build/dev] [--models FOLDER] [--device cuda:0] [--only correct|fast] [--json FILE]
+    scripts/check_cuda_device.py [--build build/dev] [--models FOLDER] [--device cuda:0] [--only correct|fast] [--operators] [--json FILE]
 
-- Correct: all models of tests/fixtures/models, compiled for the device, agree with eager PyTorch (models_test).
+- Correct: what the runtime promises holds on the device (cuda_device_test), and all models of tests/fixtures/models, compiled
+  for it, agree with eager PyTorch (models_test). With --operators, so does each case of each operator (cuda_conformance).
 - Fast: the models that `bench/cuda_models.py export FOLDER` wrote keep to the bands below: the median of many replays of
   their graph, as the device counts. WICK_PEER_PYTHON names a Python with torch for CUDA, whose eager mode and
   torch.compile are measured beside them.
 
-`--models` is by default what WICK_CUDA_MODELS names. Needs a build of wick and models_test (the preset "cuda": `ctest --preset cuda`
-runs this), and python3 with its standard library. Without a device it says "skipped" and why, exit code 0. Exit code
+`--models` is by default what WICK_CUDA_MODELS names. Needs a build of wick and these tests (the preset "cuda": `ctest --preset cuda`
+runs this, without --operators), and python3 with its standard library. Without a device it says "skipped" and why, exit code 0. Exit code
 6 if something is wrong or too slow.
 """
 
@@ -51,14 +52,25 @@ def run(arguments, **more):
     return subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False, **more)
 
 
-def check_correct(device):
-    done = run([os.path.join(bin_folder, "models_test"), "--gtest_filter=*OnACudaDevice*"], env={**os.environ, "WICK_CUDA_DEVICE": device})
+def passes(test, wanted, device, *flags):
+    """Whether a test passes on the device. Prints the lines that `wanted` matches, and what failed."""
+    done = run([os.path.join(bin_folder, test), *flags], env={**os.environ, "WICK_CUDA_DEVICE": device})
     for line in done.stdout.splitlines():
-        if re.match(r"\S+ on a CUDA device: |\[  FAILED  \] .*/", line):
+        if re.match(wanted, line):
             print("  " + line)
     passed = re.search(r"\[  PASSED  \] (\d+) test", done.stdout)
-    print(f"models that agree with eager: {passed.group(1) if passed else 0}")
-    return done.returncode == 0
+    number = int(passed.group(1)) if passed else 0
+    print(f"{test}: {number} passed on {device}")
+    if done.returncode:
+        print((done.stdout + done.stderr)[-8000:])
+    return done.returncode == 0 and number > 0
+
+
+def check_correct(device, operators):
+    good = passes("cuda_device_test", r"\[  FAILED  \]", device, "--gtest_filter=*OnADevice")
+    if operators:
+        good = passes("cuda_conformance", r"\[  FAILED  \]", device) and good
+    return passes("models_test", r"\S+ on a CUDA device: |\[  FAILED  \] .*/", device, "--gtest_filter=*OnACudaDevice*") and good
 
 
 def wick(*arguments):
@@ -129,6 +141,7 @@ def main():
     parser.add_argument("--models", default=os.environ.get("WICK_CUDA_MODELS"), help="what bench/cuda_models.py exported")
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--only", choices=("correct", "fast"))
+    parser.add_argument("--operators", action="store_true", help="runs cuda_conformance on the device, too")
     parser.add_argument("--json", help="also writes the times to this file")
     flags = parser.parse_args()
     bin_folder = os.path.join(os.path.abspath(flags.build), "bin")
@@ -138,7 +151,7 @@ def main():
         return 0
     good, rows = True, {}
     if flags.only != "fast":
-        good = check_correct(flags.device)
+        good = check_correct(flags.device, flags.operators)
     if flags.only != "correct" and not flags.models:
         print("skipped: speed: --models names no folder")
     elif flags.only != "correct":
