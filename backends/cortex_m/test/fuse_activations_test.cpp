@@ -47,6 +47,10 @@ TEST(CortexMFuseActivations, NotWhereItWouldChangeElements) {
       "  %s: f32[4] = aten.sin(%y)\n",
       // A result of floats.
       "  %y: f32[4] = aten.add.Tensor(%x, %w)\n  %z: f32[4] = aten.relu(%y)\n",
+      // A result that is not the operator's first.
+      "  %s: f32[1, 1, 4] = aten.full([1, 1, 4], 0.0)\n  %u: f32[12, 4] = aten.full([12, 4], 0.0)\n"
+      "  %y: f32[1, 1, 4], %h: f32[1, 1, 4] = aten.gru.input(%s, %s, [%u, %u], false, 1, 0.0, false, false, false)\n"
+      "  %z: i8[1, 1, 4]q(scale=0.5, zero=3) = aten.relu(%h)\n",
       // Nothing computes the operand.
       "  %z: i8[4]q(scale=0.5, zero=3) = aten.relu(%x)\n",
   };

@@ -101,6 +101,13 @@ TEST(CortexMCompileRecurrent, LayersAndDirections) {
   }
 }
 
+TEST(CortexMCompileRecurrent, ResultsOfASmallRange) {
+  for (const bool is_lstm : {true, false}) {
+    expect_integers({.is_lstm = is_lstm, .to = parameters(0.0078125, 3, -7, 13)});
+    expect_integers({.is_lstm = is_lstm, .read = 1, .to = parameters(0.0078125, 3, -7, 13)});
+  }
+}
+
 TEST(CortexMCompileRecurrent, LstmsThatProject) {
   const std::string to = parameters(0.02, 3);
   expect_integers({.to = to, .projected = 3});

@@ -18,11 +18,11 @@ using compiler::Value;
 
 namespace {
 
-// The producer of the activation's operand if it can do the clamping: nobody else reads what it computes, and its
-// result has no other scale of its own.
+// The producer of the activation's operand if it can do the clamping: that is its first result, nobody else reads it,
+// and it has no other scale of its own.
 Node* producer_of(const Node& activation) {
   const Value* x = activation.operands()[0];
-  if (!x->producer || x->num_uses() != 1) return nullptr;
+  if (!x->producer || x->num_uses() != 1 || x->producer->results()[0] != x) return nullptr;
   if (!find_rule(*x->producer)) return nullptr;
   if (!x->is_quantized()) return x->producer;
   const bool same = refuse_elements(*x, "").empty() && x->dtype() == activation.result()->dtype() &&
@@ -35,7 +35,7 @@ bool fuse(Graph& graph, Node& node) {
   if (!bounds || !refuse_elements(*node.result(), "").empty()) return false;
   Node* producer = producer_of(node);
   if (!producer) return false;
-  Value *x = producer->result(), *result = node.result();
+  Value *x = producer->result(0), *result = node.result();
   const Affine q = affine(*result);
   int32_t min = quantize(bounds->low, q), max = quantize(bounds->high, q);
   if (x->is_quantized()) {
@@ -60,8 +60,8 @@ bool fuse(Graph& graph, Node& node) {
 // An activation that only clamps is done by the operator before it: as the range of its elements.
 //   before: y = linear(x, w); z: i8 q(s, p) = relu(y)        after: z: i8 q(s, p, range=p..127) = linear(x, w)
 //   before: y: i8 q(s, p) = linear(x, w); z: i8 q(s, p) = relu(y)        after: the same
-// Requires: quantization is in types. The operator has one reader, and the backend a rule for it. Keeps: every element,
-// as quantizing is monotonic: the quantized bounds are bounds of the quantized numbers.
+// Requires: quantization is in types. The operator's first result has one reader, and the backend a rule for it. Keeps:
+// every element, as quantizing is monotonic: the quantized bounds are bounds of the quantized numbers.
 Result<Changed> fuse_activations(Graph& graph) {
   return compiler::for_each_graph(graph, [](Graph& g) {
     bool changed = false;
