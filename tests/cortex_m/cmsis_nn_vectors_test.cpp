@@ -5,6 +5,7 @@
 
 #include "backends/cortex_m/kernels/int4_test_support.h"
 #include "backends/cortex_m/kernels/oracle_test_support.h"
+#include "tests/cortex_m/recurrent_cases.h"
 #include "tests/cortex_m/vector_cases.h"
 
 namespace wick::vectors {
@@ -49,29 +50,6 @@ constexpr ShapeVector kShapeVectors[] = {
 #undef SHAPE
 };
 
-/// The tests of CMSIS-NN that have no shape here, and why.
-constexpr const char* kLstm =
-    "no operator of stock calls it; CMSIS-NN rounds h to the bits of the output and c to 16 in each step, and "
-    "wick_cortex_m::lstm, which follows PyTorch, does not: recurrent_test compares it with the equation";
-constexpr const char* kSvdf = "no operator of stock calls it, and none of PyTorch computes it";
-constexpr struct {
-  const char *name, *reason;
-} kWithoutOperator[] = {
-    {"lstm_1", kLstm},
-    {"lstm_1_s16", kLstm},
-    {"lstm_2", kLstm},
-    {"lstm_2_s16", kLstm},
-    {"lstm_one_time_step", kLstm},
-    {"lstm_one_time_step_s16", kLstm},
-    {"lstm_stateful_batch_major_multibatch", kLstm},
-    {"lstm_stateful_batch_major_multibatch_s16", kLstm},
-    {"svdf_1_arm_svdf_state_s16_s8", kSvdf},
-    {"svdf_2_arm_svdf_state_s16_s8", kSvdf},
-    {"svdf_3_arm_svdf_state_s16_s8", kSvdf},
-    {"svdf_arm_svdf_state_s16_s8", kSvdf},
-    {"svdf_int8_2_arm_svdf_s8", kSvdf},
-    {"svdf_int8_arm_svdf_s8", kSvdf},
-};
 constexpr size_t kTestsOfCmsisNn = 251;
 
 class KernelRun {
@@ -302,7 +280,8 @@ TEST(CortexMVectors, KernelsGiveTheBytesOfCmsisNn) {
 
 TEST(CortexMVectors, KernelsGiveTheBytesOfCmsisNnForTheShapesOfItsTests) {
   std::set<std::string> names;
-  for (const auto& [name, reason] : kWithoutOperator) names.insert(name);
+  for (const LstmShape& shape : kLstmShapes) names.insert(shape.name);  // recurrent_vectors_test.cpp has these
+  for (const SvdfShape& shape : kSvdfShapes) names.insert(shape.name);
   for (const ShapeVector& vector : kShapeVectors) names.insert(vector.name);
   EXPECT_EQ(names.size(), kTestsOfCmsisNn);
   for (size_t i = 0; i < std::size(kShapeVectors); ++i) {
