@@ -53,6 +53,9 @@ struct MemcpyEnd {
   size_t pitch, height;
 };
 
+/// The most bytes of MemcpyEnd::pitch; 0: that is not stated, for one row.
+constexpr size_t kMaxPitch = INT32_MAX;
+
 struct MemcpyParams {
   MemcpyEnd source, destination;
   size_t width_bytes, height, depth;

@@ -103,8 +103,9 @@ MemcpyParams WorkList::copy_params(size_t index) const {
   params.source.memory_type = params.destination.memory_type = kMemoryDevice;
   params.destination.device = numbers_[work.first_argument];
   params.source.device = numbers_[work.first_argument + 1];
-  // One row: the driver wants each end's rows to be as long as what is copied.
-  params.source.pitch = params.destination.pitch = params.width_bytes = work.size_bytes;
+  params.width_bytes = work.size_bytes;
+  // One row, as long as what is copied. A row may be longer than the driver lets a pitch be, which is then not stated.
+  if (work.size_bytes <= kMaxPitch) params.source.pitch = params.destination.pitch = work.size_bytes;
   params.source.height = params.destination.height = params.height = params.depth = 1;
   return params;
 }

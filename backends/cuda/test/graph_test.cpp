@@ -1,3 +1,5 @@
+#include "backends/cuda/runtime/graph.h"
+
 #include <stdlib.h>
 
 #include <atomic>
@@ -127,6 +129,25 @@ TEST(CudaGraph, PartsOfConditionsAndLoopsAreGraphsOfTheirOwn) {
   EXPECT_EQ(driver.count("graphs"), 4u);
   // A branch, two rounds, and what comes behind.
   EXPECT_EQ(driver.count("graph_launches"), 16u);
+}
+
+// More bytes than a pitch may have.
+TEST(CudaGraph, CopiesMayBeLargerThanAPitch) {
+  const TestDriver driver;
+  PlanBuilder b;
+  const uint32_t from = b.arena_buffer(1), to = b.arena_buffer(1);
+  const int64_t size = (int64_t{1} << 31) + 4096;
+  b.copy(writes(to), reads(from), b.number(size));
+  Failure failure;
+  const std::shared_ptr<Device> device = Device::open(device_or_default(driver.device().c_str()), &failure);
+  ASSERT_TRUE(device) << failure.text;
+  const ContextScope current(*device);
+  const std::vector<DriverFunction*> functions;
+  WorkList work(b.plan, functions);
+  work.update({&size, 1});
+  Graph graph(*device);
+  failure = graph.build(b.plan, work, 0, 1);
+  EXPECT_FALSE(failure) << failure.text;
 }
 
 // Statement X2 of docs/cuda.md.

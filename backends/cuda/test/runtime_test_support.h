@@ -56,7 +56,7 @@ class TestDriver {
 
 /// A copy of the library, which has not started yet.
 inline std::string fresh_driver(const std::string& name) {
-  const std::string path = testing::TempDir() + "cuda_test_driver_" + name + ".so";
+  const std::string path = ::testing::TempDir() + "cuda_test_driver_" + name + ".so";
   std::filesystem::copy_file(WICK_CUDA_TEST_DRIVER, path, std::filesystem::copy_options::overwrite_existing);
   return path;
 }

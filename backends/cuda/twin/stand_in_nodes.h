@@ -53,12 +53,17 @@ inline int make_launch(const KernelNode& node, Operation* operation) {
   return success;
 }
 
-inline int make_copy(const CopyNode& node, Operation* operation) {
+/// The end of a copy of one row.
+inline bool is_row(const CopyEnd& end, size_t width_bytes) {
   constexpr unsigned kDevice = 2;
-  if (node.source.memory_type != kDevice || node.destination.memory_type != kDevice || node.width_bytes == 0 ||
-      node.height != 1 || node.depth != 1 || node.source.x_bytes != 0 || node.destination.x_bytes != 0 ||
-      node.source.pitch < node.width_bytes || node.destination.pitch < node.width_bytes || node.source.height < 1 ||
-      node.destination.height < 1) {
+  constexpr size_t kMaxPitch = INT32_MAX;
+  return end.memory_type == kDevice && end.x_bytes == 0 && end.height >= 1 &&
+         (end.pitch == 0 || (end.pitch >= width_bytes && end.pitch <= kMaxPitch));
+}
+
+inline int make_copy(const CopyNode& node, Operation* operation) {
+  if (node.width_bytes == 0 || node.height != 1 || node.depth != 1 || !is_row(node.source, node.width_bytes) ||
+      !is_row(node.destination, node.width_bytes)) {
     return invalid_value;
   }
   operation->kind = Operation::copy;
