@@ -20,6 +20,10 @@ const auto* entry_of(const Table& table, const Case& test) {
   return static_cast<decltype(&table[0])>(nullptr);
 }
 
+std::string_view first_dtype(const Case& test) {
+  return test.tensors.empty() ? std::string_view() : dtype_name(test.tensors[0].second.value.dtype);
+}
+
 std::string check_tensor(const Case& test, const HostValue& value, const CaseTensor& want, bool first, Elements which,
                          double absolute) {
   if (value.tag != Tag::tensor) return "got something that is not a tensor";
@@ -88,6 +92,10 @@ Tolerance tolerance_for(const Case& test, const HostTensor& want) {
   const compiler::OpDef* def = compiler::find_op(test.op);
   Tolerance tolerance = tolerance_of(def ? *def->tolerance : compiler::kRoundings, want);
   if (const IllConditioned* known = entry_of(kIllConditioned, test)) tolerance.absolute = known->absolute;
+  for (const IllConditionedDtype& known : kIllConditionedDtypes) {
+    if (test.family == "dtypes" && test.op == known.op && first_dtype(test) == known.dtype)
+      tolerance.absolute = known.absolute;
+  }
   return tolerance;
 }
 
@@ -147,7 +155,7 @@ bool is_expected_failure(const Case& test) {
 
 const DtypeException* dtype_exception(const Case& test) {
   if (test.family != "dtypes" || test.tensors.empty()) return nullptr;
-  const std::string_view dtype = dtype_name(test.tensors[0].second.value.dtype);
+  const std::string_view dtype = first_dtype(test);
   for (const DtypeException& entry : kDtypeExceptions) {
     const bool several = entry.op.ends_with('*');
     const std::string_view stem = entry.op.substr(0, entry.op.size() - (several ? 1 : 0));

@@ -97,6 +97,21 @@ inline constexpr IllConditioned kIllConditioned[] = {
      "ours"},
 };
 
+/// The same of family dtypes, by the dtype of the first tensor.
+struct IllConditionedDtype {
+  std::string_view op, dtype;
+  double absolute;
+  std::string_view why;
+};
+inline constexpr std::string_view kCancellingParts =
+    "real parts of products of gates cancel: eager's f32 sums are as far from the exact number as ours, which lies on "
+    "its other side";
+inline constexpr IllConditionedDtype kIllConditionedDtypes[] = {
+    {"aten.gru.input", "c64", 1e-5, kCancellingParts},
+    {"aten.lstm.input", "c64", 1e-5, kCancellingParts},
+    {"aten.lstm_cell.default", "c64", 1e-5, kCancellingParts},
+};
+
 /// Cases in which the XNNPACK library rounds otherwise than eager.
 inline constexpr IllConditioned kXnnpackRoundings[] = {
     {"functions", 733, "aten.upsample_bilinear2d.vec", 1e-5, "it computes the place of a pixel in another order"},
