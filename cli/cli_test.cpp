@@ -81,6 +81,15 @@ TEST_F(Cli, AnIntegerInputThatBreaksItsRangeIsNamed) {
   EXPECT_NE(fixed.err.find("input 2 ("), std::string::npos) << fixed.err;
 }
 
+// Elements of vectors, numbers of few bits, indices.
+TEST_F(Cli, RandomIntegersAreWhatTheProgramReadsThemAs) {
+  compile("structure/numbers_of_a_vector.pt2", "v.pte");
+  for (const char* seed : {"0", "1", "2"}) {
+    const Outcome outcome = wick("run " + path("v.pte") + " --seed " + seed);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+}
+
 // Sizes of 2 break its guards.
 TEST_F(Cli, RandomInputsObeyTheGuardsOfTheExport) {
   compile("structure/arange_of_fractions.pt2", "m.pte");

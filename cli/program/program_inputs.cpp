@@ -222,9 +222,21 @@ void put_random(DType dtype, uint64_t word, uint8_t* at) {
   }
 }
 
-// Into a tensor of one element; on little-endian hosts, as all files are.
-void put_number(int64_t number, HostTensor* tensor) {
-  memcpy(tensor->bytes.data(), &number, std::min(sizeof number, tensor->bytes.size()));
+// Element `index` of a tensor of integers; on little-endian hosts, as all files are.
+void put_number(int64_t number, size_t index, HostTensor* tensor) {
+  const size_t item = dtype_size_bytes(tensor->dtype);
+  if ((index + 1) * item > tensor->bytes.size()) return;
+  memcpy(tensor->bytes.data() + index * item, &number, std::min(sizeof number, item));
+}
+
+// Elements that are no indices into `count` elements become some that are.
+void limit_indices(int64_t count, HostTensor* tensor) {
+  const size_t item = dtype_size_bytes(tensor->dtype);
+  for (size_t i = 0; (i + 1) * item <= tensor->bytes.size(); ++i) {
+    int64_t index = 0;  // random integers are not negative
+    memcpy(&index, tensor->bytes.data() + i * item, std::min(sizeof index, item));
+    put_number(index % count, i, tensor);
+  }
 }
 
 HostTensor random_tensor(DType dtype, std::vector<int32_t> sizes, uint64_t seed) {
@@ -285,8 +297,14 @@ Result<std::vector<HostValue>> random_inputs(const MethodMeta& method, const Met
       if (size && *size >= 0 && *size <= sizes[d]) sizes[d] = static_cast<int32_t>(*size);
     }
     values.push_back(HostValue(random_tensor(meta.tensor.dtype, std::move(sizes), random_word(seed, i))));
-    const auto number = compiler::evaluate(facts.inputs[i].value, symbols);
-    if (number && !facts.inputs[i].value.is_const()) put_number(*number, &values.back().tensor);
+    if (!is_integral(meta.tensor.dtype)) continue;
+    const InputFacts& input = facts.inputs[i];
+    const auto below = compiler::evaluate(input.below, symbols);
+    if (below && *below > 0) limit_indices(*below, &values.back().tensor);
+    for (size_t at = 0; at < input.numbers.size(); ++at) {
+      const auto number = compiler::evaluate(input.numbers[at], symbols);
+      if (number && !input.numbers[at].is_const()) put_number(*number, at, &values.back().tensor);
+    }
   }
   RETURN_IF_ERROR(check_sizes(method, facts, values));
   return values;

@@ -43,6 +43,24 @@ std::vector<std::string_view> split_list(std::string_view text) {
   return items;
 }
 
+// All three may be absent. Older files have "value" where there is one number.
+Status read_numbers(simdjson::dom::element item, InputFacts* input) {
+  simdjson::dom::array numbers;
+  std::string_view text;
+  if (!item["below"].get(text)) {
+    ASSIGN_OR_RETURN(input->below, read_sym(text));
+  }
+  if (!item["value"].get(text)) {
+    ASSIGN_OR_RETURN(input->numbers.emplace_back(), read_sym(text));
+  }
+  if (item["numbers"].get(numbers)) return {};
+  for (simdjson::dom::element number : numbers) {
+    if (number.get(text)) return corrupt("a number of an input is not text");
+    ASSIGN_OR_RETURN(input->numbers.emplace_back(), read_sym(text));
+  }
+  return {};
+}
+
 Status read_inputs(simdjson::dom::array array, MethodFacts* facts) {
   for (simdjson::dom::element item : array) {
     std::string_view name, type;
@@ -52,10 +70,7 @@ Status read_inputs(simdjson::dom::array array, MethodFacts* facts) {
     if (!type.empty()) {
       ASSIGN_OR_RETURN(input.type, parse_type(type));
     }
-    std::string_view value;
-    if (!item["value"].get(value)) {
-      ASSIGN_OR_RETURN(input.value, read_sym(value));
-    }
+    RETURN_IF_ERROR(read_numbers(item, &input));
     facts->inputs.push_back(std::move(input));
   }
   return {};
@@ -172,7 +187,7 @@ Status check_facts(const MethodMeta& method, const MethodFacts& facts) {
 
 MethodFacts facts_of_tables(const MethodMeta& method) {
   MethodFacts facts;
-  for (size_t i = 0; i < method.num_inputs(); ++i) facts.inputs.push_back({fmt::format("in{}", i), std::nullopt});
+  for (size_t i = 0; i < method.num_inputs(); ++i) facts.inputs.emplace_back().name = fmt::format("in{}", i);
   for (size_t i = 0; i < method.num_outputs(); ++i) facts.output_leaves.push_back(static_cast<int64_t>(i));
   return facts;
 }

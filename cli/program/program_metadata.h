@@ -17,7 +17,8 @@ namespace wick::cli {
 struct InputFacts {
   std::string name;                    // Python argument name; "in0", "in1" .. if the file has none
   std::optional<compiler::Type> type;  // with symbols; none for values burnt in at export
-  compiler::Sym value = 0;             // the number in a tensor of one integer, if it has symbols
+  std::vector<compiler::Sym> numbers;  // in the leading elements of a tensor of integers, if they have symbols; else 0
+  compiler::Sym below = 0;             // the elements are indices into so many; 0: they are no indices
 };
 
 /// A place in the user's model.

@@ -47,7 +47,7 @@ class Search {
       if (!input.type) continue;
       for (const Sym& size : input.type->tensor.sizes) compiler::collect_symbols(size, names);
       compiler::collect_symbols(input.type->expr, names);
-      compiler::collect_symbols(input.value, names);
+      for (const Sym& number : input.numbers) compiler::collect_symbols(number, names);
     }
     for (const std::string& name : names) values_[name] = 0;
     for (const Sym& rule : facts.rules) add({&rule, {}}, facts);

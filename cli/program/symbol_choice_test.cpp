@@ -15,7 +15,7 @@ using compiler::Sym;
 MethodFacts facts_with(const std::vector<std::string>& rules) {
   MethodFacts facts;
   for (const char* name : {"s0", "s1"}) {
-    facts.inputs.push_back({name, compiler::Type::of(DType::f32, Sizes{Sym::symbol(name)})});
+    facts.inputs.push_back({name, compiler::Type::of(DType::f32, Sizes{Sym::symbol(name)}), {}});
     facts.symbols[name] = {1, 40};
     facts.ranges.emplace_back(Sym::symbol(name), compiler::SymRange{1, 40});
   }
@@ -42,7 +42,7 @@ TEST(SymbolChoice, NumbersMoveInStepBeforeEachMovesAlone) {
 TEST(SymbolChoice, BoundsOfExpressionsAndNegativeNumbersAreObeyed) {
   MethodFacts facts = facts_with({});
   facts.ranges.emplace_back(*parse_sym("s0*s1"), compiler::SymRange{50, kUnbounded});
-  facts.inputs.push_back({"n", compiler::Type::of(DType::i64, Sizes{}), Sym::symbol("u0")});
+  facts.inputs.push_back({"n", compiler::Type::of(DType::i64, Sizes{}), {Sym::symbol("u0")}});
   facts.symbols["u0"] = {std::numeric_limits<int64_t>::min(), -3};
   const auto values = choose_symbols(facts);
   ASSERT_TRUE(values.ok());
@@ -55,7 +55,7 @@ TEST(SymbolChoice, WorkIsLimited) {
   MethodFacts facts = facts_with({"lt(s0, 0)"});
   for (int i = 0; i < 20000; ++i) {
     const Sym number = Sym::symbol(fmt::format("u{}", i));
-    facts.inputs.push_back({"n", compiler::Type::of(DType::i64, Sizes{}), number});
+    facts.inputs.push_back({"n", compiler::Type::of(DType::i64, Sizes{}), {number}});
     facts.rules.push_back(make_sym(compiler::SymOp::le, {Sym(0), number}));
   }
   EXPECT_FALSE(choose_symbols(facts).ok());

@@ -52,6 +52,15 @@ void write_delegates(const MethodPlan& method, JsonWriter& json) {
 
 }  // namespace
 
+void write_numbers(JsonWriter& json, const InputNumbers& numbers) {
+  if (!numbers.below.is(0)) json.field("below", numbers.below.text());
+  if (numbers.elements.empty()) return;
+  json.key("numbers");
+  json.array();
+  for (const Sym& number : numbers.elements) json.value(number.text());
+  json.end();
+}
+
 std::string metadata_json(const std::vector<const MethodPlan*>& methods) {
   JsonWriter json;
   json.object();
@@ -67,7 +76,7 @@ std::string metadata_json(const std::vector<const MethodPlan*>& methods) {
       json.object();
       json.field("name", method->input_names[i]);
       json.field("type", method->input_types[i]);
-      if (!method->input_values[i].is_const()) json.field("value", method->input_values[i].text());
+      write_numbers(json, method->input_numbers[i]);
       json.end();
     }
     json.end();

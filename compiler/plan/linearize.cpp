@@ -350,14 +350,6 @@ void Linearizer::nodes(const Graph& graph) {
 
 // --- borders ---
 
-// The number that the program reads from an input of one integer, such as a size that varies; else 0.
-static Sym number_in(const Value& input) {
-  for (const Node* user : input.users()) {
-    if (user->is("aten._local_scalar_dense.default") && is_integral(input.dtype())) return user->result()->type.expr;
-  }
-  return Sym(0);
-}
-
 void Linearizer::inputs() {
   for (const GraphInput& input : graph_.inputs) {
     int32_t index = 0;
@@ -373,7 +365,7 @@ void Linearizer::inputs() {
     plan_.inputs.push_back(index);
     plan_.input_names.push_back(input.name);
     plan_.input_types.push_back(input.kind == GraphInput::Kind::value ? to_text(input.value->type) : "");
-    plan_.input_values.push_back(input.kind == GraphInput::Kind::value ? number_in(*input.value) : Sym(0));
+    plan_.input_numbers.push_back(input.kind == GraphInput::Kind::value ? numbers_in(*input.value) : InputNumbers());
   }
   for (const GraphInput& input : graph_.inputs) {
     if (input.kind == GraphInput::Kind::value) define_symbols(input.value);

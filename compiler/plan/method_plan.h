@@ -8,6 +8,7 @@
 
 #include "compiler/ir/delegate.h"
 #include "compiler/ir/graph.h"
+#include "compiler/plan/input_numbers.h"
 
 namespace wick::compiler {
 
@@ -78,10 +79,10 @@ struct MethodPlan {
   std::string in_spec, out_spec;
   // Facts the file keeps for tools:
   std::vector<std::string> input_names;
-  std::vector<std::string> input_types;  // text form with symbols, "" for literals
-  std::vector<Sym> input_values;         // of tensors that hold a number of the program: the number, else 0
-  std::vector<int32_t> mutated_inputs;   // the leading outputs: which input each belongs to
-  std::vector<int32_t> output_leaves;    // leaf number of each output after the mutated inputs
+  std::vector<std::string> input_types;     // text form with symbols, "" for literals
+  std::vector<InputNumbers> input_numbers;  // of each input
+  std::vector<int32_t> mutated_inputs;      // the leading outputs: which input each belongs to
+  std::vector<int32_t> output_leaves;       // leaf number of each output after the mutated inputs
   SymRanges ranges;
   std::vector<Sym> rules;  // conditions on sizes that the program checks at its start
   std::vector<std::string>

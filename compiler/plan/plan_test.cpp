@@ -516,6 +516,36 @@ TEST(MemoryPlan, SaysWhatKeepsTheArenaAboveItsLowerBound) {
       "a row are free all that time");
 }
 
+std::string numbers_text(const InputNumbers& numbers) {
+  std::string text = numbers.below.text() + ":";
+  for (const Sym& number : numbers.elements) text += " " + number.text();
+  return text;
+}
+
+TEST(InputNumbers, AreFoundBehindViewsAndConversions) {
+  const MethodPlan plan = planned(R"(graph forward(%x: f32[4, 6], %v: i32[5], %n: u8[1], %i: i16[2, 3], %w: i64[6]) {
+    range u0: 1..4
+    range u1: 1..6
+    %s: i32[2] = aten.slice.Tensor(%v, 0, -4, 9223372036854775807, 2)
+    %e: i32[] = aten.select.int(%s, 0, -1)
+    %l: i64[] = aten._to_copy(%e, i64)
+    %a: int(u0) = aten._local_scalar_dense(%l)
+    %m: u8[] = aten.view(%n, [])
+    %b: int(u1) = aten._local_scalar_dense(%m)
+    %r: f32[u0, 6] = aten.slice.Tensor(%x, 0, 0, u0)
+    %c: f32[4, u1] = aten.slice.Tensor(%x, 1, 0, u1)
+    %j: i64[2, 3] = aten._to_copy(%i, i64)
+    %g: f32[2, 3] = aten.gather(%x, 1, %j)
+    %p: f32[4, 2, 3] = aten.index.Tensor(%x, [none, %j])
+    %q: f32[2, 3, 6] = aten.embedding(%x, %j)
+    %h: f32[6] = aten.index.Tensor(%x, [%w, %w])
+    return %r, %c, %g, %p, %q, %h
+  })");
+  std::vector<std::string> texts;
+  for (const InputNumbers& numbers : plan.input_numbers) texts.push_back(numbers_text(numbers));
+  EXPECT_EQ(texts, (std::vector<std::string>{"0:", "0: 0 0 0 u0", "0: u1", "4:", "4:"}));
+}
+
 TEST(MemoryPlan, AChainOfEqualBuffersNeedsTwo) {
   const MethodPlan plan = planned(R"(graph forward(%x: f32[16]) {
     %a = aten.relu(%x)
