@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/text/table.h"
 #include "cli/trace/device_compare.h"
+#include "cli/trace/local_check.h"
 #include "cli/trace/node_trace.h"
 #include "cli/trace/rounding_flips.h"
 #include "compiler/analysis/quantization_step.h"
@@ -132,6 +133,21 @@ Status run_reference(const CompareFlags& flags, const std::vector<uint8_t>& pte,
   return {};
 }
 
+/// The first kernel whose integers are not those that the model makes of the program's own integers before it.
+Result<std::optional<Deviation>> check_locally(const CompareFlags& flags, const std::vector<uint8_t>& model,
+                                               const std::string& method, const std::vector<HostValue>& inputs) {
+  ElementRecorder program(kTraceBytes);
+  ASSIGN_OR_RETURN(Session recorded,
+                   Session::open(flags.program, options_of(flags, IsaLevel::avx512, program.tracer())));
+  RETURN_IF_ERROR(run_watched(recorded, method, inputs, &program));
+  LocalCheck check(program.all());
+  if (program.all().empty()) return check.first_deviation();
+  ASSIGN_OR_RETURN(Session session,
+                   Session::open_bytes(model, flags.model, options_of(flags, IsaLevel::baseline, check.tracer())));
+  RETURN_IF_ERROR(run_watched(session, method, inputs, &check));
+  return check.first_deviation();
+}
+
 Result<Comparison> compare_outputs(const std::vector<NamedArray>& found, const std::vector<NamedArray>& wanted,
                                    const Allowances& allowed, const Tolerance& asked) {
   if (found.size() != wanted.size()) {
@@ -175,6 +191,9 @@ Result<Comparison> compare(const CompareFlags& flags) {
   ASSIGN_OR_RETURN(std::vector<NamedArray> found, run_watched(program, method, inputs, &nodes));
   ASSIGN_OR_RETURN(Comparison comparison, compare_outputs(found, plain.outputs, plain.allowed, flags.tolerance));
   comparison.nodes_compared = nodes.num_compared();
+  ASSIGN_OR_RETURN(comparison.deviation, check_locally(flags, plain_bytes, method, inputs));
+  comparison.exact = comparison.deviation.has_value();
+  if (comparison.exact) return comparison;
   // Where the outputs agree, elements that are near nothing that the model quantizes are those of a node that it lacks.
   comparison.deviation = nodes.first_deviation(!comparison.ok());
   if (comparison.ok() || comparison.deviation) return comparison;
@@ -267,8 +286,11 @@ int compare_command(CompareFlags& flags) {
   }
   const bool on_device = !device::runs_in_process(flags.device);
   if (comparison->ok()) return 0;
-  Diag diag(Code::numeric_mismatch, on_device ? "the results on " + flags.device + " differ from the host's"
-                                              : "the program's outputs differ from the model's");
+  const char* what = comparison->outputs_ok()
+                         ? "the program's outputs agree with the model's, but not its results inside"
+                         : "the program's outputs differ from the model's";
+  Diag diag(Code::numeric_mismatch,
+            on_device ? "the results on " + flags.device + " differ from the host's" : std::string(what));
   if (comparison->deviation) {
     const Deviation& node = *comparison->deviation;
     diag.where.source = node.source;

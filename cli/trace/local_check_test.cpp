@@ -1,0 +1,101 @@
+#include "cli/trace/local_check.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "compiler/testing/pipeline.h"
+#include "wick/module.h"
+#include "wick/portable_kernels.h"
+
+namespace wick::cli {
+namespace {
+
+// Runs a graph with one input, watched from its first instruction on.
+template <typename Watcher>
+void run(const std::string& body, Watcher& watcher) {
+  auto pipeline = testing::Pipeline::from_text("graph forward(%x: f32[2, 3]) {\n" + body + "}");
+  const compiler::CompileResult* compiled = pipeline.compiled();
+  ASSERT_NE(compiled, nullptr) << pipeline.failures();
+  const std::vector<uint8_t> pte = compiled->program.pte.join();
+  ModuleOptions options;
+  options.kernels = {portable_kernels()};
+  options.tracer = watcher.tracer();
+  ModuleError error;
+  const auto module = Module::load({pte.data(), pte.size()}, options, &error);
+  ASSERT_NE(module, nullptr) << error.message;
+  watcher.watch(*module->program().find_method("forward"));
+  constexpr float kElements[] = {1, -2, 3, 4, 25, -17};
+  std::vector<uint8_t> bytes(sizeof kElements);
+  std::memcpy(bytes.data(), kElements, bytes.size());
+  std::vector<HostValue> outputs;
+  ASSERT_TRUE(module->forward({HostTensor{DType::f32, {2, 3}, std::move(bytes)}}, &outputs, &error)) << error.message;
+}
+
+std::optional<Deviation> deviation_of(const std::string& program, const std::string& model) {
+  ElementRecorder recorder(1 << 20);
+  run(program, recorder);
+  LocalCheck check(recorder.all());
+  run(model, check);
+  return check.first_deviation();
+}
+
+constexpr char kIn[] = " %q = quantized_decomposed.quantize_per_tensor(%x, 0.5, 0, -128, 127, i8)\n";
+constexpr char kNumbers[] = " %d = quantized_decomposed.dequantize_per_tensor(%q, 0.5, 0, -128, 127, i8)\n";
+constexpr char kOut[] = " %r = quantized_decomposed.quantize_per_tensor(%y, 0.4, 0, -128, 127, i8)\n return %r\n";
+constexpr char kScaled[] = " %y = aten.mul.Scalar(%d, 0.3) @ \"layer\" \"model.py:3\"\n";
+
+TEST(LocalCheck, TheSameProgramDoesNotDeviate) {
+  const std::string model = std::string(kIn) + kNumbers + kScaled + kOut;
+  EXPECT_FALSE(deviation_of(model, model));
+}
+
+TEST(LocalCheck, FindsAKernelByItsPlace) {
+  const std::string model = std::string(kIn) + kNumbers + kScaled + kOut;
+  const auto found =
+      deviation_of(std::string(kIn) + " %y = aten.neg(%q) @ \"layer\" \"model.py:3\"\n return %y\n", model);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->op, "aten::neg.out");
+  EXPECT_EQ(found->module, "layer");
+  EXPECT_EQ(found->source, "model.py:3");
+  EXPECT_EQ(found->difference.max_abs, 69) << "-50 in the place of 19";
+  EXPECT_EQ(found->difference.where, std::vector<int64_t>{4});
+}
+
+TEST(LocalCheck, KernelsOfOtherPlacesHaveOtherTasks) {
+  const std::string model = std::string(kIn) + kNumbers + kScaled + kOut;
+  EXPECT_FALSE(deviation_of(std::string(kIn) + " %y = aten.neg(%q) @ \"other\" \"model.py:4\"\n return %y\n", model));
+}
+
+// A rounding that turned, one step, is four steps of what follows; that is judged by the program's own elements.
+TEST(LocalCheck, JudgesWhatTheProgramMakesOfItsOwnElements) {
+  const std::string first = std::string(kIn) + kNumbers + kScaled;
+  const auto rest = [](const char* to, const char* factor) {
+    return fmt::format(
+        " %r = quantized_decomposed.quantize_per_tensor({}, 0.4, 0, -128, 127, i8)\n"
+        " %e = quantized_decomposed.dequantize_per_tensor(%r, 0.4, 0, -128, 127, i8)\n"
+        " %z = aten.mul.Scalar(%e, {}) @ \"last\" \"model.py:9\"\n"
+        " %t = quantized_decomposed.quantize_per_tensor(%z, 0.7, 0, -128, 127, i8) @ \"last\" \"model.py:9\"\n"
+        " return %t\n",
+        to, factor);
+  };
+  const std::string model = first + rest("%y", "7.3"), turn = " %u = aten.add.Scalar(%y, 0.15)\n";
+  EXPECT_FALSE(deviation_of(first + turn + rest("%u", "7.3"), model));
+  EXPECT_TRUE(deviation_of(first + turn + rest("%u", "6.3"), model));
+}
+
+TEST(LocalCheck, DimensionsMayLieInAnotherOrder) {
+  const std::string moved =
+      " %p = aten.permute(%d, [1, 0])\n %y = aten.mul.Scalar(%p, 0.3) @ \"layer\" \"model.py:3\"\n";
+  EXPECT_FALSE(deviation_of(std::string(kIn) + kNumbers + moved + kOut, std::string(kIn) + kNumbers + kScaled + kOut));
+}
+
+TEST(LocalCheck, WhatOnlyMovesElementsIsNotJudged) {
+  const std::string model = std::string(kIn) + kNumbers + " %y = aten.relu(%d) @ \"layer\" \"model.py:3\"\n" +
+                            " %r = quantized_decomposed.quantize_per_tensor(%y, 0.5, 0, -128, 127, i8)\n return %r\n";
+  EXPECT_FALSE(deviation_of(std::string(kIn) + " %y = aten.neg(%q) @ \"layer\" \"model.py:3\"\n return %y\n", model));
+}
+
+}  // namespace
+}  // namespace wick::cli
