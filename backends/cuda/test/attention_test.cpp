@@ -26,6 +26,16 @@ TEST(AttentionChoice, LargeProblemsTakeLargeTilesAndSmallOnesFillTheDevice) {
   EXPECT_GT(decode.splits, 8u);
 }
 
+TEST(AttentionChoice, TheWarpsOfABlockShareTheKeysOfFewQueries) {
+  const Schedule decode = schedule(4, 2048, 8, 64, true);
+  EXPECT_EQ(decode.tile.n, 128u);
+  EXPECT_EQ(decode.threads, 256u);
+  EXPECT_EQ(decode.splits, 16u);
+  EXPECT_EQ(schedule(12, 2048, 8, 64, true).threads, 128u);  // their rows fill the place of the keys
+  EXPECT_EQ(schedule(1, 30, 8, 64, true).tile.n, 32u);
+  EXPECT_EQ(schedule(1, 2048, 8, 256, true).tile.n, 32u);  // by shared memory
+}
+
 TEST(AttentionChoice, FewQueriesOfSinglePrecisionAreTakenOneByOne) {
   EXPECT_EQ(schedule(15, 512, 8, 64, false).kind, ScheduleKind::query_per_block);
   EXPECT_EQ(schedule(16, 512, 8, 64, false).kind, ScheduleKind::query_tiles);
@@ -83,6 +93,19 @@ TEST_F(Attention, ABooleanMaskMayHideAllKeysOfAQuery) {
   std::fill(mask.bytes.begin(), mask.bytes.begin() + 5 * 33 * 4, uint8_t{0});
   expect_like_portable({numbers(DType::bf16, {1, 2, 20, 16}, 1), numbers(DType::bf16, {1, 2, 33, 16}, 2),
                         numbers(DType::bf16, {1, 2, 33, 16}, 3), mask},
+                       1.0 / 64);
+}
+
+// 17 splits of the keys; a causal query sees those of the first one alone.
+TEST_F(Attention, ManySplitsOfTheKeysOfFewQueries) {
+  compile(R"(graph f(%q: bf16[1, 1, 3, 16], %k: bf16[1, 1, 2100, 16], %v: bf16[1, 1, 2100, 32]) {
+  %y: bf16[1, 1, 3, 32] = aten.scaled_dot_product_attention(%q, %k, %v)
+  %z: bf16[1, 1, 3, 32] = aten.scaled_dot_product_attention(%q, %k, %v, none, 0.0, true)
+  return %y, %z
+})");
+  EXPECT_EQ(launches(), 2u);
+  expect_like_portable({numbers(DType::bf16, {1, 1, 3, 16}, 1), numbers(DType::bf16, {1, 1, 2100, 16}, 2),
+                        numbers(DType::bf16, {1, 1, 2100, 32}, 3)},
                        1.0 / 64);
 }
 

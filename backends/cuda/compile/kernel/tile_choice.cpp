@@ -96,6 +96,9 @@ double clocks(const ContractionFacts& facts, const Row& row, int64_t splits) {
 
 constexpr int64_t kFewestQueries = 16, kFewestKeyTilesPerSplit = 2;
 constexpr uint32_t kMostResultsOfThread = 64;
+// Of a tile of few queries: splits of its keys, and blocks of a multiprocessor, whose loads overlap.
+constexpr int64_t kMostKeySplits = 32, kBlocksOfFewQueries = 3;
+constexpr uint32_t kBytesOfBounds = 8 * 2 * 16 * 4;  // at most, of the warps' rows
 
 // Of a tile of rows with 16-byte chunks, padded as tile_layout.h does at most.
 uint32_t tile_bytes(uint32_t rows, uint32_t width, uint32_t element_bytes) {
@@ -109,6 +112,28 @@ uint32_t shared_bytes(const AttentionWidths& widths, const Tile& tile, uint32_t 
   return tile_bytes(tile.m, widths.features, element) +
          stages * (tile_bytes(tile.n, widths.features, element) + tile_bytes(tile.n, widths.results, element)) +
          (by_matrices ? 0 : tile_bytes(tile.m, tile.n, element));
+}
+
+// A tile of few queries: the warps of a block share its keys, all of which are loaded at once. More blocks take parts
+// of the keys until each has few of them.
+Schedule schedule_of_few_queries(const AttentionFacts& facts) {
+  Schedule out;
+  out.kind = ScheduleKind::query_matrix_tiles;
+  const AttentionWidths widths = attention_widths(facts);
+  out.tile = {16, 128, widths.features};
+  const auto too_large = [&] {
+    return facts.keys <= out.tile.n / 2 || shared_bytes(widths, out.tile, 1, true) > kSharedBytes - kBytesOfBounds;
+  };
+  while (out.tile.n > 32 && too_large()) out.tile.n /= 2;
+  // What the warps have of their rows takes the place of the keys and values.
+  out.warps_n = out.tile.n / (facts.queries <= 8 ? 16 : 32);
+  out.threads = 32 * out.warps_n;
+  const int64_t tiles = quotient_up(facts.queries, out.tile.m) * facts.batch;
+  const int64_t steps = quotient_up(facts.keys, out.tile.n);
+  const int64_t wanted = quotient_up(static_cast<int64_t>(kMultiprocessors) * kBlocksOfFewQueries, tiles);
+  const int64_t splits = std::clamp<int64_t>(std::min(wanted, steps), 1, kMostKeySplits);
+  out.splits = static_cast<uint32_t>(quotient_up(steps, quotient_up(steps, splits)));
+  return out;
 }
 
 Schedule schedule_of(const ContractionFacts& facts, const Row& row, int64_t splits) {
@@ -179,6 +204,7 @@ Schedule choose_attention(const AttentionFacts& facts) {
     const double tiles = static_cast<double>(quotient_up(facts.queries, m)) * static_cast<double>(facts.batch);
     // Smaller tiles where larger ones leave multiprocessors without work.
     if (m > 16 && (tiles < kMultiprocessors || facts.queries <= m / 2)) continue;
+    if (m == 16 && facts.by_matrices) return schedule_of_few_queries(facts);
     const uint32_t warps = facts.by_matrices ? m / 16 : 4;
     if (!facts.by_matrices && m / 16 * widths.results / 8 > kMostResultsOfThread) continue;
     for (const uint32_t stages : {2u, 1u}) {

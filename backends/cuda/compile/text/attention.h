@@ -135,5 +135,87 @@ WICK_FUNCTION bool join_splits(f32* out, f32* largest, f32* total, f32* partial,
   return true;
 }
 
+/// Weighted values of one query and one column, over a part of the keys.
+struct PartialRow {
+  f32 sum, largest, total;
+};
+WICK_FUNCTION f32 result_of(PartialRow row) { return row.total == 0.0f ? 0.0f : row.sum / row.total; }
+
+/// Rows of shared memory are padded so that those of a warp lie in different banks.
+template <u32 kWidth>
+WICK_FUNCTION constexpr u32 padded_row() {
+  return kWidth + 8;
+}
+
+/// Puts what a warp has of the rows below kRows: `sums` [warps][kRows][padded_row], `bounds` [warps][2][kRows].
+template <u32 kRows, u32 kWidth>
+WICK_FUNCTION void put_rows(f32* sums, f32* bounds, const f32 (&out)[1][kWidth / 8][4], const f32 (&largest)[2],
+                            const f32 (&total)[2], u32 warp) {
+  WICK_UNROLL
+  for (u32 i = 0; i < 2; ++i) {
+    const u32 row = lane() / 4 + 8 * i;
+    if (row >= kRows) continue;
+    f32* const own = sums + (warp * kRows + row) * padded_row<kWidth>() + lane() % 4 * 2;
+    WICK_UNROLL
+    for (u32 j = 0; j < kWidth / 8; ++j)
+      store_vector(own + 8 * j, Vector<f32, 2>{{out[0][j][2 * i], out[0][j][2 * i + 1]}});
+    if (lane() % 4 == 0) {
+      bounds[warp * 2 * kRows + row] = largest[i];
+      bounds[warp * 2 * kRows + kRows + row] = total[i];
+    }
+  }
+}
+
+/// kParts parts of the keys as one. Part p has its sum at sums[p sums_step], its largest score and its total at
+/// bounds[p bounds_step] and kRows behind that.
+template <u32 kParts, u32 kRows>
+WICK_FUNCTION PartialRow join_parts(const f32* sums, u32 sums_step, const f32* bounds, u32 bounds_step) {
+  constexpr u32 kAtOnce = kParts < 16 ? kParts : 16;
+  PartialRow out = {0.0f, -infinity(0.0f), 0.0f};
+  WICK_NO_UNROLL
+  for (u32 first = 0; first < kParts; first += kAtOnce) {
+    f32 sum[kAtOnce], largest[kAtOnce], total[kAtOnce];
+    WICK_UNROLL
+    for (u32 i = 0; i < kAtOnce; ++i) {
+      const u32 part = first + i < kParts ? first + i : first;
+      sum[i] = sums[part * sums_step];
+      largest[i] = bounds[part * bounds_step];
+      total[i] = bounds[part * bounds_step + kRows];
+    }
+    f32 now = out.largest;
+    WICK_UNROLL
+    for (u32 i = 0; i < kAtOnce; ++i) now = maximum(now, largest[i]);
+    const f32 shrink = exp(out.largest - base_of(now));
+    out = {out.sum * shrink, now, out.total * shrink};
+    WICK_UNROLL
+    for (u32 i = 0; i < kAtOnce; ++i) {
+      const f32 grow = first + i < kParts ? exp(largest[i] - base_of(now)) : 0.0f;
+      out.sum += sum[i] * grow;
+      out.total += total[i] * grow;
+    }
+  }
+  return out;
+}
+
+/// Element e, of [kRows][kWidth], over the parts of all warps.
+template <u32 kWarps, u32 kRows, u32 kWidth>
+WICK_FUNCTION PartialRow join_rows_of_warps(const f32* sums, const f32* bounds, u32 e) {
+  return join_parts<kWarps, kRows>(sums + e / kWidth * padded_row<kWidth>() + e % kWidth, kRows * padded_row<kWidth>(),
+                                   bounds + e / kWidth, 2 * kRows);
+}
+/// The same over the parts of all splits, of which each has put its rows as put_row() does.
+template <u32 kSplits, u32 kRows, u32 kWidth>
+WICK_FUNCTION PartialRow join_rows_of_splits(const f32* rows, u32 e) {
+  constexpr u32 kStep = kRows * (kWidth + 2);
+  return join_parts<kSplits, kRows>(rows + e, kStep, rows + kRows * kWidth + e / kWidth, kStep);
+}
+template <u32 kRows, u32 kWidth>
+WICK_FUNCTION void put_row(f32* to, u32 e, PartialRow row) {
+  to[e] = row.sum;
+  if (e % kWidth != 0) return;
+  to[kRows * kWidth + e / kWidth] = row.largest;
+  to[kRows * kWidth + kRows + e / kWidth] = row.total;
+}
+
 }  // namespace
 }  // namespace wick_text

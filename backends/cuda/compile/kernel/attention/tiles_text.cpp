@@ -23,6 +23,7 @@ class AttentionTilesWriter : public TileWriter {
         loops_(loops),
         schedule_(schedule),
         by_matrices_(loops.factors != DType::f32),
+        shares_keys_(by_matrices_ && schedule.warps_m == 1),
         query_(factor("q", attention_.query, "m", loops.queries, "k", {attention_.feature})),
         key_(factor("k", attention_.key_element, "n", {attention_.key}, "k", {attention_.feature})),
         value_(factor("v", attention_.value, "c", kernel.columns, "n", {attention_.key})) {
@@ -46,11 +47,7 @@ class AttentionTilesWriter : public TileWriter {
     schedule_.stages > 1 ? write_steps_ahead() : write_steps();
     block_.close_inner();
     block_.line(fmt::format("join_totals<{}>(total);", rows_text()));
-    if (schedule_.splits > 1) write_merge();
-    block_.line(fmt::format("invert_totals<{}>(total);", rows()));
-    block_.open_inner();
-    write_results();
-    block_.close_inner();
+    shares_keys_ ? write_joined_rows() : write_rows();
     source_.schedule = schedule_;
     source_.has_barriers = true;
     source_.grid[0] = tiles() * Sym(int64_t{schedule_.splits});
@@ -78,7 +75,8 @@ class AttentionTilesWriter : public TileWriter {
   Sym tiles() const { return query_tiles() * extent_of(loops_.batch); }
   // Of a thread.
   uint32_t rows() const { return by_matrices_ ? 2 : schedule_.tile.m / (kLanesM * schedule_.warps_m); }
-  uint32_t scores() const { return by_matrices_ ? schedule_.tile.n / 2 : rows() * schedule_.tile.n / kLanesN; }
+  uint32_t keys_of_warp() const { return schedule_.tile.n / (shares_keys_ ? schedule_.warps_n : 1); }
+  uint32_t scores() const { return by_matrices_ ? keys_of_warp() / 2 : rows() * schedule_.tile.n / kLanesN; }
   uint32_t outs() const { return by_matrices_ ? value_.lines / 2 : rows() * value_.lines / kLanesN; }
   std::string rows_text() const { return fmt::format("{}, {}", by_matrices_, rows()); }
   uint32_t threads_m() const { return kLanesM * schedule_.warps_m; }
@@ -107,11 +105,15 @@ class AttentionTilesWriter : public TileWriter {
   void declare() {
     const char* type = storage_name(loops_.factors);
     block_.line(fmt::format("WICK_SHARED({}, q_tiles, {});", type, query_.size()));
-    for (const TileFactor* one : {&key_, &value_})
-      block_.line(fmt::format("WICK_SHARED({}, {}_tiles, {} * {});", type, one->name, schedule_.stages, one->size()));
+    block_.line(
+        fmt::format("WICK_SHARED({}, tiles, {} * ({} + {}));", type, schedule_.stages, key_.size(), value_.size()));
+    block_.line(fmt::format("{}* const k_tiles = tiles, *const v_tiles = tiles + {} * {};", type, schedule_.stages,
+                            key_.size()));
     if (by_matrices_) {
-      block_.line("const u32 own_m = thread_x() / 32 * 16;");
-      block_.line(fmt::format("f32 out[1][{}][4] = {{}}, scores[1][{}][4];", value_.lines / 8, schedule_.tile.n / 8));
+      block_.line(fmt::format("const u32 warp = thread_x() / 32, own_m = {}, own_n = {};",
+                              shares_keys_ ? "0" : "warp * 16",
+                              shares_keys_ ? fmt::format("warp * {}", keys_of_warp()) : "0"));
+      block_.line(fmt::format("f32 out[1][{}][4] = {{}}, scores[1][{}][4];", value_.lines / 8, keys_of_warp() / 8));
     } else {
       block_.line(
           fmt::format("WICK_SHARED(f32, weights, tile_chunks({}, {}) * 4);", schedule_.tile.m, schedule_.tile.n / 4));
@@ -176,9 +178,9 @@ class AttentionTilesWriter : public TileWriter {
     const uint32_t depth = key_.depth, keys = schedule_.tile.n;
     block_.line(fmt::format("  for (u32 e = 0; e < {}; ++e) score_values[e] = 0.0f;", scores()));
     if (by_matrices_)
-      block_.line(
-          fmt::format("  multiply_by_matrices<TilePair<{0}, {0}, true, {0}, true>>(scores, q_tiles, {1}, own_m, 0);",
-                      depth, key_tile));
+      block_.line(fmt::format(
+          "  multiply_by_matrices<TilePair<{0}, {0}, true, {0}, true>>(scores, q_tiles, {1}, own_m, own_n);", depth,
+          key_tile));
     else
       block_.line(fmt::format(
           "  multiply_by_fma<TilePair<{0}, {0}, true, {0}, true>, {1}, {2}>(scores, q_tiles, {3}, own_m, own_n);",
@@ -187,7 +189,8 @@ class AttentionTilesWriter : public TileWriter {
     block_.line(fmt::format("  weigh_scores<{}, {}, {}>(score_values, out_values, largest, total);", rows_text(),
                             scores(), outs()));
     if (by_matrices_) {
-      block_.line(fmt::format("  add_values<{}>(out, scores, {});", value_.width(), value_tile));
+      block_.line(
+          fmt::format("  add_values<{0}>(out, scores, tile_at<{0}>({1}, own_n, 0));", value_.width(), value_tile));
       return;
     }
     block_.line("  WICK_UNROLL");
@@ -206,7 +209,7 @@ class AttentionTilesWriter : public TileWriter {
                         : fmt::format("own_m + e / {} * {}", scores() / rows(), threads_m());
   }
   std::string score_column() const {
-    return by_matrices_ ? "e / 4 * 8 + lane() % 4 * 2 + e % 2"
+    return by_matrices_ ? "own_n + e / 4 * 8 + lane() % 4 * 2 + e % 2"
                         : fmt::format("own_n + e % {} * {}", scores() / rows(), kLanesN);
   }
 
@@ -240,17 +243,60 @@ class AttentionTilesWriter : public TileWriter {
     block_.line("  }");
   }
 
-  void write_merge() {
-    const int64_t per_tile = int64_t{outs() + 2 * rows()} * schedule_.threads * schedule_.splits;
+  // Numbers of each tile that its splits leave in memory.
+  std::string partial_parameter(int64_t per_tile) {
     KernelBuffer partial;
     partial.elements = tiles() * Sym(per_tile);
     graph_.buffers.push_back(std::move(partial));
-    const std::string name = parameter(static_cast<uint32_t>(graph_.buffers.size() - 1), true);
     source_.counters = tiles();
+    return parameter(static_cast<uint32_t>(graph_.buffers.size() - 1), true);
+  }
+
+  void write_rows() {
+    if (schedule_.splits > 1) write_merge();
+    block_.line(fmt::format("invert_totals<{}>(total);", rows()));
+    block_.open_inner();
+    write_results();
+    block_.close_inner();
+  }
+
+  void write_merge() {
+    const int64_t per_tile = int64_t{outs() + 2 * rows()} * schedule_.threads * schedule_.splits;
+    const std::string name = partial_parameter(per_tile);
     block_.line(
         fmt::format("if (!join_splits<{}, {}>(out_values, largest, total, {} + static_cast<i64>(tile) * {}, {} + "
                     "tile, q_tiles, static_cast<u32>(split), {}, {})) return;",
                     rows_text(), outs(), name, per_tile, counters_parameter(), schedule_.splits, schedule_.threads));
+  }
+
+  // The warps' rows come together in shared memory, those of splits in global memory; then all threads share the
+  // results. Only rows of queries do so.
+  void write_joined_rows() {
+    const auto rows = static_cast<uint32_t>(std::min<int64_t>(loops_.facts.queries, schedule_.tile.m));
+    const uint32_t width = value_.lines, warps = schedule_.warps_n, splits = schedule_.splits;
+    const std::string shape = fmt::format("{}, {}", rows, width);
+    block_.line("block_barrier();");
+    block_.line("f32* const parts = reinterpret_cast<f32*>(tiles);");
+    block_.line(fmt::format("WICK_SHARED(f32, bounds, {});", warps * 2 * rows));
+    block_.line(fmt::format("put_rows<{}>(parts, bounds, out, largest, total, warp);", shape));
+    block_.line("block_barrier();");
+    std::string joined = fmt::format("join_rows_of_warps<{}, {}>(parts, bounds, e)", warps, shape);
+    if (splits > 1) {
+      const int64_t per_split = int64_t{rows} * (width + 2);
+      const std::string name = partial_parameter(per_split * splits);
+      block_.line(fmt::format("f32* const of_tile = {} + static_cast<i64>(tile) * {};", name, per_split * splits));
+      block_.line(fmt::format("for (u32 e = thread_x(); e < {}; e += {}) {{", rows * width, schedule_.threads));
+      block_.line(fmt::format("  put_row<{}>(of_tile + split * {}, e, {});", shape, per_split, joined));
+      block_.line("}");
+      block_.line(fmt::format("if (!is_last_split({} + tile, q_tiles, {})) return;", counters_parameter(), splits));
+      joined = fmt::format("join_rows_of_splits<{}, {}>(of_tile, e)", splits, shape);
+    }
+    block_.open_inner();
+    block_.line(fmt::format("for (u32 e = thread_x(); e < {}; e += {}) {{", rows * width, schedule_.threads));
+    write_result(fmt::format("static_cast<idx>(e / {})", width), fmt::format("static_cast<idx>(e % {})", width),
+                 fmt::format("result_of({})", joined));
+    block_.line("}");
+    block_.close_inner();
   }
 
   void write_results() {
@@ -261,26 +307,33 @@ class AttentionTilesWriter : public TileWriter {
         by_matrices_ ? score_row() : fmt::format("own_m + e / {} * {}", outs() / rows(), threads_m());
     block_.line("WICK_UNROLL");
     block_.line(fmt::format("for (u32 e = 0; e < {}; ++e) {{", outs()));
-    block_.line(fmt::format("  const idx m = m0 + static_cast<idx>({}), c = static_cast<idx>({});", row, column));
+    write_result(fmt::format("static_cast<idx>({})", row), fmt::format("static_cast<idx>({})", column),
+                 fmt::format("out_values[e] * total[row_of_value<{}, {}>(e)]", rows_text(), outs()));
+    block_.line("}");
+  }
+
+  // Of a row and a column of the tile.
+  void write_result(const std::string& row, const std::string& column, const std::string& of_element) {
+    block_.line(fmt::format("  const idx m = m0 + {}, c = {};", row, column));
     block_.line(
         fmt::format("  if (m < {} && c < {}) {{", text(extent_of(loops_.queries)), text(extent_of(kernel_.columns))));
     Scope result = in_row({&loops_.queries, &kernel_.columns});
     result.indent = "    ";
     write_split(result, loops_.queries, "m");
     write_split(result, kernel_.columns, "c");
-    result.line(fmt::format("const f32 result = out_values[e] * total[row_of_value<{}, {}>(e)];", rows_text(), outs()));
+    result.line(fmt::format("const f32 result = {};", of_element));
     for (const auto* stores : {&kernel_.row_stores, &kernel_.column_stores}) {
       for (const Store& store : *stores) write_store(result, store, "");
     }
     block_.text += result.text;
     block_.line("  }");
-    block_.line("}");
   }
 
   const Attention& attention_;
   const AttentionLoops& loops_;
   const Schedule schedule_;
   const bool by_matrices_;
+  const bool shares_keys_;  // each warp has keys of its own, and all queries of the tile
   TileFactor query_, key_, value_;
 };
 
