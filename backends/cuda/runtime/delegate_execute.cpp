@@ -165,10 +165,10 @@ Failure Delegate::place_arguments(Span<EValue*> args, const CudaStreamScope* sco
   return {};
 }
 
-// The arena holds the last call's intermediates until that is done, and the state what that writes.
+// The arena holds the last call's intermediates until that is done, and the state what that writes. Also on the stream
+// of the last call: it may have been destroyed, and another one have its handle.
 Failure Delegate::wait_for_last_call(DriverStream* stream) {
-  if (!order_->is_pending || order_->stream == stream) return {};
-  order_->is_pending = false;
+  if (!order_->is_pending) return {};
   return device_->check(device_->driver().stream_wait_event(stream, order_->done, 0), "waiting for the last call");
 }
 
@@ -263,14 +263,14 @@ Failure Delegate::finish(Span<EValue*> args, const CudaStreamScope* scope, Drive
   if (failure) return failure;
   if (scope && !has_checks && !tracer_) {
     failure = device_->check(device_->driver().event_record(order_->done, stream), "marking the end of a call");
-    order_->is_pending = true;
-    order_->stream = stream;
+    order_->is_pending = !failure;
     return failure;
   }
   if (!has_checks) {
     const DriverStatus status = device_->driver().stream_wait(stream);
     if (status != kSuccess) return device_->failure(status, what());
   }
+  order_->is_pending = false;
   return {};
 }
 
@@ -284,9 +284,8 @@ void Delegate::execute(KernelContext& context, Span<EValue*> args) {
   }
   has_sizes_ = true;
   if (changed) {
-    for (size_t i = 0; i < values_.size(); ++i) {
-      values_[i] = evaluate(plan_.formulas[i], {symbols_.data(), symbols_.size()});
-    }
+    const Span<const int64_t> symbols(symbols_.data(), symbols_.size());
+    for (size_t i = 0; i < values_.size(); ++i) values_[i] = evaluate(plan_.formulas[i], symbols);
   }
   if (!check_sizes(context, args)) {
     has_sizes_ = false;
@@ -331,7 +330,9 @@ void Delegate::execute(KernelContext& context, Span<EValue*> args) {
   if (!failure) failure = timer ? run_measured(stream) : run(stream);
   if (!failure) failure = finish(args, scope, stream);
   if (!failure && timer) failure = add_time(*timer);
-  if (failure) fail(context, failure);
+  if (!failure) return;
+  (void)device_->driver().stream_wait(stream);  // the next call may be on another stream
+  fail(context, failure);
 }
 
 }  // namespace wick::cuda

@@ -7,10 +7,10 @@ std::string number(uint64_t value) { return std::to_string(value); }
 
 }  // namespace
 
-ContextScope::ContextScope(const Device& device) : device_(device) {
-  (void)device_.driver().context_push(device_.context());
-}
+ContextScope::ContextScope(const Device& device)
+    : device_(device), was_pushed_(device.driver().context_push(device.context()) == kSuccess) {}
 ContextScope::~ContextScope() {
+  if (!was_pushed_) return;  // the thread's context is the caller's
   DriverContext* context = nullptr;
   (void)device_.driver().context_pop(&context);
 }
@@ -181,7 +181,8 @@ Failure Device::share_module(Span<const uint8_t> bytes, const void* image, Conte
                  "the driver (" + version_text(driver_.version()) +
                      ") does not take the PTX of this file, which a newer toolkit made: " + driver_.text_of(status) +
                      "; install a newer driver, or compile the model with code for this device"};
-    } else if (status == kInvalidImage || status == kNoBinaryForDevice) {
+    } else if (status == kInvalidImage || status == kNoBinaryForDevice || status == kNoJitCompiler ||
+               status == kJitDisabled) {
       failure = {Error::DelegateInvalidCompatibility,
                  text_ + " does not take the device code of this file: " + driver_.text_of(status)};
     } else {

@@ -63,8 +63,8 @@ struct StateMemory {
   std::string initial;  // key of what it began with
 };
 
-/// The end of the last call on a caller's stream, of one delegate, or of all that share state in a session. They are
-/// not called at the same time.
+/// The end of the last call that nobody has waited for, of one delegate, or of all that share state in a session. They
+/// are not called at the same time.
 struct CallOrder {
   explicit CallOrder(const Driver& calls) : driver(calls) {}
   CallOrder(const CallOrder&) = delete;
@@ -74,7 +74,6 @@ struct CallOrder {
   }
   const Driver& driver;
   DriverEvent* done = nullptr;
-  DriverStream* stream = nullptr;
   bool is_pending = false;
 };
 
@@ -87,6 +86,7 @@ class ContextScope {
 
  private:
   const Device& device_;
+  bool was_pushed_;
 };
 
 class Device {

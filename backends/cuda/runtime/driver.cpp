@@ -20,6 +20,7 @@ bool poisons_context(DriverStatus status) {
   switch (status) {
     case 214:  // uncorrectable memory error
     case 220:  // error of a link between devices
+    case 226:  // a fault that the device has contained
     case 700:  // illegal address
     case 702:  // a kernel that took too long
     case 710:  // an assertion of a kernel
@@ -29,7 +30,10 @@ bool poisons_context(DriverStatus status) {
     case 717:  // address space
     case 718:  // program counter
     case 719:  // another fault of a kernel
-    case 721: return true;
+    case 721:  // memory of tensors that a kernel has not given back
+    case 810:  // the server of the device has ended this process's use
+    case 911:  // a fault of another device
+      return true;
     default: return false;
   }
 }

@@ -22,7 +22,8 @@ struct DriverGraphExec;
 /// Status codes of calls.
 constexpr DriverStatus kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kStubLibrary = 34, kNeedsNewerDriver = 35,
                        kNoDevice = 100, kInvalidDevice = 101, kInvalidImage = 200, kNoBinaryForDevice = 209,
-                       kInvalidPtx = 218, kUnsupportedPtxVersion = 222, kNotFound = 500;
+                       kInvalidPtx = 218, kNoJitCompiler = 221, kUnsupportedPtxVersion = 222, kJitDisabled = 223,
+                       kNotFound = 500;
 
 /// Attributes of a device.
 constexpr int kMultiprocessors = 16, kCapabilityMajor = 75, kCapabilityMinor = 76, kMaxSharedBytesOptIn = 97;

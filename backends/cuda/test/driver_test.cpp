@@ -1,4 +1,6 @@
 // What is said when there is no driver, no device, no code for it, no memory, or a kernel fails.
+#include "backends/cuda/runtime/driver.h"
+
 #include <stdlib.h>
 
 #include "backends/cuda/runtime/device_name.h"
@@ -121,6 +123,16 @@ TEST(CudaDriver, PtxThatTheDriverDoesNotKnowIsSaidToBeNewer) {
               "the driver (13.0) does not take the PTX of this file, which a newer toolkit made");
 }
 
+TEST(CudaDriver, ADriverThatCannotCompileIsSaidSo) {
+  const TestDriver driver;
+  driver.set("no_jit", 1);
+  TestDelegate d = add_delegate();
+  d.plan.modules = {{80, true, "ptx"}};
+  d.named.emplace_back("ptx", ".version 9.0");
+  expect_text(load_text(d, driver.device(), Error::DelegateInvalidCompatibility),
+              "does not take the device code of this file: error 221");
+}
+
 TEST(CudaDriver, DamagedCodeIsRefusedBeforeTheDriverSeesIt) {
   const TestDriver driver;
   TestDelegate d = add_delegate();
@@ -218,6 +230,28 @@ TEST(CudaDriver, AFaultOfAKernelEndsTheUseOfTheDevice) {
   TestRun run(add_delegate(), driver);
   ASSERT_EQ(run.load(), Error::Ok) << run.text();
   EXPECT_EQ(run.execute(Floats(8, 1)), Error::Ok) << run.last_error();
+}
+
+// Those of which the driver's manual says that the process must be started again, and some others.
+TEST(CudaDriver, FaultsOfKernelsAreToldFromRefusals) {
+  for (const DriverStatus fault : {226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911})
+    EXPECT_TRUE(poisons_context(fault)) << fault;
+  for (const DriverStatus refusal : {1, 2, 201, 222, 400, 500, 600, 701, 720, 801})
+    EXPECT_FALSE(poisons_context(refusal)) << refusal;
+}
+
+TEST(CudaDriver, AContextOfTheCallerStaysCurrentWhenOursCannotBe) {
+  const TestDriver driver;
+  TestRun run(add_delegate(), driver);
+  ASSERT_EQ(run.load(), Error::Ok) << run.text();
+  void* context = nullptr;
+  ASSERT_EQ(driver.function<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context, 0), 0);
+  ASSERT_EQ(driver.function<int(void*)>("cuCtxPushCurrent_v2")(context), 0);
+  driver.set("no_push", 1);
+  (void)run.execute(Floats(8, 1));
+  driver.set("no_push", 0);
+  EXPECT_EQ(driver.function<int(void**)>("cuCtxPopCurrent_v2")(&context), 0);
+  EXPECT_EQ(driver.function<int(int)>("cuDevicePrimaryCtxRelease_v2")(0), 0);
 }
 
 TEST(CudaDriver, WithDebuggingAFaultNamesTheKernel) {

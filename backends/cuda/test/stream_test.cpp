@@ -24,6 +24,13 @@ class Caller {
     call<int(int)>("cuDevicePrimaryCtxRelease_v2", 0);
   }
   void* stream() const { return stream_; }
+  /// Destroys the stream without waiting for it, and makes one.
+  void renew_stream() {
+    push();
+    EXPECT_EQ((call<int(void*)>("cuStreamDestroy_v2", stream_)), 0);
+    EXPECT_EQ((call<int(void**, unsigned)>("cuStreamCreate", &stream_, 1u)), 0);
+    pop();
+  }
   float* allocate(const Floats& values) {
     uint64_t address = 0;
     push();
@@ -170,6 +177,70 @@ TEST(CudaStream, CallsOnDifferentStreamsWaitForEachOther) {
   second.wait();
   EXPECT_EQ(Floats(y, y + 4), Floats(4, 1));
   EXPECT_EQ(Floats(z, z + 4), Floats(4, 2));
+}
+
+// A driver gives handles away again, and goes on with what waits on a destroyed stream.
+TEST(CudaStream, CallsOnANewStreamWaitForThoseOnADestroyedOne) {
+  const TestDriver driver;
+  Caller caller(driver);
+  TestRun run(counter_delegate(), driver, false);
+  ASSERT_EQ(run.load(), Error::Ok) << run.text();
+  float *x = caller.allocate(Floats(4, 1)), *y = caller.allocate(Floats(4, 0));
+  void* const old = caller.stream();
+  {
+    const CudaStreamScope scope(old);
+    ASSERT_EQ(Bound(run, 4).execute(x, y, 4), Error::Ok) << run.last_error();
+  }
+  caller.renew_stream();
+  ASSERT_EQ(caller.stream(), old);
+  {
+    const CudaStreamScope scope(caller.stream());
+    ASSERT_EQ(Bound(run, 4).execute(x, y, 4), Error::Ok) << run.last_error();
+  }
+  caller.wait();
+  EXPECT_EQ(Floats(y, y + 4), Floats(4, 2));
+}
+
+/// y[s0] = 2 * x[s0], in a loop that takes up to 4 elements.
+TestDelegate choosy_delegate() {
+  TestDelegate d;
+  d.plan.symbols.push_back({"s0", 1, 8, 0, 0});
+  const uint32_t n = d.formula({symbol(0)}), one = d.number(1);
+  const uint32_t x = d.argument(Space::input, DType::f32, {n}), y = d.argument(Space::output, DType::f32, {n});
+  const uint32_t t = d.arena_buffer(32);
+  const uint32_t scale =
+      d.kernel("scale", {ParameterKind::pointer, ParameterKind::int32, ParameterKind::pointer, ParameterKind::int64});
+  d.launch(scale, one, {reads(x), int32(d.number(2)), writes(t), int64(n)});
+  PlanNode repeat;
+  repeat.kind = NodeKind::repeat;
+  repeat.size = one;
+  repeat.first_end = repeat.second_end = 3;
+  repeat.after = {0};
+  d.plan.nodes.push_back(repeat);
+  d.launch(scale, one, {reads(t), int32(one), writes(y), int64(n)});
+  d.plan.requirements.push_back({n, kNone, d.number(4), "the rows of view (model.py:7)", 1});
+  return d;
+}
+
+// Whatever the next call's stream is.
+TEST(CudaStream, ACallThatFailsLeavesNothingUnderWay) {
+  const TestDriver driver;
+  Caller caller(driver);
+  TestRun run(choosy_delegate(), driver, false);
+  ASSERT_EQ(run.load(), Error::Ok) << run.text();
+  float *x = caller.allocate(Floats(8, 1)), *y = caller.allocate(Floats(8, 0));
+  const CudaStreamScope scope(caller.stream());
+  Method& method = run.harness().method();
+  for (const int32_t size : {4, 8}) {
+    HostTensor32 input({size}, Floats(static_cast<size_t>(size)));
+    input.tensor.data = x;
+    ASSERT_EQ(method.set_input(0, input.tensor), Error::Ok);
+    ASSERT_EQ(method.set_output_memory(0, y, 32), Error::Ok);
+    EXPECT_EQ(method.execute(), size == 4 ? Error::Ok : Error::InvalidArgument);
+    EXPECT_EQ(driver.count("launches"), size == 4 ? 0u : 3u);
+  }
+  EXPECT_NE(run.last_error().find("the rows of view (model.py:7): 8, wanted at most 4"), std::string::npos)
+      << run.last_error();
 }
 
 // So does the state of a session, whose methods are delegates of their own.

@@ -8,19 +8,9 @@
 namespace wick_stand_in {
 namespace {
 
-// Streams are known by what waits there: all of them, as handles have no types.
-std::vector<Stream*>& streams() {
-  static auto* all = new std::vector<Stream*>;
-  return *all;
-}
-
-void drain_all() {
-  for (size_t i = 0; i < streams().size(); ++i) drain(*streams()[i]);
-  drain(driver().default_stream);
-}
-
 template <typename T>
 int destroy(void* handle) {
+  if (t_num_contexts == 0) return invalid_context;
   drain_all();
   if (!forget(handle)) return invalid_handle;
   delete static_cast<T*>(handle);
@@ -49,6 +39,10 @@ int set_node(void* exec, void* node, Operation operation) {
   Exec& found = *static_cast<Exec*>(exec);
   for (size_t i = 0; i < found.nodes.size(); ++i) {
     if (found.origins[i] != node) continue;
+    // A driver may refuse other extents of a fill.
+    const Operation& old = found.nodes[i].operation;
+    if (operation.kind != old.kind || (old.kind == Operation::fill && operation.size_bytes != old.size_bytes))
+      return invalid_value;
     drain_all();  // launches that wait keep what they were begun with
     count(c_node_changes);
     found.nodes[i].operation = std::move(operation);
@@ -66,6 +60,7 @@ int make_image(const unsigned char* image, void** handle) {
     if (found / 10 != architecture / 10 || found > architecture) return no_binary_for_device;
   } else {
     if (setting(s_newer_ptx)) return unsupported_ptx;
+    if (setting(s_no_jit)) return no_jit_compiler;
     if (!std::strstr(reinterpret_cast<const char*>(image), ".version")) return invalid_image;
   }
   LoadedImage& made = *make<LoadedImage>(handle);
@@ -176,7 +171,7 @@ WICK_DRIVER_FUNCTION cuDevicePrimaryCtxRelease_v2(int) {
 }
 WICK_DRIVER_FUNCTION cuCtxPushCurrent_v2(void* context) {
   const Call call;
-  if (context != &g_context) return invalid_context;
+  if (context != &g_context || setting(s_no_push)) return invalid_context;
   ++t_num_contexts;
   return success;
 }
@@ -221,6 +216,7 @@ WICK_DRIVER_FUNCTION cuMemAlloc_v2(uint64_t* address, size_t size_bytes) {
 }
 WICK_DRIVER_FUNCTION cuMemFree_v2(uint64_t address) {
   const Call call;
+  if (t_num_contexts == 0) return invalid_context;
   drain_all();
   for (size_t i = 0; i < driver().memory.size(); ++i) {
     if (driver().memory[i].address() != address) continue;
@@ -241,6 +237,7 @@ WICK_DRIVER_FUNCTION cuMemAllocHost_v2(void** address, size_t size_bytes) {
 }
 WICK_DRIVER_FUNCTION cuMemFreeHost(void* address) {
   const Call call;
+  if (t_num_contexts == 0) return invalid_context;
   drain_all();
   for (size_t i = 0; i < driver().pinned.size(); ++i) {
     if (at(driver().pinned[i].address()) != address) continue;
@@ -314,9 +311,10 @@ WICK_DRIVER_FUNCTION cuPointerGetAttribute(void* value, int attribute, uint64_t 
   const Call call;
   if (const int status = state()) return status;
   count(c_pointer_checks);
-  const bool is_managed = attribute == 8;
-  if (!is_device_range(address, 1)) return invalid_value;
-  *static_cast<unsigned*>(value) = is_managed ? 0 : 2;
+  const bool is_managed = attribute == 8, is_on_device = is_device_range(address, 1);
+  // Of other memory of the host it knows nothing.
+  if (!is_on_device && !is_inside(driver().pinned, address, 1)) return invalid_value;
+  *static_cast<unsigned*>(value) = is_managed ? 0 : is_on_device ? 2 : 1;
   return success;
 }
 WICK_DRIVER_FUNCTION cuModuleLoadData(void** image, const void* bytes) {
@@ -379,20 +377,27 @@ WICK_DRIVER_FUNCTION cuLaunchKernel(void* function, unsigned grid_x, unsigned gr
 WICK_DRIVER_FUNCTION cuStreamCreate(void** stream, unsigned) {
   const Call call;
   if (const int status = state()) return status;
-  streams().push_back(make<Stream>(stream));
+  std::vector<StreamHandle*>& unused = driver().unused_handles;
+  StreamHandle* const handle = unused.empty() ? new StreamHandle() : unused.back();
+  if (!unused.empty()) unused.pop_back();
+  handle->stream.reset(new Stream());
+  streams().push_back(handle->stream);
+  driver().handles.push_back(handle);
+  *stream = handle;
   return success;
 }
 WICK_DRIVER_FUNCTION cuStreamDestroy_v2(void* stream) {
   const Call call;
-  drain_all();
-  std::vector<Stream*>& all = streams();
-  all.erase(std::remove(all.begin(), all.end(), static_cast<Stream*>(stream)), all.end());
-  return destroy<Stream>(stream);
+  if (t_num_contexts == 0) return invalid_context;
+  if (!forget(stream)) return invalid_handle;
+  static_cast<StreamHandle*>(stream)->stream.reset();
+  driver().unused_handles.push_back(static_cast<StreamHandle*>(stream));
+  return success;
 }
 WICK_DRIVER_FUNCTION cuStreamSynchronize(void* stream) {
   const Call call;
   if (const int status = state()) return status;
-  Stream* const found = find_stream(stream);
+  const std::shared_ptr<Stream> found = find_stream(stream);
   return found ? drain(*found) : invalid_handle;
 }
 WICK_DRIVER_FUNCTION cuStreamWaitEvent(void* stream, void* event, unsigned) {
@@ -406,10 +411,10 @@ WICK_DRIVER_FUNCTION cuStreamWaitEvent(void* stream, void* event, unsigned) {
   operation.recorded_on = operation.event->stream;
   return enqueue(stream, std::move(operation));
 }
-WICK_DRIVER_FUNCTION cuEventCreate(void** event, unsigned) {
+WICK_DRIVER_FUNCTION cuEventCreate(void** event, unsigned flags) {
   const Call call;
   if (const int status = state()) return status;
-  make<Event>(event);
+  make<Event>(event)->has_time = (flags & 2) == 0;
   return success;
 }
 WICK_DRIVER_FUNCTION cuEventDestroy_v2(void* event) {
@@ -439,6 +444,7 @@ WICK_DRIVER_FUNCTION cuEventElapsedTime(float* milliseconds, void* start, void* 
   const Call call;
   if (const int status = state()) return status;
   const Event &first = *static_cast<Event*>(start), &last = *static_cast<Event*>(end);
+  if (!first.has_time || !last.has_time) return invalid_handle;
   if (first.reached == 0 || first.reached != first.recorded || last.reached != last.recorded) return not_ready;
   *milliseconds = static_cast<float>(last.tick) - static_cast<float>(first.tick);
   return success;

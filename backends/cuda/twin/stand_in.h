@@ -13,10 +13,12 @@ extern "C" {
 ///   kernel_threads        1024: of a block, at most, for every kernel
 ///   memory_bytes          2^30: of a device
 ///   newer_ptx             PTX is refused as too new
+///   no_jit                there is nothing to compile PTX with
 ///   out_of_memory_at      the n-th allocation from now on fails
 ///   launch_fails_at       the n-th kernel from now on fails; then the context is unusable
 ///   illegal_address_at    the same with another error
 ///   no_pinned_memory      the host has none
+///   no_push               the context cannot be made current
 ///   graph_in_order        nodes of a graph run as they were added, not in the last order that is allowed
 __attribute__((visibility("default"))) void wick_twin_set(const char* name, int64_t value);
 /// Forgets settings, counts and faults.

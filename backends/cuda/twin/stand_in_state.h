@@ -1,8 +1,9 @@
 // The driver that is none: memory, streams, graphs, and what they are asked to do wrong. C++17, part of the text of a
 // twin library, which is compiled often: plain types, few templates.
 //
-// It is as strict as a driver may be. Work on a stream begins when somebody waits for it, nodes of a graph run in the
-// last order that their dependencies allow, memory starts as NaN, and bytes around each allocation are watched.
+// It is as strict as a driver may be. Work on a stream begins when somebody waits for it, if it was destroyed before
+// too, nodes of a graph run in the last order that their dependencies allow, memory starts as NaN, and bytes around
+// each allocation are watched.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -28,6 +29,7 @@ enum Status : int {
   invalid_image = 200,
   invalid_context = 201,
   no_binary_for_device = 209,
+  no_jit_compiler = 221,
   unsupported_ptx = 222,
   invalid_handle = 400,
   not_found = 500,
@@ -63,9 +65,10 @@ struct LoadedImage {
 struct Stream;
 struct Exec;
 struct Event {
-  Stream* stream;
+  std::shared_ptr<Stream> stream;
   uint64_t recorded, reached;  // how often
   uint64_t tick;
+  bool has_time;
 };
 
 /// Something that a stream or a graph does.
@@ -80,13 +83,18 @@ struct Operation {
   std::vector<uint64_t> numbers;  // parameters: up to 8 bytes each
   Event* event;                   // record, wait: `number` of its recordings
   uint64_t number;
-  Stream* recorded_on;  // wait
+  std::shared_ptr<Stream> recorded_on;  // wait
   Exec* exec;
 };
 
+/// What waits there runs even if callers have destroyed it.
 struct Stream {
   std::vector<Operation> waiting;
   size_t next;  // that has not run
+};
+/// What callers know a stream by. The next stream may have the handle of one that was destroyed.
+struct StreamHandle {
+  std::shared_ptr<Stream> stream;
 };
 struct Node {
   Operation operation;
@@ -115,11 +123,13 @@ enum SettingIndex {
   s_kernel_threads,
   s_memory_bytes,
   s_newer_ptx,
+  s_no_jit,
   s_out_of_memory_at,
   s_launch_fails_at,
   s_illegal_address_at,
   s_graph_in_order,
   s_no_pinned_memory,
+  s_no_push,
   c_allocations,
   c_launches,
   c_copies,
@@ -145,11 +155,13 @@ struct Driver {
       {"kernel_threads", 1024, 1024},
       {"memory_bytes", int64_t{1} << 30, int64_t{1} << 30},
       {"newer_ptx", 0, 0},
+      {"no_jit", 0, 0},
       {"out_of_memory_at", 0, 0},
       {"launch_fails_at", 0, 0},
       {"illegal_address_at", 0, 0},
       {"graph_in_order", 0, 0},
       {"no_pinned_memory", 0, 0},
+      {"no_push", 0, 0},
       {"allocations", 0, 0},
       {"launches", 0, 0},
       {"copies", 0, 0},
@@ -163,8 +175,9 @@ struct Driver {
   };
   std::vector<Allocation> memory, pinned;
   std::vector<void*> handles;  // of what follows, as long as it lives
+  std::vector<StreamHandle*> unused_handles;
   uint64_t num_images = 0;
-  Stream default_stream = {};
+  std::shared_ptr<Stream> default_stream{new Stream()};
   int fault = success;  // sticky
   char fault_text[512] = "";
   uint64_t num_retained = 0, ticks = 0;
@@ -355,16 +368,30 @@ inline int run(const Operation& o) {
   return invalid_value;
 }
 
-inline Stream* find_stream(void* stream) {
-  if (!stream) return &driver().default_stream;
-  return is_alive(stream) ? static_cast<Stream*>(stream) : nullptr;
+inline std::shared_ptr<Stream> find_stream(void* stream) {
+  if (!stream) return driver().default_stream;
+  return is_alive(stream) ? static_cast<StreamHandle*>(stream)->stream : nullptr;
 }
 
 inline int enqueue(void* stream, Operation operation) {
-  Stream* const found = find_stream(stream);
+  const std::shared_ptr<Stream> found = find_stream(stream);
   if (!found) return invalid_handle;
   found->waiting.push_back(std::move(operation));
   return success;
+}
+
+/// All that are, and destroyed ones in which work waits.
+inline std::vector<std::shared_ptr<Stream>>& streams() {
+  static auto* all = new std::vector<std::shared_ptr<Stream>>;
+  return *all;
+}
+
+inline void drain_all() {
+  std::vector<std::shared_ptr<Stream>>& all = streams();
+  for (size_t i = 0; i < all.size(); ++i) drain(*all[i]);
+  drain(*driver().default_stream);
+  const auto is_gone = [](const std::shared_ptr<Stream>& stream) { return stream.use_count() == 1; };
+  all.erase(std::remove_if(all.begin(), all.end(), is_gone), all.end());
 }
 
 }  // namespace wick_stand_in
