@@ -45,6 +45,9 @@ TEST_P(CudaDevice, CodeForAnotherArchitectureIsRefusedInWords) {
 TEST_P(CudaDevice, TextForItsDriverRuns) {
   if (!is_device()) GTEST_SKIP() << "a twin has no PTX";
   const DeviceProgram program = compile_for(Place::device, functions_of({kTwice}), "ptx");
+  ModuleError error;
+  if (!open(program)->method("forward", &error) && error.message.find("JIT_COMPILER_NOT_FOUND") != std::string::npos)
+    GTEST_SKIP() << error.message;
   const HostTensor x = numbers(DType::f32, {8}, 1);
   expect_same(results_of(*open(program), "forward", {x}),
               results_of(*open({"", compile_portable({kTwice}), {}}), "forward", {x}));
@@ -194,19 +197,20 @@ TEST_P(CudaDevice, ABadIndexWritesNothingAndTheNextCallIsRight) {
                "  update %s = %s\n  return %y\n}"});
   const auto module = open(program);
   const HostTensor rows = numbers(DType::f32, {2, 8}, 1), others = numbers(DType::f32, {2, 8}, 2);
-  const auto first = results_of(*module, "look", {});
+  const HostTensor first = result_of(*module, "look", {});
   (void)results_of(*module, "write", {rows, integers({3, 39}, {2})});
-  const auto before = results_of(*module, "look", {});
-  EXPECT_FALSE(before[0].tensor.bytes == first[0].tensor.bytes);
+  const HostTensor before = result_of(*module, "look", {});
+  EXPECT_FALSE(before.bytes == first.bytes);
   for (const int64_t bad : {int64_t{40}, int64_t{-41}, int64_t{1} << 40}) {
     std::vector<HostValue> out;
     ModuleError error;
     EXPECT_FALSE(module->execute("write", {others, integers({bad, bad}, {2})}, &out, &error));
     EXPECT_NE(error.message.find("out of bounds"), std::string::npos) << error.message;
-    expect_same(results_of(*module, "look", {}), before);
+    EXPECT_TRUE(result_of(*module, "look", {}).bytes == before.bytes);
   }
   (void)results_of(*module, "write", {others, integers({3, -1}, {2})});
-  const auto after = results_of(*module, "look", {})[0].tensor;
+  const HostTensor after = result_of(*module, "look", {});
+  ASSERT_EQ(after.bytes.size(), 40u * 8 * sizeof(float));
   for (size_t i = 0; i < 8; ++i) EXPECT_EQ(element(after, 3 * 8 + i), element(others, i) + 1);
   for (size_t i = 0; i < 8; ++i) EXPECT_EQ(element(after, 39 * 8 + i), element(others, 8 + i) + 1);
 }
@@ -269,7 +273,10 @@ TEST_P(CudaDevice, AFaultEndsTheUseOfTheDevice) {
     const CudaStreamScope scope(caller.stream(), CudaPointers::unchecked);
     void* const nowhere = reinterpret_cast<void*>(uintptr_t{16});  // NOLINT(performance-no-int-to-ptr)
     (void)begin(*method, {{DType::f32, {8}, nowhere}}, {{caller.allocate(32), 32}});
-    (void)caller.driver().stream_wait(static_cast<DriverStream*>(caller.stream()));
+    {
+      const ContextScope current(caller.device());
+      (void)caller.driver().stream_wait(static_cast<DriverStream*>(caller.stream()));
+    }
     const auto other = open(program);
     std::vector<HostValue> out;
     if (other && other->forward({numbers(DType::f32, {8}, 1)}, &out, &error)) std::_Exit(1);

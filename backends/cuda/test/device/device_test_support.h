@@ -105,6 +105,11 @@ inline std::vector<HostValue> results_of(wick::Module& module, const std::string
   EXPECT_TRUE(module.execute(method, inputs, &out, &error)) << error.message;
   return out;
 }
+/// The first one; without elements if the call has failed.
+inline HostTensor result_of(wick::Module& module, const std::string& method, const std::vector<HostValue>& inputs) {
+  const auto results = results_of(module, method, inputs);
+  return results.empty() ? HostTensor() : results[0].tensor;
+}
 inline void expect_same(const std::vector<HostValue>& got, const std::vector<HostValue>& want) {
   ASSERT_EQ(got.size(), want.size());
   for (size_t i = 0; i < want.size(); ++i) {
@@ -117,7 +122,11 @@ inline void expect_same(const std::vector<HostValue>& got, const std::vector<Hos
 class CudaDevice : public ::testing::TestWithParam<Place> {
  protected:
   void SetUp() override {
-    if (is_device() && !device_of_environment()) GTEST_SKIP() << "no device: WICK_CUDA_DEVICE names none";
+    if (!is_device()) return;
+    if (!device_of_environment()) GTEST_SKIP() << "no device: WICK_CUDA_DEVICE names none";
+    char buffer[400];
+    ErrorText why(buffer);
+    ASSERT_TRUE(is_cuda_available(device_of_environment(), &why)) << why.c_str();
   }
   static bool is_device() { return GetParam() == Place::device; }
   /// Methods have the names of their graphs.
