@@ -13,6 +13,7 @@
 #include "backends/cortex_m/compile/passes/join_cells.h"
 #include "backends/cortex_m/compile/passes/linear_layers.h"
 #include "backends/cortex_m/compile/passes/merge_tables.h"
+#include "backends/cortex_m/compile/passes/normalize_rows.h"
 #include "backends/cortex_m/compile/passes/quantize_between.h"
 #include "backends/cortex_m/compile/passes/recognize_cells.h"
 #include "backends/cortex_m/compile/passes/signed_elements.h"
@@ -41,6 +42,8 @@ constexpr compiler::Pass kPasses[] = {
      "before fold_quantization: a layer's weights may have a scale for each output"},
     {"signed_elements", compiler::run_simple<signed_elements>, compiler::Phase::last,
      "before fold_quantization, which asks what the backend takes"},
+    {"normalize_rows", compiler::run_simple<normalize_rows>, compiler::Phase::last,
+     "before quantize_between, which would round squares and their sum"},
     {"join_cells", compiler::run_simple<join_cells>, compiler::Phase::last,
      "before spread_quantization: leaves views of elements"},
     {"spread_quantization", compiler::run_simple<spread_quantization>, compiler::Phase::last,
@@ -66,9 +69,10 @@ const compiler::Target kTarget = {
     .name = "cortex-m",
     .keep = keep,
     .supports = supports,
-    .passes = {"recognize_quantization", "recognize_cells", "additive_masks", "linear_layers", "signed_elements",
-               "fold_quantization", "join_cells", "spread_quantization", "fold_elements", "absorb_padding",
-               "fold_hardsigmoid", "fuse_activations", "merge_tables", "split_weights", "quantize_between"},
+    .passes = {"recognize_quantization", "recognize_cells", "recognize_norms", "additive_masks", "linear_layers",
+               "signed_elements", "fold_quantization", "normalize_rows", "join_cells", "spread_quantization",
+               "fold_elements", "absorb_padding", "fold_hardsigmoid", "fuse_activations", "merge_tables",
+               "split_weights", "quantize_between"},
     .own_passes = kPasses,
     .options = kOptions,
     .rewrite = rewrite,

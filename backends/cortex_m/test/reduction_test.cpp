@@ -158,11 +158,13 @@ TEST(CortexMProducts, RefuseSumsBeyond32Bits) {
                  "its sums could exceed 32 bits");
 }
 
-std::string norm(const std::string& call, const char* sizes, const std::string& to = kOther) {
+std::string with_parameters(std::string text) {
   const std::string parameters = constant_line("w", "f32[4]", std::vector<double>{0.5, -1.25, 2.0, 0.75}) +
                                  constant_line("b", "f32[4]", std::vector<double>{0.0, 0.5, -0.25, 0.125});
-  std::string text = model(fmt::format("%y = {}", call), sizes, to);
   return text.insert(text.find("\n") + 1, parameters);
+}
+std::string norm(const std::string& call, const char* sizes, const std::string& to = kOther) {
+  return with_parameters(model(fmt::format("%y = {}", call), sizes, to));
 }
 
 TEST(CortexMNormalization, LayerAndRmsNormOfAnyTrailingDimensions) {
@@ -173,6 +175,37 @@ TEST(CortexMNormalization, LayerAndRmsNormOfAnyTrailingDimensions) {
         "aten.rms_norm(%d, [4], %w, 1e-06)", "aten.rms_norm(%d, [3, 4])"})
     expect_integer(norm(call, "2, 3, 4"), op);
   expect_integer(norm("aten.layer_norm(%d, [4], %w, %b)", "5, 4", parameters(0.01, 100, 90, 120)), op);
+}
+
+TEST(CortexMNormalization, RmsNormOfSingleOperators) {
+  for (const char* square : {"aten.pow.Tensor_Scalar(%d, 2)", "aten.mul.Tensor(%d, %d)"}) {
+    const std::string body = fmt::format(
+        "%s = {}\n  %a = aten.mean.dim(%s, [2], true)\n  %e = aten.add.Scalar(%a, 1e-06)\n  %r = aten.rsqrt(%e)\n"
+        "  %n = aten.mul.Tensor(%d, %r)\n  %y = aten.mul.Tensor(%n, %w)",
+        square);
+    expect_integer(with_parameters(model(body, "2, 3, 4")), "wick_cortex_m.layer_norm");
+  }
+}
+
+std::string divided_by_length(const char* bound, const char* dims = "[-1], true", const std::string& from = kInput) {
+  return model(fmt::format("%s = aten.mul.Tensor(%d, %d)\n  %t = aten.sum.dim_IntList(%s, {})\n  %l = aten.sqrt(%t)\n"
+                           "  %m = {}\n  %b = aten.expand(%m, [2, 3, 4])\n  %y = aten.div.Tensor(%d, %b)",
+                           dims, bound),
+               "2, 3, 4", parameters(0.0079, 5), from);
+}
+
+TEST(CortexMNormalization, RowsDividedByTheirLength) {
+  const char* op = "wick_cortex_m.layer_norm";
+  for (const char* bound : {"aten.clamp_min(%l, 1e-12)", "aten.clamp(%l, 1e-12)"})
+    expect_integer(divided_by_length(bound), op);
+}
+
+TEST(CortexMNormalization, OtherDivisorsAreNotTheLengthOfARow) {
+  Pipeline p = std::move(Pipeline::from_text(divided_by_length("aten.clamp_min(%l, 0.5)")).backend("cortex-m"));
+  EXPECT_EQ(p.count("wick_cortex_m.layer_norm", Stage::lower), 0u);
+  Pipeline q =
+      std::move(Pipeline::from_text(divided_by_length("aten.clamp_min(%l, 1e-12)", "[1], true")).backend("cortex-m"));
+  EXPECT_EQ(q.count("wick_cortex_m.layer_norm", Stage::lower), 0u);
 }
 
 TEST(CortexMNormalization, GroupAndInstanceNormOfAnyImages) {
