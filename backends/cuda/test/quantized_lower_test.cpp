@@ -46,8 +46,8 @@ struct Weights {
 constexpr int kOutputs = 50, kDepth = 192;
 
 // A linear layer as torchao writes it for weights alone.
-std::string linear_text(const Weights& w) {
-  const size_t groups = static_cast<size_t>(kOutputs * kDepth / w.group);
+std::string linear_text(const Weights& w, int depth = kDepth) {
+  const size_t groups = static_cast<size_t>(kOutputs * depth / w.group);
   return fmt::format(R"(graph f(%x: {0}[{1}, {3}], %b: {0}[{2}]) {{
   const %q: i8[{2}, {3}] = {5}
   const %s: {0}[{2}, {4}] = {6}
@@ -57,8 +57,8 @@ std::string linear_text(const Weights& w) {
   %r: {0}[{1}, {2}] = aten.relu(%y)
   return %r
 }})",
-                     w.dtype, w.rows, kOutputs, kDepth, kDepth / w.group,
-                     integers(kOutputs * kDepth, w.least, w.largest, 1), scales(groups, 2),
+                     w.dtype, w.rows, kOutputs, depth, depth / w.group,
+                     integers(static_cast<size_t>(kOutputs * depth), w.least, w.largest, 1), scales(groups, 2),
                      integers(groups, w.asymmetric ? -5 : 0, w.asymmetric ? 6 : 0, 3), w.group, w.least, w.largest);
 }
 
@@ -139,6 +139,24 @@ TEST_F(CudaQuantized, UpToEightRowsShareOneReadingOfTheWeights) {
   EXPECT_NE(schedule_of({"f32", 8, 32, true, -8, 7}).find("load_vector<u8, 16>"), std::string::npos);
   EXPECT_NE(schedule_of({"bf16", 1, 32, true, -128, 127}).find("load_vector<i8, 16>"), std::string::npos);
   EXPECT_EQ(schedule_of({"f32", 9, 32, true, -8, 7}).find("load_vector<u8, 16>"), std::string::npos);
+}
+
+// 16 outputs of a warp, whose weights are rounded to the activations' dtype as eager rounds them.
+TEST_F(CudaQuantized, MatrixInstructionsTakeWeightsWithoutZeroPoints) {
+  for (const auto& [depth, w] : {std::pair(256, Weights{"bf16", 1, 32, false, -8, 7}),
+                                 {1024, Weights{"f16", 3, 64, false, -8, 7}},
+                                 {128, Weights{"bf16", 8, 128, false, 0, 15}},
+                                 {192, Weights{"bf16", 2, 192, false, -128, 127}},
+                                 {256, Weights{"f16", 1, 32, false, -128, 127}}}) {
+    SCOPED_TRACE(fmt::format("{}, {} rows, groups of {}, {} .. {}", w.dtype, w.rows, w.group, w.least, w.largest));
+    compile(linear_text(w, depth));
+    EXPECT_EQ(launches(), 1u);
+    EXPECT_EQ(plan_.kernels[0].schedule,
+              "warps per 16 columns, vectors of " + std::to_string(w.largest > 15 ? 16 : 32));
+    const DType dtype = dtype_named(w.dtype);
+    expect_like_portable({numbers(dtype, {w.rows, depth}, 4), numbers(dtype, {kOutputs}, 5)},
+                         dtype == DType::f16 ? 1.0 / 1024 : 1.0 / 128);
+  }
 }
 
 TEST_F(CudaQuantized, OneElementBeyondFourBitsKeepsABytePerElement) {

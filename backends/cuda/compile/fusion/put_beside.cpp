@@ -22,6 +22,11 @@ bool fits(LoweredGraph& graph, const LoopKernel& kernel) {
   return extent_of(kernel.rows).is_const();
 }
 
+// Blocks of products by matrix instructions have another size.
+bool have_equal_blocks(LoweredGraph& graph, const LoopKernel& a, const LoopKernel& b) {
+  return (find_matvec(graph, a)->factors == DType::f32) == (find_matvec(graph, b)->factors == DType::f32);
+}
+
 }  // namespace
 
 void put_beside(KernelList& kernels) {
@@ -30,7 +35,7 @@ void put_beside(KernelList& kernels) {
     for (size_t k = i + 1; k < kernels.size() && !kernels.is_divided(i, k); ++k) {
       if (!kernels.has(k)) continue;
       if (kernels[i].beside.size() + 1 >= kMostKernels || !fits(kernels.graph(), kernels[k]) ||
-          conflict(kernels.uses(i), kernels.uses(k)) ||
+          !have_equal_blocks(kernels.graph(), kernels[i], kernels[k]) || conflict(kernels.uses(i), kernels.uses(k)) ||
           bytes_of_lines(kernels[i]) + bytes_of_lines(kernels[k]) > kMostLineBytes)
         break;
       LoopKernel both = kernels[i];

@@ -17,27 +17,6 @@ using compiler::SymScope;
 constexpr int64_t kMostRows = 8, kFewestColumns = 16;
 constexpr uint32_t kThreads = 128, kWarps = kThreads / 32;
 
-// k = count * group + inner, for a loop over k.
-struct Groups {
-  Sym group, inner;
-  int64_t count;
-
-  Groups(LoweredGraph& graph, const Loop& loop, int64_t size, const std::string& name)
-      : group(Sym::symbol(name + "_" + std::string(loop.variable.symbol_name()))),
-        inner(Sym::symbol(name + "_inner_" + std::string(loop.variable.symbol_name()))),
-        count(size) {
-    graph.ranges[std::string(group.symbol_name())] = {0, SymScope::range(loop.extent).max / size};
-    graph.ranges[std::string(inner.symbol_name())] = {0, size - 1};
-  }
-
-  Sym of(LoweredGraph& graph, const Sym& sym, const Loop& loop) const {
-    const std::string variable(loop.variable.symbol_name());
-    if (const std::optional<Run> run = run_of(graph, sym, loop, static_cast<uint32_t>(count)))
-      return substitute(run->first, {{"group_of_" + variable, group}}) + inner * Sym(run->step);
-    return substitute(sym, {{variable, group * Sym(count) + inner}});
-  }
-};
-
 // Whether the offset of a load of bytes is a multiple of 16, plus inner / per_byte.
 bool is_packed(LoweredGraph& graph, const Sym& offset, const Loop& loop, int64_t per_byte) {
   bool packed = false;
@@ -98,17 +77,6 @@ class MatvecWriter : public KernelWriter {
     return halves ? 8 : 4;
   }
 
-  // An expression of row m.
-  Sym in_row(const Sym& sym, int64_t m) const {
-    std::map<std::string, Sym, std::less<>> values;
-    for (size_t i = matvec_.m.size(); i-- > 0;) {
-      const int64_t extent = matvec_.m[i].extent.value();
-      values[std::string(matvec_.m[i].variable.symbol_name())] = m % extent;
-      m /= extent;
-    }
-    return substitute(sym, values);
-  }
-
   static std::string element_text(DType dtype, const std::string& vector) {
     const std::string element = vector + "[{0}]";
     if (dtype == DType::f16 || dtype == DType::bf16) return "to_f32(" + element + ")";
@@ -135,7 +103,8 @@ class MatvecWriter : public KernelWriter {
   // Row m of the other factor; what lies side by side in it is loaded at once.
   ExpressionPtr write_left(Scope& part, int64_t m) {
     std::map<ExpressionPtr, ExpressionPtr> of_row;
-    const ExpressionPtr row = graph_.pool.rewrite(matvec_.left, [&](const Sym& sym) { return in_row(sym, m); }, of_row);
+    const ExpressionPtr row =
+        graph_.pool.rewrite(matvec_.left, [&](const Sym& sym) { return matvec_.in_row(sym, m); }, of_row);
     const auto change = [&](const Sym& sym) { return steps_.of(graph_, sym, k_); };
     const auto count = static_cast<uint32_t>(steps_.count);
     std::map<ExpressionPtr, ExpressionPtr> known;
@@ -199,7 +168,7 @@ class MatvecWriter : public KernelWriter {
       result.has_results = true;
       std::map<ExpressionPtr, ExpressionPtr> known;
       const auto rewrite = [&](ExpressionPtr e) {
-        return e ? graph_.pool.rewrite(e, [&](const Sym& sym) { return in_row(sym, row_); }, known) : nullptr;
+        return e ? graph_.pool.rewrite(e, [&](const Sym& sym) { return matvec_.in_row(sym, row_); }, known) : nullptr;
       };
       for (Store store : kernel_.row_stores) {
         store.offset = rewrite(store.offset);
@@ -258,6 +227,31 @@ std::optional<Matvec> find_product(LoweredGraph& graph, const LoopKernel& kernel
 
 }  // namespace
 
+Groups::Groups(LoweredGraph& graph, const Loop& loop, int64_t size, const std::string& name)
+    : group(Sym::symbol(name + "_" + std::string(loop.variable.symbol_name()))),
+      inner(Sym::symbol(name + "_inner_" + std::string(loop.variable.symbol_name()))),
+      count(size) {
+  graph.ranges[std::string(group.symbol_name())] = {0, SymScope::range(loop.extent).max / size};
+  graph.ranges[std::string(inner.symbol_name())] = {0, size - 1};
+}
+
+Sym Groups::of(LoweredGraph& graph, const Sym& sym, const Loop& loop) const {
+  const std::string variable(loop.variable.symbol_name());
+  if (const std::optional<Run> run = run_of(graph, sym, loop, static_cast<uint32_t>(count)))
+    return substitute(run->first, {{"group_of_" + variable, group}}) + inner * Sym(run->step);
+  return substitute(sym, {{variable, group * Sym(count) + inner}});
+}
+
+Sym Matvec::in_row(const Sym& sym, int64_t number) const {
+  std::map<std::string, Sym, std::less<>> values;
+  for (size_t i = m.size(); i-- > 0;) {
+    const int64_t extent = m[i].extent.value();
+    values[std::string(m[i].variable.symbol_name())] = number % extent;
+    number /= extent;
+  }
+  return substitute(sym, values);
+}
+
 std::optional<Matvec> find_matvec(LoweredGraph& graph, const LoopKernel& kernel) {
   std::optional<Matvec> out;
   for (const Reduction& reduction : kernel.reductions) {
@@ -276,11 +270,13 @@ std::optional<Matvec> find_matvec(LoweredGraph& graph, const LoopKernel& kernel)
       return std::nullopt;
     out->matrices.push_back(product->matrices[0]);
   }
+  if (out) find_chunks(graph, kernel.columns[0], *out);
   return out;
 }
 
 KernelSource write_matvec(LoweredGraph& graph, const LoopKernel& kernel, const Matvec& matvec) {
-  return MatvecWriter(graph, kernel, matvec).run();
+  return matvec.factors == DType::f32 ? MatvecWriter(graph, kernel, matvec).run()
+                                      : write_matvec_by_matrices(graph, kernel, matvec);
 }
 
 }  // namespace wick::cuda

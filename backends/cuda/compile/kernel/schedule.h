@@ -18,6 +18,7 @@ enum class ScheduleKind : uint8_t {
   matrix_tiles,        // the same by matrix instructions
   tf32_tiles,          // the same of f32 factors, which are rounded to TF32
   matvec,              // a warp computes one column of the result for a few rows of the other factor
+  matvec_tiles,        // .. 16 columns, by matrix instructions
   query_per_block,     // attention: the warps of a block share the keys of a query
   query_tiles,         // attention: a block computes a tile of queries, key tile by key tile
   query_matrix_tiles,  // the same by matrix instructions

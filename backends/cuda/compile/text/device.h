@@ -155,6 +155,16 @@ WICK_FUNCTION void store_words2(void* to, Words2 words, int line = 0) {
   *static_cast<uint2*>(to) = make_uint2(words.at[0], words.at[1]);
 }
 
+/// 16 bytes of memory that nobody writes and that is read once: they take no place in the first cache, and are on their
+/// way from here on.
+WICK_FUNCTION Words4 load_words4_once(const void* from, int line = 0) {
+  Words4 words;
+  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words.at[0]), "=r"(words.at[1]), "=r"(words.at[2]), "=r"(words.at[3])
+               : "l"(from));
+  return words;
+}
+
 WICK_FUNCTION u32 shared_address(const void* shared) { return static_cast<u32>(__cvta_generic_to_shared(shared)); }
 /// An aligned load of 16 bytes from shared memory, always one instruction. Of a plain load, NVVM's vectorizer may load
 /// a part a second time; whether it does depends on addresses in its own memory, so that code would differ by run.
@@ -218,6 +228,14 @@ WICK_FUNCTION u32 bf16_pair(f32 low, f32 high) {
   return pair;
 }
 
+/// (a & b) | c, as one instruction.
+WICK_FUNCTION u32 and_or(u32 a, u32 b, u32 c) {
+  u32 bits;
+  asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(bits) : "r"(a), "r"(b), "r"(c));
+  return bits;
+}
+/// Byte i of the result: byte number digit i of `selector` of the eight bytes of a and b, which begin with a's lowest.
+WICK_FUNCTION u32 select_bytes(u32 a, u32 b, u32 selector) { return __byte_perm(a, b, selector); }
 WICK_FUNCTION u32 high_product(u32 a, u32 b) { return __umulhi(a, b); }
 WICK_FUNCTION u64 high_product(u64 a, u64 b) { return __umul64hi(a, b); }
 WICK_FUNCTION u32 count_bits(u32 x) { return static_cast<u32>(__popc(x)); }

@@ -6,6 +6,22 @@
 namespace wick_text {
 namespace {
 
+/// Sums and products of pairs, each rounded to nearest even.
+#define WICK_PAIRS(type, instruction, one, minus_zero)                                  \
+  WICK_FUNCTION u32 sum_of_pairs(u32 a, u32 b, type) {                                  \
+    u32 pair;                                                                           \
+    asm(instruction " %0, %1, %2, %3;" : "=r"(pair) : "r"(a), "r"(one), "r"(b));        \
+    return pair;                                                                        \
+  }                                                                                     \
+  WICK_FUNCTION u32 product_of_pairs(u32 a, u32 b, type) {                              \
+    u32 pair;                                                                           \
+    asm(instruction " %0, %1, %2, %3;" : "=r"(pair) : "r"(a), "r"(b), "r"(minus_zero)); \
+    return pair;                                                                        \
+  }
+WICK_PAIRS(bf16, "fma.rn.bf16x2", 0x3f803f80u, 0x80008000u)
+WICK_PAIRS(f16, "fma.rn.f16x2", 0x3c003c00u, 0x80008000u)
+#undef WICK_PAIRS
+
 /// Loads 8 x 8 matrices of 16-bit elements from shared memory: lane 8 i + r points to row r of matrix i (16 bytes,
 /// aligned). Register i gets row lane / 4, columns 2 (lane % 4) and the next of matrix i; transposed: of its transpose.
 WICK_FUNCTION void ldmatrix_x4(u32 (&to)[4], const void* row) {

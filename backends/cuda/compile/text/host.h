@@ -146,6 +146,7 @@ WICK_FUNCTION Words4 load_words4(const void* from, int line = __builtin_LINE()) 
   __builtin_memcpy(&words, from, 16);
   return words;
 }
+WICK_FUNCTION Words4 load_words4_once(const void* from, int line = __builtin_LINE()) { return load_words4(from, line); }
 WICK_FUNCTION Words4 load_shared_words4(const void* shared, int line = __builtin_LINE()) {
   return load_words4(shared, line);
 }
@@ -192,6 +193,13 @@ WICK_FUNCTION u32 bf16_pair(f32 low, f32 high) {
   return bf16_bits_of(low) | static_cast<u32>(bf16_bits_of(high)) << 16;
 }
 
+WICK_FUNCTION u32 and_or(u32 a, u32 b, u32 c) { return (a & b) | c; }
+WICK_FUNCTION u32 select_bytes(u32 a, u32 b, u32 selector) {
+  const u64 bytes = static_cast<u64>(b) << 32 | a;
+  u32 out = 0;
+  for (u32 i = 0; i < 32; i += 8) out |= static_cast<u32>(bytes >> 8 * (selector >> i / 2 & 7) & 255u) << i;
+  return out;
+}
 WICK_FUNCTION u32 high_product(u32 a, u32 b) { return static_cast<u32>(static_cast<u64>(a) * b >> 32); }
 WICK_FUNCTION u64 high_product(u64 a, u64 b) { return static_cast<u64>(static_cast<unsigned __int128>(a) * b >> 64); }
 WICK_FUNCTION u32 count_bits(u32 x) { return static_cast<u32>(__builtin_popcount(x)); }

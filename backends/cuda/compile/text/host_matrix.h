@@ -33,6 +33,22 @@ WICK_FUNCTION void ldmatrix_x2_transposed(u32 (&to)[2], const void* row, int lin
   load_matrices(to, row, true, line);
 }
 
+#define WICK_PAIRS(type)                                                      \
+  WICK_FUNCTION f32 half_of_pair(u32 pair, u32 half, type) {                  \
+    return to_f32(type{static_cast<u16>(pair >> 16 * half)});                 \
+  }                                                                           \
+  WICK_FUNCTION u32 sum_of_pairs(u32 a, u32 b, type t) {                      \
+    return pair_of(to_##type(half_of_pair(a, 0, t) + half_of_pair(b, 0, t)),  \
+                   to_##type(half_of_pair(a, 1, t) + half_of_pair(b, 1, t))); \
+  }                                                                           \
+  WICK_FUNCTION u32 product_of_pairs(u32 a, u32 b, type t) {                  \
+    return pair_of(to_##type(half_of_pair(a, 0, t) * half_of_pair(b, 0, t)),  \
+                   to_##type(half_of_pair(a, 1, t) * half_of_pair(b, 1, t))); \
+  }
+WICK_PAIRS(bf16)
+WICK_PAIRS(f16)
+#undef WICK_PAIRS
+
 struct Fragments {
   u32 a[4], b[2];
 };

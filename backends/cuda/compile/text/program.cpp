@@ -43,6 +43,7 @@ constexpr const char* kShared[] = {
 // Above device_matrix.h and host_matrix.h.
 constexpr const char* kTiles = "backends/cuda/compile/text/tiles.h";
 constexpr const char* kAttention = "backends/cuda/compile/text/attention.h";
+constexpr const char* kMatvec = "backends/cuda/compile/text/matvec.h";
 
 std::string part(std::string_view path) {
   const TextFile* const end = kCudaVocabulary + kCudaVocabularyCount;
@@ -93,7 +94,7 @@ std::string device_vocabulary() {
   std::string program = part("backends/cuda/compile/text/device.h");
   for (const char* path : kCommon) program += part(path);
   for (const char* path : kShared) program += part(path);
-  return program + part("backends/cuda/compile/text/device_matrix.h") + part(kTiles) + part(kAttention);
+  return program + part("backends/cuda/compile/text/device_matrix.h") + part(kTiles) + part(kAttention) + part(kMatvec);
 }
 
 std::string device_program(Span<const KernelText> kernels) {
@@ -109,7 +110,7 @@ std::string host_program(Span<const KernelText> kernels, const std::string& laun
   for (const char* path : kCommon) program += part(path);
   program += "}\n" + part("backends/cuda/compile/text/host.h");
   for (const char* path : kShared) program += part(path);
-  program += part("backends/cuda/compile/text/host_matrix.h") + part(kTiles) + part(kAttention);
+  program += part("backends/cuda/compile/text/host_matrix.h") + part(kTiles) + part(kAttention) + part(kMatvec);
   append_kernels(kernels, &program);
   append_table(kernels, &program);
   return program;

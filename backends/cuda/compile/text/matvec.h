@@ -1,0 +1,107 @@
+// Kernel vocabulary: products of a few rows with a matrix that is read once, by matrix instructions. 16 lines of the
+// matrix are the rows of a[], lane / 4 and 8 below; the few rows are columns of b[]. A lane takes chunks of 16 bytes of
+// its two lines. Which steps of k meet in an instruction does not matter, as long as it is the same for both factors.
+namespace wick_text {
+namespace {
+
+// A kind of chunk has kParts parts of 8 steps. pairs() gives a part as pairs of 16-bit floats, ordered() the same steps
+// of 16-bit floats in the same order.
+
+/// 16-bit floats.
+struct FloatChunk {
+  static constexpr u32 kParts = 1;
+  template <typename T>
+  WICK_FUNCTION static Words4 pairs(const Words4& chunk, u32, f32, T) {
+    return chunk;
+  }
+  WICK_FUNCTION static Words4 ordered(const Words4& floats) { return floats; }
+};
+
+/// Signed bytes, times a scale of the chunk.
+struct ByteChunk {
+  static constexpr u32 kParts = 2;
+  template <typename T>
+  WICK_FUNCTION static Words4 pairs(const Words4& chunk, u32 part, f32 scale, T) {
+    Words4 out;
+    WICK_UNROLL
+    for (u32 i = 0; i < 2; ++i) {
+      const u32 word = chunk.at[2 * part + i] ^ 0x80808080u;
+      f32 real[4];
+      // As byte 1 of a float from 2^15 on, a byte counts whole numbers.
+      WICK_UNROLL
+      for (u32 e = 0; e < 4; ++e)
+        real[e] = (f32_of_bits(select_bytes(word, 0x47000000u, 0x7604u | e << 4)) - 32896.0f) * scale;
+      out.at[2 * i] = rounded_pair(real[0], real[1], T());
+      out.at[2 * i + 1] = rounded_pair(real[2], real[3], T());
+    }
+    return out;
+  }
+  WICK_FUNCTION static Words4 ordered(const Words4& floats) { return floats; }
+};
+
+/// Four bits for each element, minus kOffset, times a scale of the chunk that T holds exactly.
+template <u32 kOffset>
+struct NibbleChunk {
+  static constexpr u32 kParts = 4;
+  /// Steps i and i + 4 of a part are pair i.
+  template <typename T>
+  WICK_FUNCTION static Words4 pairs(const Words4& chunk, u32 part, f32 scale, T) {
+    constexpr u32 kFirst = first_of(T());
+    constexpr f32 kBase = base_of(T()) + kOffset;
+    const u32 base = rounded_pair(-kBase, -kBase, T()), scales = rounded_pair(scale, scale, T());
+    Words4 out;
+    WICK_UNROLL
+    for (u32 i = 0; i < 4; ++i) {
+      const u32 integers = and_or(chunk.at[part] >> 4 * i, 0x000f000fu, kFirst << 16 | kFirst);
+      out.at[i] = product_of_pairs(sum_of_pairs(integers, base, T()), scales, T());
+    }
+    return out;
+  }
+  WICK_FUNCTION static Words4 ordered(const Words4& floats) {
+    const u32* const at = floats.at;
+    return {{select_bytes(at[0], at[2], 0x5410u), select_bytes(at[0], at[2], 0x7632u),
+             select_bytes(at[1], at[3], 0x5410u), select_bytes(at[1], at[3], 0x7632u)}};
+  }
+
+ private:
+  // The number whose mantissa's lowest bit counts 1.
+  WICK_FUNCTION static constexpr u32 first_of(bf16) { return 0x4300u; }
+  WICK_FUNCTION static constexpr u32 first_of(f16) { return 0x6400u; }
+  WICK_FUNCTION static constexpr f32 base_of(bf16) { return 128.0f; }
+  WICK_FUNCTION static constexpr f32 base_of(f16) { return 1024.0f; }
+};
+
+/// Adds the products of a chunk of line lane / 4 and of the line 8 below with the rows, whose floats are ordered().
+template <typename Chunk, typename T>
+WICK_FUNCTION void multiply_chunks(f32 (&sums)[4], const Words4& upper, f32 upper_scale, const Words4& lower,
+                                   f32 lower_scale, const Words4 (&rows)[Chunk::kParts], T) {
+  WICK_UNROLL
+  for (u32 part = 0; part < Chunk::kParts; ++part) {
+    const Words4 a = Chunk::pairs(upper, part, upper_scale, T()), b = Chunk::pairs(lower, part, lower_scale, T());
+    WICK_UNROLL
+    for (u32 i = 0; i < 4; i += 2)
+      multiply_fragments(sums, {a.at[i], b.at[i], a.at[i + 1], b.at[i + 1]}, {rows[part].at[i], rows[part].at[i + 1]},
+                         T());
+  }
+}
+
+/// Puts a warp's sums of 16 lines and kRows rows: `to` [16][kRows].
+template <u32 kRows>
+WICK_FUNCTION void put_line_sums(f32* to, const f32 (&sums)[4]) {
+  WICK_UNROLL
+  for (u32 i = 0; i < 4; ++i) {
+    const u32 line = lane() / 4 + i / 2 * 8, row = lane() % 4 * 2 + i % 2;
+    if (row < kRows) to[line * kRows + row] = sums[i];
+  }
+}
+/// Their sum over kParts warps, which lie `step` apart.
+template <u32 kParts>
+WICK_FUNCTION f32 sum_of_parts(const f32* from, u32 step) {
+  f32 sum = from[0];
+  WICK_UNROLL
+  for (u32 part = 1; part < kParts; ++part) sum += from[part * step];
+  return sum;
+}
+
+}  // namespace
+}  // namespace wick_text
