@@ -13,9 +13,24 @@ bool is_along_last(const Node& node) {
          static_cast<int64_t>(node.tensor_or_null(0)->rank());
 }
 
-// The results of a softmax, or the largest of them: not below 0, and one at least is above.
+// exp(x - the largest x along the last dimension), of which one is 1.
+bool are_powers_up_to_one(const Node* node) {
+  const Node* difference = node && node->is("aten.exp.default") ? node->tensor_or_null(0)->producer : nullptr;
+  if (!difference || !difference->is("aten.sub.Tensor") || literal(difference->arg("alpha")) != 1) return false;
+  const Value *x = difference->tensor_or_null(0), *most = difference->tensor_or_null(1);
+  const Node* from = x && most ? most->producer : nullptr;
+  if (!from || from->results().empty() || from->result() != most || from->tensor_or_null(0) != x) return false;
+  if (from->is("aten.max.dim")) return from->boolean("keepdim") && is_along_last(*from);
+  if (!from->is("aten.amax.default") || !from->boolean("keepdim")) return false;
+  const auto dims = from->static_ints("dim");
+  return dims.size() == 1 && wrap_dim(dims[0], x->rank()) + 1 == static_cast<int64_t>(x->rank());
+}
+
+// The results of a softmax, or the largest of them, or what it divides by its sum: not below 0, and one at least is
+// above.
 bool are_shares(const Value* value) {
   const Node* node = value->producer;
+  if (are_powers_up_to_one(node)) return true;
   if (node && node->is("aten.topk.default")) {
     const bool largest = node->boolean("largest") && is_along_last(*node) && node->result() == value;
     node = largest ? node->tensor_or_null(0)->producer : nullptr;

@@ -85,11 +85,20 @@ bool may_be_nan(const Value& value) {
 
 bool compares(const Node& node) { return is_comparison(node.op->facts.binary) || node.is("aten.sign.default"); }
 
-// Numbers nearer to 0 than all of f16 may be rounded to it.
-ValueRange in_half(ValueRange range) {
-  constexpr double kLeast = 0x1p-24;
-  if (range.min > 0 && range.min < kLeast) range.min = 0;
-  if (range.max < 0 && range.max > -kLeast) range.max = 0;
+double least_of(DType dtype) {
+  switch (dtype) {
+    case DType::f16: return 0x1p-24;
+    case DType::bf16: return 0x1p-133;
+    case DType::f32: return 0x1p-149;
+    default: return 0;
+  }
+}
+
+// Numbers nearer to 0 than all others of the dtype may be rounded to it.
+ValueRange rounded(ValueRange range, DType dtype) {
+  const double least = least_of(dtype);
+  if (range.min > 0 && range.min < least) range.min = 0;
+  if (range.max < 0 && range.max > -least) range.max = 0;
   return range;
 }
 
@@ -150,7 +159,7 @@ void ValueRanges::find_ranges(const Graph& graph) {
       if (leaves_half || passes_half_overflow(*node)) overflows_half_.insert(result);
       range.min = std::max(range.min, limits.min);
       range.max = std::min(range.max, limits.max);
-      ranges_[result] = result->dtype() == DType::f16 ? in_half(range) : range;
+      ranges_[result] = rounded(range, result->dtype());
     }
   }
 }

@@ -48,7 +48,19 @@ constexpr Case kCases[] = {
     {"%y = aten.pow.Tensor_Scalar(%x, -0.5)", -kAny, kAny, "+-n"},
     {"%y = aten.pow.Tensor_Scalar(%x, 4)", 0, kAny, ""},
     {"%a = aten.square(%x)\n %y = aten.sum.dim_IntList(%a, [1], true)", 0, kAny, ""},
-    {"%a = aten.exp(%x)\n %b = aten.sum.dim_IntList(%a, [1], true)\n %y = aten.div.Tensor(%a, %b)", 0, kAny, ""},
+    {"%a = aten.exp(%x)\n %b = aten.sum.dim_IntList(%a, [1], true)\n %y = aten.div.Tensor(%a, %b)", -kAny, kAny, "+-n"},
+    {"%l = aten.amax(%x, [-1], true)\n %d = aten.sub.Tensor(%x, %l)\n %a = aten.exp(%d)\n"
+     " %b = aten.sum.dim_IntList(%a, [1], true)\n %y = aten.div.Tensor(%a, %b)",
+     0, 1, ""},
+    {"%l, %i = aten.max.dim(%x, 1, true)\n %d = aten.sub.Tensor(%x, %l)\n %a = aten.exp(%d)\n"
+     " %b = aten.sum.dim_IntList(%a, [1], true)\n %y = aten.div.Tensor(%a, %b)",
+     0, 1, ""},
+    {"%l = aten.amax(%x, [0], true)\n %d = aten.sub.Tensor(%x, %l)\n %a = aten.exp(%d)\n"
+     " %b = aten.sum.dim_IntList(%a, [1], true)\n %y = aten.div.Tensor(%a, %b)",
+     -kAny, kAny, "+-n"},
+    {"%a = aten.sigmoid(%x)\n %y = aten.reciprocal(%a)", -kAny, kAny, "+-"},
+    {"%a = aten.clamp(%x, 0, 1)\n %b = aten.sigmoid(%a)\n %y = aten.mul.Scalar(%b, 0)", 0, 0, ""},
+    {"%a = aten.clamp(%x, -200)\n %b = aten.exp(%a)\n %y = aten.clamp(%b, none, 4)", 0, 4, ""},
     {"%a = aten._softmax(%x, -1, false)\n %y = aten.reciprocal(%a)", -kAny, kAny, "+-"},
     {"%y = aten.cumprod(%x, 1)", -kAny, kAny, "+-n"},
     {"%a = aten.sigmoid(%x)\n %y = aten.cumprod(%a, 1)", 0, 1, ""},

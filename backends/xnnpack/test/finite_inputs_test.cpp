@@ -136,6 +136,9 @@ constexpr Known kKnown[] = {
     {"boxes without area",
      " %i = aten.minimum(%x, %y)\n %j = aten.relu(%i)\n %u = aten.add.Tensor(%x, %y)\n %d = aten.div.Tensor(%j, %u)\n"
      " %c = aten.eq.Scalar(%u, 0)\n %o = aten.masked_fill.Scalar(%d, %c, 0)\n"},
+    {"powers of e that are zero in f32, divided by their sum",
+     " %s = aten.sub.Scalar(%x, 200)\n %e = aten.exp(%s)\n %t = aten.sum.dim_IntList(%e, [1], true)\n"
+     " %d = aten.div.Tensor(%e, %t)\n %k = aten.maximum(%d, %y)\n %o = aten.nan_to_num(%k, 5)\n"},
     {"lengths with an infinite side beside NaN",
      " %s = aten.mul.Scalar(%x, 1e3)\n %e = aten.exp(%s)\n %l = aten.log(%y)\n %h = aten.hypot(%e, %l)\n"
      " %o = aten.clamp(%h, none, 5)\n"},

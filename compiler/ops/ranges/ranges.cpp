@@ -11,7 +11,6 @@ namespace wick::compiler {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kLeast = 0x1p-149;  // positive number of f32
 
 // --- intervals ---
 
@@ -140,9 +139,7 @@ ValueRange rectified(const ValueRange& x, double low, bool gated) {
 }
 
 ValueRange power_of_e(const ValueRange& x) {
-  ValueRange out = between(std::exp(x.min), std::exp(x.max));
-  // Powers of ordinary numbers are none of them zero, but may be less than all normal numbers.
-  out.min = x.below ? 0 : std::max(out.min, kLeast);
+  ValueRange out = between(x.below ? 0 : std::exp(x.min), std::exp(x.max));
   out.above = x.above;
   out.nan = x.nan;
   return out;
@@ -436,7 +433,7 @@ CURVE(silu, rectified(x, -0.3, true))
 CURVE(mish, rectified(x, -0.4, true))
 CURVE(hardswish, rectified(x, -0.5, true))
 CURVE(hardsigmoid, saturating(x, 0, 1))
-CURVE(sigmoid, saturating(x, x.below ? 0 : kLeast, 1))
+CURVE(sigmoid, saturating(x, x.below ? 0 : 1 / (1 + std::exp(-x.min)), 1))
 CURVE(signed_unit, saturating(x, -1, 1))
 CURVE(atan, saturating(x, -1.6, 1.6))
 CURVE(wave, waving(x))
