@@ -5,6 +5,8 @@
 #include <thread>
 
 #include "backends/cuda/test/device/device_test_support.h"
+#include "cli/arrays/npz.h"
+#include "compiler/support/file_map.h"
 
 namespace wick::cuda {
 namespace {
@@ -34,6 +36,7 @@ class CudaDeviceStreams : public CudaDevice {
     for (int64_t& value : values) value = (value * 1103515245 + 12345) % 2147483648;
     return values;
   }
+  std::vector<compiler::FileMap> files_;  // constants lie there
   static DeviceTensor tensor(void* data) { return {DType::i64, {static_cast<int32_t>(kCount)}, data}; }
 };
 INSTANTIATE_TEST_SUITE_P(, CudaDeviceStreams, ::testing::Values(Place::twin, Place::device), place_name);
@@ -115,6 +118,112 @@ TEST_P(CudaDeviceStreams, SessionsAndStreamsTakeTurns) {
     EXPECT_TRUE(sessions[s].last() == want[s]) << "session " << s;
     EXPECT_TRUE(sessions[s].other(0) == sums[s]) << "session " << s;
   }
+}
+
+// A call with tensors of the host waits for those that nobody has waited for.
+TEST_P(CudaDeviceStreams, TensorsOfTheHostAndOfTheDeviceTakeTurns) {
+  const DeviceProgram program = compile({kSequence});
+  Caller caller(program);
+  const auto module = open(program);
+  ModuleError error;
+  Method* const method = module->method("forward", &error);
+  ASSERT_TRUE(method) << error.message;
+  Numbers want = first(9), sum(kCount), on_host[4] = {want, sum, sum, sum};
+  void* on_device[4] = {caller.place(want)};
+  for (int i = 1; i < 4; ++i) on_device[i] = caller.allocate(kBytes);
+  for (int i = 0; i < 12; ++i) {
+    for (size_t k = 0; k < kCount; ++k) sum[k] += next(want)[k];
+    if (i % 3 == 2) {
+      ASSERT_EQ(begin(*method, {tensor(on_host[0].data())},
+                      {{on_host[1].data(), kBytes}, {on_host[2].data(), kBytes}, {on_host[3].data(), kBytes}}),
+                Error::Ok)
+          << method->last_error().message;
+      EXPECT_TRUE(on_host[1] == next(want)) << "call " << i;
+      EXPECT_TRUE(on_host[2] == sum) << "call " << i;
+      continue;
+    }
+    const CudaStreamScope scope(caller.stream());
+    ASSERT_EQ(begin(*method, {tensor(on_device[0])},
+                    {{on_device[1], kBytes}, {on_device[2], kBytes}, {on_device[3], kBytes}}),
+              Error::Ok)
+        << method->last_error().message;
+  }
+}
+
+/// Greedy decoding with tensors of the device: what a call writes is the next one's input.
+class Decoder {
+ public:
+  Decoder(const DeviceProgram& program, Caller& memory, const std::vector<int64_t>& prompt, size_t steps)
+      : module_(open(program)), memory_(memory), length_(static_cast<int32_t>(prompt.size())) {
+    ModuleError error;
+    prefill_ = module_->method("prefill", &error);
+    decode_ = module_->method("decode", &error);
+    EXPECT_TRUE(prefill_ && decode_) << error.message;
+    std::vector<int64_t> positions;
+    for (int64_t i = 0; i < length_; ++i) positions.push_back(i);
+    prompt_ = memory_.place(prompt);
+    positions_ = memory_.place(positions);
+    for (size_t i = 0; i < 2 * steps; ++i) slots_.push_back(memory_.allocate(sizeof(int64_t)));
+  }
+  void step() {
+    ASSERT_TRUE(prefill_ && decode_);
+    Method& method = done_ == 0 ? *prefill_ : *decode_;
+    std::vector<DeviceTensor> inputs = {{DType::i64, {1, length_}, prompt_}, {DType::i64, {length_}, positions_}};
+    if (done_ != 0) inputs = {{DType::i64, {1, 1}, slots_[2 * done_ - 2]}, {DType::i64, {1}, slots_[2 * done_ - 1]}};
+    ASSERT_EQ(begin(method, inputs, {{slots_[2 * done_], 8}, {slots_[2 * done_ + 1], 8}}), Error::Ok)
+        << method.last_error().message;
+    ++done_;
+  }
+  std::vector<int64_t> tokens() {
+    std::vector<int64_t> out;
+    for (size_t i = 0; i < done_; ++i) out.push_back(memory_.read<int64_t>(slots_[2 * i], 1)[0]);
+    return out;
+  }
+
+ private:
+  std::unique_ptr<wick::Module> module_;
+  Caller& memory_;
+  int32_t length_;
+  Method *prefill_ = nullptr, *decode_ = nullptr;
+  void *prompt_ = nullptr, *positions_ = nullptr;
+  std::vector<void*> slots_;  // token, position
+  size_t done_ = 0;
+};
+
+// Two sessions in turns, the stream changing below them: the tokens of eager.
+TEST_P(CudaDeviceStreams, DecodersGiveEagersTokens) {
+  const std::string folder = "tests/fixtures/decoder/";
+  std::vector<compiler::Function> functions;
+  for (const char* name : {"prefill", "decode"}) {
+    auto file = compiler::FileMap::open(folder + name + ".pt2");
+    ASSERT_TRUE(file.ok());
+    auto function = compiler::import_bytes({name, std::string(name) + ".pt2", file->bytes()});
+    ASSERT_TRUE(function.ok()) << compiler::render(function.diag());
+    functions.push_back(std::move(*function));
+    files_.push_back(std::move(*file));
+  }
+  const DeviceProgram program = compile_for(GetParam(), std::move(functions));
+  auto arrays = cli::read_arrays(folder + "tokens.npz");
+  ASSERT_TRUE(arrays.ok());
+  std::map<std::string, std::vector<int64_t>> values;
+  for (const cli::NamedArray& array : *arrays) {
+    values[array.name].resize(array.bytes.size() / sizeof(int64_t));
+    std::memcpy(values[array.name].data(), array.bytes.data(), array.bytes.size());
+  }
+  const size_t steps = values["tokens"].size();
+  Caller memory(program), other(program);
+  Decoder decoders[] = {Decoder(program, memory, values["prompt"], steps),
+                        Decoder(program, memory, values["other_prompt"], steps)};
+  for (size_t i = 0; i < steps; ++i) {
+    Caller& caller = i / 2 % 2 ? other : memory;
+    for (Decoder& decoder : decoders) {
+      const CudaStreamScope scope(caller.stream());
+      decoder.step();
+    }
+    caller.wait();  // the next input is what this stream writes
+  }
+  EXPECT_EQ(decoders[0].tokens(), values["tokens"]);
+  EXPECT_EQ(decoders[1].tokens(), values["other_tokens"]);
 }
 
 // X4
