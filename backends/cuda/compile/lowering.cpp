@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backends/cuda/compile/control/plan_control.h"
+#include "backends/cuda/compile/layout/channels_last.h"
 #include "backends/cuda/compile/ops/op_rule.h"
 #include "compiler/support/failure.h"
 
@@ -48,6 +49,7 @@ void Lowering::run() {
   for (size_t i = 0; i < graph_.outputs.size(); ++i)
     outputs_[graph_.outputs[i].value].push_back(static_cast<uint32_t>(i));
   writes_ = find_state_writes(graph_, graph_.updates, !options_.materializes_views);
+  channels_last_ = find_channels_last(graph_);
   for (const compiler::StateUpdate& update : updates_left()) ++new_values_[update.value];
   add_inputs();
   add_states();
@@ -420,9 +422,8 @@ void Lowering::finish(Draft draft, std::vector<DraftResult> results) {
   for (const DraftResult& result : results) {
     const uint32_t buffer = buffer_for(result.result);
     auto& stores = per_column(result) ? draft.kernel.column_stores : draft.kernel.row_stores;
-    stores.push_back(
-        {buffer, result.result->dtype(), join(result.at, result.result->sizes()), result.element, nullptr});
-    set_stored(result.result, buffer);
+    set_stored_by_layout(result.result, buffer);
+    stores.push_back({buffer, result.result->dtype(), place_of(result.result, result.at), result.element, nullptr});
     note_stored(result.result, buffer, result.at);
   }
   draft.kernel.why = results.size() == 1 ? who_reads(results[0].result) : of_node("has several results");
@@ -487,8 +488,8 @@ void Lowering::store_because(const Value* value, std::string why) {
     const uint32_t buffer = buffer_for(value);
     Unfinished open = std::move(*found.unfinished);
     auto& stores = open.per_column ? open.kernel.column_stores : open.kernel.row_stores;
-    stores.push_back({buffer, value->dtype(), join(open.at, value->sizes()), open.element, nullptr});
-    set_stored(value, buffer);
+    set_stored_by_layout(value, buffer);
+    stores.push_back({buffer, value->dtype(), place_of(value, open.at), open.element, nullptr});
     note_stored(value, buffer, open.at);
     open.kernel.why = std::move(why);
     emit(std::move(open.kernel));
@@ -497,13 +498,13 @@ void Lowering::store_because(const Value* value, std::string why) {
   Draft map = loops_over(value->sizes(), {});
   const ExpressionPtr computed = element(value, map.rows);
   const uint32_t buffer = buffer_for(value);
-  map.kernel.row_stores.push_back({buffer, value->dtype(), join(map.rows, value->sizes()), computed, nullptr});
+  set_stored_by_layout(value, buffer);
+  map.kernel.row_stores.push_back({buffer, value->dtype(), place_of(value, map.rows), computed, nullptr});
   if (value->producer) {
     map.kernel.nodes.push_back(value->producer);
     add_inlined(*value->producer, map.kernel);
   }
   map.kernel.why = std::move(why);
-  set_stored(value, buffer);
   note_stored(value, buffer, map.rows);
   emit(std::move(map.kernel));
   note_join(value);
@@ -515,6 +516,9 @@ void Lowering::store_if_expensive(const Value* value, size_t operations) {
     store(value);
 }
 
-void Lowering::emit(LoopKernel kernel) { out_.kernels.push_back(std::move(kernel)); }
+void Lowering::emit(LoopKernel kernel) {
+  order_loops(kernel);
+  out_.kernels.push_back(std::move(kernel));
+}
 
 }  // namespace wick::cuda

@@ -209,6 +209,13 @@ class Lowering {
   /// The same if computing an element takes more than `operations`.
   void store_if_expensive(const Value* value, size_t operations);
 
+  /// Whether an image's channels are innermost in memory; bring_channels_last() makes it so by a copy, where the image
+  /// is among those that convolutions want so (layout/channels_last.h).
+  bool has_channels_last(const Value* value);
+  void bring_channels_last(const Value* value);
+  /// The elements of a constant whose dimensions lie in another order.
+  Element permuted_constant(const Value* value, const std::vector<int64_t>& order);
+
   Indices indices_of(const Sizes& sizes);  // fresh loop variables
   /// Of an operand that broadcasts to a tensor of sizes `wide` of which an element stands at `at`. Sizes of the operand
   /// may turn out to be 1 at run time.
@@ -291,6 +298,11 @@ class Lowering {
   void set_stored(const Value* value, uint32_t buffer);
   void emit(LoopKernel kernel);
 
+  // Images with their channels innermost (layout/lowering_layout.cpp).
+  void set_stored_by_layout(const Value* value, uint32_t buffer);
+  ExpressionPtr place_of(const Value* value, const Indices& at);
+  void order_loops(LoopKernel& kernel) const;
+
   // Results that could be stored in their places in others (lowering_joins.cpp).
   struct StoredResult {
     size_t kernel = 0;
@@ -334,6 +346,8 @@ class Lowering {
   std::map<const Value*, size_t> new_values_;  // of buffers that are not written in place: of how many
   std::set<const Node*> done_;                 // nodes whose results are defined
   std::map<std::tuple<const Value*, std::vector<uint32_t>, uint32_t>, ExpressionPtr> known_;
+  std::set<const Value*> channels_last_;
+  std::set<uint32_t> channels_last_buffers_;
   const Node* node_ = nullptr;
   uint32_t loops_ = 0;
 };

@@ -71,7 +71,7 @@ void Lowering::note_join(const Value* joined) {
   for (const auto& [part, to_result] : join.parts) {
     std::vector<JoinedParts::Part> found;
     const auto store = [&, map = to_result](const Indices& at, ExpressionPtr value) {
-      return Store{buffer, joined->dtype(), this->join(map(at), joined->sizes()), value, nullptr};
+      return Store{buffer, joined->dtype(), place_of(joined, map(at)), value, nullptr};
     };
     placed.push_back(part->dtype() == joined->dtype() && find_parts(part, store, found));
     if (!placed.back()) continue;
@@ -82,12 +82,12 @@ void Lowering::note_join(const Value* joined) {
   if (const std::optional<Rest> rest = join.rest(placed)) {
     const LoopKernel& copy = out_.kernels[out.copy];
     Draft draft = loops_over(rest->sizes, {});
-    draft.kernel.row_stores.push_back({buffer, joined->dtype(),
-                                       this->join(rest->to_result(draft.rows), joined->sizes()),
+    draft.kernel.row_stores.push_back({buffer, joined->dtype(), place_of(joined, rest->to_result(draft.rows)),
                                        rest->element(draft.rows), rest->guard ? rest->guard(draft.rows) : nullptr});
     draft.kernel.nodes = copy.nodes;
     draft.kernel.inlined = copy.inlined;
     draft.kernel.why = copy.why;
+    order_loops(draft.kernel);
     out.rest = std::move(draft.kernel);
   }
   out_.joins.push_back(std::move(out));

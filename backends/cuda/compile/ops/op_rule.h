@@ -29,6 +29,8 @@ struct OpRule {
   bool rereads = false;
   /// The result is operand `self` but for a region: place_copy or replace_elements makes it.
   bool writes_region = false;
+  /// The result has the dimensions of the operands, each treated alike: images stay images, in any layout.
+  bool keeps_dimensions = false;
   /// What sizes must be. Null: nothing beyond what each node needs (size_requirements.h).
   void (*needs)(const compiler::Node& node, SizeRequirements& out) = nullptr;
 };
@@ -45,6 +47,11 @@ constexpr OpRule rereading(OpRule rule) {
 
 constexpr OpRule writing(OpRule rule) {
   rule.writes_region = true;
+  return rule;
+}
+
+constexpr OpRule of_images(OpRule rule) {
+  rule.keeps_dimensions = true;
   return rule;
 }
 

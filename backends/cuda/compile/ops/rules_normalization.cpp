@@ -192,8 +192,8 @@ constexpr OpRule kRows[] = {
     needing({"aten.native_layer_norm.default", lower_layer_norm}, norm_needs),
     needing(whole({"aten.rms_norm.default", lower_rms_norm}), norm_needs),
     {"aten.native_group_norm.default", lower_group_norm},
-    {"aten._native_batch_norm_legit.no_stats", lower_batch_norm_of_batch},
-    {"aten._native_batch_norm_legit_no_training.default", lower_batch_norm, first_result_only},
+    of_images({"aten._native_batch_norm_legit.no_stats", lower_batch_norm_of_batch}),
+    of_images({"aten._native_batch_norm_legit_no_training.default", lower_batch_norm, first_result_only}),
 };
 
 }  // namespace

@@ -281,22 +281,22 @@ void lower_plane(Lowering& l, const Node& node) {
 }
 
 constexpr OpRule kRows[] = {
-    {"aten.upsample_nearest1d.default", lower_resize<Filter::nearest, 1>},
-    {"aten.upsample_nearest2d.default", lower_resize<Filter::nearest, 2>},
-    {"aten.upsample_nearest2d.vec", lower_resize<Filter::nearest, 2>},
-    {"aten.upsample_nearest3d.default", lower_resize<Filter::nearest, 3>},
-    {"aten._upsample_nearest_exact1d.default", lower_resize<Filter::nearest_exact, 1>},
-    {"aten._upsample_nearest_exact2d.default", lower_resize<Filter::nearest_exact, 2>},
-    {"aten._upsample_nearest_exact3d.default", lower_resize<Filter::nearest_exact, 3>},
-    {"aten.upsample_linear1d.default", lower_resize<Filter::linear, 1>, gives_floats},
-    {"aten.upsample_bilinear2d.default", lower_plane<Filter::linear>, blends<Filter::linear>},
-    {"aten.upsample_bilinear2d.vec", lower_plane<Filter::linear>, blends<Filter::linear>},
-    {"aten.upsample_trilinear3d.default", lower_resize<Filter::linear, 3>, gives_floats},
-    {"aten.upsample_bicubic2d.default", lower_plane<Filter::cubic>, blends<Filter::cubic>},
-    {"aten._upsample_bilinear2d_aa.default", lower_antialiased<Filter::linear_antialias>,
-     blends<Filter::linear_antialias>},
-    {"aten._upsample_bicubic2d_aa.default", lower_antialiased<Filter::cubic_antialias>,
-     blends<Filter::cubic_antialias>},
+    of_images({"aten.upsample_nearest1d.default", lower_resize<Filter::nearest, 1>}),
+    of_images({"aten.upsample_nearest2d.default", lower_resize<Filter::nearest, 2>}),
+    of_images({"aten.upsample_nearest2d.vec", lower_resize<Filter::nearest, 2>}),
+    of_images({"aten.upsample_nearest3d.default", lower_resize<Filter::nearest, 3>}),
+    of_images({"aten._upsample_nearest_exact1d.default", lower_resize<Filter::nearest_exact, 1>}),
+    of_images({"aten._upsample_nearest_exact2d.default", lower_resize<Filter::nearest_exact, 2>}),
+    of_images({"aten._upsample_nearest_exact3d.default", lower_resize<Filter::nearest_exact, 3>}),
+    of_images({"aten.upsample_linear1d.default", lower_resize<Filter::linear, 1>, gives_floats}),
+    of_images({"aten.upsample_bilinear2d.default", lower_plane<Filter::linear>, blends<Filter::linear>}),
+    of_images({"aten.upsample_bilinear2d.vec", lower_plane<Filter::linear>, blends<Filter::linear>}),
+    of_images({"aten.upsample_trilinear3d.default", lower_resize<Filter::linear, 3>, gives_floats}),
+    of_images({"aten.upsample_bicubic2d.default", lower_plane<Filter::cubic>, blends<Filter::cubic>}),
+    of_images({"aten._upsample_bilinear2d_aa.default", lower_antialiased<Filter::linear_antialias>,
+               blends<Filter::linear_antialias>}),
+    of_images({"aten._upsample_bicubic2d_aa.default", lower_antialiased<Filter::cubic_antialias>,
+               blends<Filter::cubic_antialias>}),
 };
 
 }  // namespace

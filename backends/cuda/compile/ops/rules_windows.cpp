@@ -1,6 +1,7 @@
 // Convolutions and pools: columns are the taps of a window.
 #include <algorithm>
 
+#include "backends/cuda/compile/layout/channels_last.h"
 #include "backends/cuda/compile/ops/arithmetic.h"
 #include "backends/cuda/compile/ops/op_rule.h"
 #include "compiler/ir/builder.h"
@@ -49,13 +50,13 @@ ExpressionPtr padded(ExpressionPool& pool, ExpressionPtr guard, ExpressionPtr el
 }
 
 void finish_convolution(Lowering& l, const Convolution& c, const Value* y, Draft draft, const Indices& x_at,
-                        const Indices& w_at, ExpressionPtr guard) {
+                        ExpressionPtr weight, ExpressionPtr guard) {
   ExpressionPool& pool = l.pool();
   pool.push_guard(guard);
   const ExpressionPtr element = l.element(c.x, x_at);
   pool.pop_guard();
   const ExpressionPtr a = padded(pool, guard, element);
-  ExpressionPtr sum = l.reduce(draft, ReductionKind::sum, mul(pool, a, l.element(c.w, w_at)));
+  ExpressionPtr sum = l.reduce(draft, ReductionKind::sum, mul(pool, a, weight));
   const ExpressionPtr channel = draft.rows[1];
   if (c.bias) sum = add(pool, sum, l.element(c.bias, {channel}));
   const Indices at = draft.rows;
@@ -87,24 +88,44 @@ void lower_one_tap(Lowering& l, const Node& node) {
   });
 }
 
-Sizes with_kernel(const Sym& channels, const Convolution& c) {
-  Sizes columns = {channels};
-  for (size_t i = 0; i < c.spatial; ++i) columns.push_back(c.w->sizes()[2 + i]);
-  return columns;
-}
+// The sum over channels and taps, and the elements of the weights. Of images whose channels are innermost, constant
+// weights are permuted so that a tap's channels lie side by side; where a group's outputs read channels of their own,
+// so that outputs do.
+struct Taps {
+  Taps(Lowering& l, const Convolution& c, const Sym& channels, size_t channel_dim)
+      : channels_last(l.has_channels_last(c.x) && c.groups.is(1)) {
+    for (size_t i = 0; i < c.spatial; ++i) sizes.push_back(c.w->sizes()[2 + i]);
+    sizes.insert(channels_last ? sizes.end() : sizes.begin(), channels);
+    weights = l.elements_of(c.w);
+    if (!l.has_channels_last(c.x) || !c.w->is_constant() || !c.w->tensor().dim_order.empty()) return;
+    const size_t innermost = channels_last ? channel_dim : 1 - channel_dim;
+    std::vector<int64_t> order = {static_cast<int64_t>(1 - innermost)};
+    for (size_t i = 0; i < c.spatial; ++i) order.push_back(static_cast<int64_t>(2 + i));
+    order.push_back(static_cast<int64_t>(innermost));
+    if (!numel(c.w->sizes()).is(1)) weights = l.permuted_constant(c.w, order);
+  }
+  ExpressionPtr channel(const Indices& columns) const { return channels_last ? columns.back() : columns.front(); }
+  ExpressionPtr tap(const Indices& columns, size_t i) const { return columns[channels_last ? i : 1 + i]; }
+
+  bool channels_last;
+  Sizes sizes;
+  Element weights;
+};
 
 // Weights [O, I / groups, k..]: out[o] takes x[o * stride + k * dilation - pad].
 void lower_direct(Lowering& l, const Node& node) {
   ExpressionPool& pool = l.pool();
   const Convolution c(node);
   const Sym inputs = c.w->sizes()[1], outputs = floor_div(c.w->sizes()[0], c.groups);
-  Draft draft = l.draft(node.result()->sizes(), with_kernel(inputs, c));
+  const Taps taps(l, c, inputs, 1);
+  Draft draft = l.draft(node.result()->sizes(), taps.sizes);
   const ExpressionPtr group = pool.floor_divide(draft.rows[1], pool.index(outputs));
-  Indices x_at = {draft.rows[0], pool.add(pool.multiply(group, pool.index(inputs)), draft.columns[0])};
-  Indices w_at = {draft.rows[1], draft.columns[0]};
+  const ExpressionPtr channel = taps.channel(draft.columns);
+  Indices x_at = {draft.rows[0], pool.add(pool.multiply(group, pool.index(inputs)), channel)};
+  Indices w_at = {draft.rows[1], channel};
   ExpressionPtr guard = yes(pool);
   for (size_t i = 0; i < c.spatial; ++i) {
-    const ExpressionPtr k = draft.columns[1 + i];
+    const ExpressionPtr k = taps.tap(draft.columns, i);
     const ExpressionPtr first = pool.multiply(draft.rows[2 + i], pool.index(entry(c.stride, i)));
     const ExpressionPtr at =
         pool.subtract(pool.add(first, pool.multiply(k, pool.index(entry(c.dilation, i)))), pool.index(entry(c.pad, i)));
@@ -112,7 +133,7 @@ void lower_direct(Lowering& l, const Node& node) {
     w_at.push_back(k);
     guard = pool.both(guard, inside(pool, at, c.x->sizes()[2 + i]));
   }
-  finish_convolution(l, c, node.result(), std::move(draft), x_at, w_at, guard);
+  finish_convolution(l, c, node.result(), std::move(draft), x_at, taps.weights(w_at), guard);
 }
 
 // Weights [I, O / groups, k..]: out[o] takes x[(o + pad - k * dilation) / stride] where that is whole.
@@ -120,14 +141,15 @@ void lower_transposed(Lowering& l, const Node& node) {
   ExpressionPool& pool = l.pool();
   const Convolution c(node);
   const Sym outputs = c.w->sizes()[1], inputs = floor_div(c.w->sizes()[0], c.groups);
-  Draft draft = l.draft(node.result()->sizes(), with_kernel(inputs, c));
+  const Taps taps(l, c, inputs, 0);
+  Draft draft = l.draft(node.result()->sizes(), taps.sizes);
   const ExpressionPtr group = pool.floor_divide(draft.rows[1], pool.index(outputs));
-  const ExpressionPtr input = pool.add(pool.multiply(group, pool.index(inputs)), draft.columns[0]);
+  const ExpressionPtr input = pool.add(pool.multiply(group, pool.index(inputs)), taps.channel(draft.columns));
   Indices x_at = {draft.rows[0], input};
   Indices w_at = {input, pool.modulo(draft.rows[1], pool.index(outputs))};
   ExpressionPtr guard = yes(pool);
   for (size_t i = 0; i < c.spatial; ++i) {
-    const ExpressionPtr k = draft.columns[1 + i], stride = pool.index(entry(c.stride, i));
+    const ExpressionPtr k = taps.tap(draft.columns, i), stride = pool.index(entry(c.stride, i));
     const ExpressionPtr far = pool.subtract(pool.add(draft.rows[2 + i], pool.index(entry(c.pad, i))),
                                             pool.multiply(k, pool.index(entry(c.dilation, i))));
     const ExpressionPtr at = pool.floor_divide(far, stride);
@@ -136,7 +158,17 @@ void lower_transposed(Lowering& l, const Node& node) {
     guard = pool.both(guard, pool.equal(pool.modulo(far, stride), pool.index(0)));
     guard = pool.both(guard, inside(pool, at, c.x->sizes()[2 + i]));
   }
-  finish_convolution(l, c, node.result(), std::move(draft), x_at, w_at, guard);
+  finish_convolution(l, c, node.result(), std::move(draft), x_at, taps.weights(w_at), guard);
+}
+
+// How often tiles read an element of the input: for each tap, and each tile of outputs.
+constexpr int64_t kReadsOfCopy = 4;
+int64_t max_reads(const Node& node) {
+  constexpr int64_t kOutputsOfTile = 64;
+  const Sizes& w = node.tensor("weight")->sizes();
+  int64_t taps = 1;
+  for (size_t i = 2; i < w.size(); ++i) taps *= w[i].value();
+  return taps == 1 ? 1 : taps * std::max<int64_t>(w[node.boolean("transposed") ? 1 : 0].value() / kOutputsOfTile, 1);
 }
 
 void lower_convolution(Lowering& l, const Node& node) {
@@ -145,6 +177,7 @@ void lower_convolution(Lowering& l, const Node& node) {
   if (one_tap && !node.boolean("transposed")) return lower_one_tap(l, node);
   l.store_if_expensive(node.tensor("input"), 1);
   l.store_if_expensive(node.tensor("weight"), 2);
+  if (gains_from_channels_last(node) && max_reads(node) >= kReadsOfCopy) l.bring_channels_last(node.tensor("input"));
   node.boolean("transposed") ? lower_transposed(l, node) : lower_direct(l, node);
 }
 
@@ -366,17 +399,17 @@ void convolution_needs(const Node& node, SizeRequirements& out) {
 }
 
 constexpr OpRule kRows[] = {
-    needing(rereading({"aten.convolution.default", lower_convolution}), convolution_needs),
-    {"aten.avg_pool2d.default", lower_average<2>, gives_floats},
-    {"aten.avg_pool3d.default", lower_average<3>, gives_floats},
-    {"aten._adaptive_avg_pool2d.default", lower_adaptive_average<2>, gives_floats},
-    {"aten._adaptive_avg_pool3d.default", lower_adaptive_average<3>, gives_floats},
-    {"aten.max_pool2d_with_indices.default", lower_maximum<2>},
-    {"aten.max_pool3d_with_indices.default", lower_maximum<3>},
-    {"aten.adaptive_max_pool2d.default", lower_adaptive_maximum<2>},
-    {"aten.adaptive_max_pool3d.default", lower_adaptive_maximum<3>},
-    {"aten.fractional_max_pool2d.default", lower_fractional_maximum<2>, samples_fit},
-    {"aten.fractional_max_pool3d.default", lower_fractional_maximum<3>, samples_fit},
+    needing(rereading(of_images({"aten.convolution.default", lower_convolution})), convolution_needs),
+    of_images({"aten.avg_pool2d.default", lower_average<2>, gives_floats}),
+    of_images({"aten.avg_pool3d.default", lower_average<3>, gives_floats}),
+    of_images({"aten._adaptive_avg_pool2d.default", lower_adaptive_average<2>, gives_floats}),
+    of_images({"aten._adaptive_avg_pool3d.default", lower_adaptive_average<3>, gives_floats}),
+    of_images({"aten.max_pool2d_with_indices.default", lower_maximum<2>}),
+    of_images({"aten.max_pool3d_with_indices.default", lower_maximum<3>}),
+    of_images({"aten.adaptive_max_pool2d.default", lower_adaptive_maximum<2>}),
+    of_images({"aten.adaptive_max_pool3d.default", lower_adaptive_maximum<3>}),
+    of_images({"aten.fractional_max_pool2d.default", lower_fractional_maximum<2>, samples_fit}),
+    of_images({"aten.fractional_max_pool3d.default", lower_fractional_maximum<3>, samples_fit}),
 };
 
 }  // namespace
