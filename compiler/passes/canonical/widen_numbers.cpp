@@ -33,11 +33,33 @@ bool takes(const Node& node, DType (*seen_as)(DType dtype)) {
 
 bool is_complex_half(const Value* value) { return value->type.is_tensor() && value->dtype() == DType::c32; }
 
-// Eager rounds the products, too. Sums with a factor are refused; what has no kernel is taken apart.
-bool rounds_product(const Node& node) {
-  if (node.is("aten.addcmul.default")) return true;
+bool has_factor(const Node& node) {
   const bool sums = node.is(Binary::add) || node.is(Binary::sub) || node.is(Binary::rsub);
   return sums && has_argument(node, "alpha") && literal(node.arg("alpha")) != 1.0;
+}
+
+// Eager rounds the products, too. What has no kernel is taken apart; factors that `split_factor` leaves are refused.
+bool rounds_product(const Node& node) { return node.is("aten.addcmul.default") || has_factor(node); }
+
+// x + alpha y as a product and a sum, whose operands and results are each rounded.
+Value* split_factor(Builder& b, Node& node) {
+  if (!has_factor(node) || node.results().empty() || !is_complex_half(node.result())) return nullptr;
+  Args args = node.args();
+  Arg& scaled = args[node.is(Binary::rsub) ? 0 : 1];
+  const auto factor = literal(node.arg("alpha"));
+  if (!factor) return nullptr;
+  const double half = half_number(*factor, DType::f16);
+  if (scaled.is<Value*>() && scaled.as<Value*>()->type.is_tensor()) {
+    Value* x = scaled.as<Value*>();
+    if (x->dtype() != DType::c32 && x->dtype() != DType::f16) return nullptr;
+    scaled = b.call("aten.mul.Scalar", {x, half});
+  } else {
+    const auto number = literal(scaled);
+    if (!number) return nullptr;
+    scaled = half_number(half * half_number(*number, DType::f16), DType::f16);
+  }
+  args[static_cast<size_t>(node.op->parsed->find("alpha"))] = 1;
+  return b.call(node.op->name(), std::move(args));
 }
 
 // What has no kernel yet is taken apart before its 8-bit floats are looked at: not all of its parts may take f32. Those
@@ -123,12 +145,13 @@ Value* widen(Builder& b, Node& node) {
 // Computes with complex halves as c64 and with 8-bit floats as f32, as eager does, where no kernel takes them.
 //   before: y: c32 = mul(x, 1j)              after: y = _to_copy(mul(_to_copy(x, c64), 1j), c32)
 // Operators that only move elements, or convert them, stay. Numbers and tensors of other dtypes beside them are rounded
-// to the narrow dtype first, as eager does.
+// to the narrow dtype first, as eager does. Factors of sums of complex halves become products of their own, which eager
+// rounds.
 // Ensures: what remains of these dtypes has a kernel, or is refused by check_kernel_dtypes().
 // Keeps: every value, as eager computes it.
 Result<Changed> widen_numbers(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) {
-    constexpr Rule kRules[] = {widen};
+    constexpr Rule kRules[] = {split_factor, widen};
     return rewrite_nodes(g, Span<const Rule>(kRules));
   });
 }
