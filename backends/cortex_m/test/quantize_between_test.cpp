@@ -123,21 +123,25 @@ TEST(CortexMQuantizeBetween, LayersWithWeightsInFloatsBehindNumbersInFloats) {
 
 // A norm by hand of [1, channels, 2, 3], of which a quantizer for Cortex-M annotates only the variance and the last
 // sum.
-std::string norm_by_hand(int channels, const std::vector<double>& weights, const std::vector<double>& bias) {
+constexpr char kWeightAndBias[] = "  %g = aten.mul.Tensor(%w, %z)\n  %y = aten.add.Tensor(%g, %b)\n";
+std::string norm_by_hand(int channels, const std::vector<double>& weights, const std::vector<double>& bias,
+                         const char* behind = kWeightAndBias) {
   const std::string variance = parameters(0.00390625, -128), type = fmt::format("f32[{}, 1, 1]", channels);
   return fmt::format("graph f(%x: f32[1, {}, 2, 3]) {{\n", channels) + constant_line("w", type.c_str(), weights) +
          constant_line("b", type.c_str(), bias) + fake_quantized("d", "x", "q", kFrom) +
          "  %m = aten.mean.dim(%d, [1], true)\n  %c = aten.sub.Tensor(%d, %m)\n"
          "  %s = aten.pow.Tensor_Scalar(%c, 2)\n  %n = aten.mean.dim(%s, [1], true)\n" +
          fake_quantized("v", "n", "vq", variance) + "  %e = aten.add.Scalar(%v, 0.000001)\n  %r = aten.sqrt(%e)\n" +
-         fake_quantized("t", "r", "tq", variance) +
-         "  %z = aten.div.Tensor(%c, %t)\n  %g = aten.mul.Tensor(%w, %z)\n  %y = aten.add.Tensor(%g, %b)\n" +
+         fake_quantized("t", "r", "tq", variance) + "  %z = aten.div.Tensor(%c, %t)\n" + behind +
          fake_quantized("o", "y", "p", parameters(0.03125, 4)) + "  return %o\n}";
 }
 
 // Where the variance is 0, quotients are infinite.
 TEST(CortexMQuantizeBetween, QuotientsWhoseReadersSaturate) {
-  const std::string text = norm_by_hand(4, {0.9, 1.2, -0.7, 1.1}, {0.1, -0.2, 0, 0.3});
+  const std::vector<double> weights = {0.9, 1.2, -0.7, 1.1}, bias = {0.1, -0.2, 0, 0.3};
+  const char* numbers = "  %g = aten.mul.Scalar(%z, -0.9)\n  %y = aten.add.Scalar(%g, 0.1)\n";
+  expect_integers(norm_by_hand(4, weights, bias, numbers), "cortex_m.quantized_div");
+  const std::string text = norm_by_hand(4, weights, bias);
   expect_integers(text, "cortex_m.quantized_div");
   // One channel of each pixel is 1 to 25 steps above the others.
   std::vector<float> x(24, 0.03125f);

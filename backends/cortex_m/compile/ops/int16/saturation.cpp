@@ -10,6 +10,7 @@
 #include "backends/cortex_m/compile/quantized.h"
 #include "compiler/ops/arguments.h"
 #include "compiler/ops/rules.h"
+#include "compiler/passes/constants/constant_element.h"
 
 namespace wick::cortex_m {
 
@@ -40,14 +41,25 @@ std::optional<Magnitudes> magnitudes_of(const Value& value) {
   return found;
 }
 
+// Of what a sum or a product reads beside `value`: a constant or a number.
+std::optional<Magnitudes> beside(const Node& reader, const Value& value) {
+  const std::vector<Value*> operands = reader.operands();
+  if (operands.size() == 1) {
+    const auto number = compiler::number_of(reader.arg(1), DType::f64);
+    if (!number || !std::isfinite(number->real)) return std::nullopt;
+    return Magnitudes{std::abs(number->real), std::abs(number->real)};
+  }
+  const Value* other = operands.size() == 2 ? operands[operands[0] == &value ? 1 : 0] : &value;
+  return other == &value ? std::nullopt : magnitudes_of(*other);
+}
+
 // Of what `reader` reads as `value`, where its result has `of_result`.
 Saturation before(const Node& reader, const Value& value, const Saturation& of_result) {
   const Movement movement = reader.op->facts.movement;
   if (movement == Movement::view || movement == Movement::permute || movement == Movement::expand) return of_result;
   const bool adds = reader.is(Binary::add), multiplies = reader.is(Binary::mul);
-  if ((!adds && !multiplies) || reader.operands().size() != 2) return kNone;
-  const Value* other = reader.operands()[reader.operands()[0] == &value ? 1 : 0];
-  const auto constant = other == &value ? std::nullopt : magnitudes_of(*other);
+  if (!adds && !multiplies) return kNone;
+  const auto constant = beside(reader, value);
   if (!constant) return kNone;
   if (adds && compiler::has_argument(reader, "alpha") && reader.real("alpha") != 1) return kNone;
   if (adds) return {of_result.largest + constant->largest, of_result.step};
