@@ -1,7 +1,9 @@
 // Every operator case with the CUDA backend, against eager PyTorch. The kernels run on the host: all those of a family
 // are one twin library (backends/cuda/twin), and the delegate's runtime takes it for the driver. Threads run in
 // ascending, descending and random order, with the same bits.
+//   WICK_CUDA_DEVICE=cuda:0     on a device instead of the twin, compiled for WICK_CUDA_GPU (sm_90) or all targets
 //   WICK_CASES=add.Tensor       only operators whose name contains the text
+//   WICK_CASES_PART=3/16        only every 16th case from the one at 3
 //   WICK_CASES_VERBOSE=1        every failure, not the first few of each operator, and what no kernel takes
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -42,10 +44,24 @@ struct Built {
   CompiledCase compiled;
 };
 
-compiler::CompileOptions options_for_twin() {
+// NOLINTNEXTLINE(concurrency-mt-unsafe)
+const char* const kDevice = std::getenv("WICK_CUDA_DEVICE");
+
+compiler::CompileOptions options_of_run() {
+  const char* const gpu = kDevice ? std::getenv("WICK_CUDA_GPU") : "none";  // NOLINT(concurrency-mt-unsafe)
   compiler::CompileOptions options;
-  options.targets = {{&cuda::kTarget, {{"gpu", "none"}}}};
+  options.targets = {&cuda::kTarget};
+  if (gpu) options.targets[0].settings.emplace_back("gpu", gpu);
   return options;
+}
+
+// "3/16" as the first case and the step to the next.
+std::pair<size_t, size_t> wanted_part() {
+  const char* const text = std::getenv("WICK_CASES_PART");  // NOLINT(concurrency-mt-unsafe)
+  size_t first = 0, step = 1;
+  if (text && (std::sscanf(text, "%zu/%zu", &first, &step) != 2 || step == 0))
+    ADD_FAILURE() << "WICK_CASES_PART is not like 3/16";
+  return {first, step};
 }
 
 // A constant cannot change; sizes that depend on values come from the exported file.
@@ -80,7 +96,9 @@ class CudaCases : public ::testing::TestWithParam<const char*> {
     auto cases = read_cases(kFolder, GetParam());
     ASSERT_TRUE(cases.ok()) << compiler::render(cases.diag());
     const char* filter = std::getenv("WICK_CASES");
-    for (const Case& test : *cases) {
+    const auto [first, step] = wanted_part();
+    for (size_t i = first; i < cases->size(); i += step) {
+      const Case& test = (*cases)[i];
       if (filter && test.op.find(filter) == std::string::npos) continue;
       for (const Setting& setting : kSettings) {
         if (fits(test, setting) && !is_known(setting)) compile(test, setting);
@@ -106,7 +124,7 @@ class CudaCases : public ::testing::TestWithParam<const char*> {
 
   void compile(const Case& test, const Setting& setting) {
     std::map<std::string, cuda::KernelText> kernels;
-    auto compiled = compile_case(test, options_for_twin(), setting.operands,
+    auto compiled = compile_case(test, options_of_run(), setting.operands,
                                  [&](compiler::Graph& graph) { collect_kernels(graph, kernels); });
     if (!compiled.ok()) {
       const bool refused = compiled.diag().code == compiler::Code::unsupported_model;
@@ -125,32 +143,42 @@ class CudaCases : public ::testing::TestWithParam<const char*> {
 
   void run_built() {
     if (built_.empty()) return;
-    std::vector<cuda::KernelText> list;
-    for (auto& [name, kernel] : kernels_) list.push_back(kernel);
-    const std::string path = fmt::format("{}/{}.so", folder_.path(), twins_++);
-    const compiler::Status status = cuda::build_twin({list.data(), list.size()}, path);
-    ASSERT_TRUE(status.ok()) << compiler::render(status.diag());
+    std::string twin;
+    if (!kDevice) {
+      ASSERT_NO_FATAL_FAILURE(twin = build_twin());
+    }
     for (const Built& built : built_) {
       ++delegated_;
-      if (const std::string wrong = run_case(built, path); !wrong.empty()) fail(*built.test, *built.setting, wrong);
+      if (const std::string wrong = run_case(built, twin); !wrong.empty()) fail(*built.test, *built.setting, wrong);
     }
+    last_.reset();
     built_.clear();
     kernels_.clear();
   }
 
+  std::string build_twin() {
+    std::vector<cuda::KernelText> list;
+    for (auto& [name, kernel] : kernels_) list.push_back(kernel);
+    std::string path = fmt::format("{}/{}.so", folder_.path(), twins_++);
+    const compiler::Status status = cuda::build_twin({list.data(), list.size()}, path);
+    EXPECT_TRUE(status.ok()) << compiler::render(status.diag());
+    return path;
+  }
+
   // "" or why there are none.
-  static std::string run_module(const Built& built, const std::string& twin, bool* loads,
-                                std::vector<HostValue>* outputs) {
+  std::string run_module(const Built& built, const std::string& twin, bool* loads, std::vector<HostValue>* outputs) {
     ModuleOptions options;
     options.kernels = {portable_kernels()};
     options.backends = {&cuda_backend()};
     options.max_isa = IsaLevel::avx512;
-    options.device = "cuda-twin=" + twin;
+    options.device = kDevice ? kDevice : "cuda-twin=" + twin;
     ModuleError error;
-    const auto module = Module::load({built.compiled.pte.data(), built.compiled.pte.size()}, options, &error);
+    auto module = Module::load({built.compiled.pte.data(), built.compiled.pte.size()}, options, &error);
     *loads = module && module->method("forward", &error);
     if (!*loads) return "does not load: " + error.message;
-    return module->forward(inputs_of(built), outputs, &error) ? "" : "does not run: " + error.message;
+    const bool ran = module->forward(inputs_of(built), outputs, &error);
+    last_ = std::move(module);
+    return ran ? "" : "does not run: " + error.message;
   }
 
   std::string run_case(const Built& built, const std::string& twin) {
@@ -161,12 +189,11 @@ class CudaCases : public ::testing::TestWithParam<const char*> {
     if (!wrong.empty()) return test.error && loads ? "" : wrong;
     if (test.error) return "runs, but eager says: " + *test.error;
     const std::string difference = check_outputs(test, built.compiled, outputs, Elements::all, 0);
-    return difference.empty() ? run_in_other_orders(built, twin, outputs) : difference;
+    return difference.empty() && !kDevice ? run_in_other_orders(built, twin, outputs) : difference;
   }
 
   // A kernel that lacks a barrier gives other bits if its threads run in another order.
-  static std::string run_in_other_orders(const Built& built, const std::string& twin,
-                                         const std::vector<HostValue>& first) {
+  std::string run_in_other_orders(const Built& built, const std::string& twin, const std::vector<HostValue>& first) {
     void* const library = dlopen(twin.c_str(), RTLD_NOW);  // the one that runs
     if (!library) return "the twin has gone";
     const auto set_order = reinterpret_cast<void (*)(uint32_t, uint64_t)>(dlsym(library, "wick_twin_set_order"));
@@ -196,6 +223,7 @@ class CudaCases : public ::testing::TestWithParam<const char*> {
   wick::testing::ScratchFolder folder_;
   std::map<std::string, cuda::KernelText> kernels_;
   std::vector<Built> built_;
+  std::unique_ptr<Module> last_;  // keeps the device open
   std::map<std::string, size_t> outside_, failures_;
   size_t twins_ = 0, delegated_ = 0, failed_ = 0;
 };

@@ -238,15 +238,19 @@ TEST_P(Model, OnTheCudaTwinAgreesWithEager) {
   }
 }
 
-// WICK_CUDA_DEVICE=cuda:0 names the device. scripts/check_cuda_device.py runs this.
+// WICK_CUDA_DEVICE=cuda:0 names the device, WICK_CUDA_GPU=sm_90 what to compile for (default: all targets).
+// scripts/check_cuda_device.py runs this.
 TEST_P(Model, OnACudaDeviceAgreesWithEager) {
   const char* const device = std::getenv("WICK_CUDA_DEVICE");  // NOLINT(concurrency-mt-unsafe)
   if (!device) GTEST_SKIP() << "no device: WICK_CUDA_DEVICE names none";
   auto fixture = expand_fixture((kFolder / (GetParam() + kSuffix)).string());
   ASSERT_TRUE(fixture.ok()) << compiler::render(fixture.diag());
   const Span<const uint8_t> bytes(fixture->pt2.data(), fixture->pt2.size());
+  const char* const gpu = std::getenv("WICK_CUDA_GPU");  // NOLINT(concurrency-mt-unsafe)
+  compiler::TargetSettings target;
+  if (gpu) target.emplace_back("gpu", gpu);
   compiler::CompileOptions options;
-  options.targets = *compiler::find_targets("cuda");
+  options.targets = *compiler::find_targets("cuda", target);
   std::string error;
   auto program =
       CompiledProgram::make({{"forward", GetParam() + ".pt2", bytes}}, options, IsaLevel::avx512, &error, device);
