@@ -12,8 +12,6 @@ namespace {
 
 // Memory of the host for each byte of a payload, at most: the plan and what is made of its nodes.
 constexpr uint64_t kHostBytesPerByte = 24;
-// What a kernel may have of shared memory without asking.
-constexpr uint32_t kPlainSharedBytes = 48 << 10;
 
 std::string capability(uint32_t architecture) {
   return std::to_string(architecture / 10) + "." + std::to_string(architecture % 10);
@@ -150,7 +148,7 @@ Failure Delegate::find_function(const Kernel& kernel, DriverFunction** function)
                                                      std::to_string(max_threads) + " threads in a block on " +
                                                      device_->text() + ", the plan has " + std::to_string(threads)};
   }
-  if (kernel.dynamic_shared_bytes <= kPlainSharedBytes) return {};
+  if (kernel.dynamic_shared_bytes == 0) return {};
   if (kernel.dynamic_shared_bytes > device_->max_shared_bytes()) {
     return {Error::DelegateInvalidCompatibility,
             "kernel '" + kernel.name + "' takes " + std::to_string(kernel.dynamic_shared_bytes) +

@@ -1,5 +1,7 @@
 #include "backends/cuda/runtime/device.h"
 
+#include <algorithm>
+
 namespace wick::cuda {
 namespace {
 
@@ -143,8 +145,10 @@ Failure Device::allow_shared_bytes(DriverFunction* function, uint32_t size_bytes
     const std::lock_guard<std::mutex> lock(mutex_);
     int allowed = 0;
     status = driver_.function_attribute(&allowed, kFunctionMaxDynamicSharedBytes, function);
-    if (status == kSuccess && static_cast<uint32_t>(allowed) < size_bytes) {
-      status = driver_.set_function_attribute(function, kFunctionMaxDynamicSharedBytes, static_cast<int>(size_bytes));
+    // Also if it is large enough: until it is set, a driver counts the kernel's static shared memory into it.
+    if (status == kSuccess) {
+      const int wanted = std::max(allowed, static_cast<int>(size_bytes));
+      status = driver_.set_function_attribute(function, kFunctionMaxDynamicSharedBytes, wanted);
     }
   }
   return check(status, "giving a kernel its shared memory");
