@@ -25,6 +25,9 @@ constexpr size_t kMostCalls = 160, kMostLoads = 24;
 // instructions take fewer rows.
 constexpr int64_t kFewestNormedColumns = 32, kMostNormedColumns = 2048, kFewestNormedRows = 16,
                   kFewestNormedRowsOfMatrices = 2;
+// Matrix instructions are so fast that computing elements of norms more often than this takes longer than a kernel that
+// stores them. Tiles have so many lines of the other factor.
+constexpr int64_t kMostNormedElements = 6'000'000, kLinesOfTile = 64;
 
 bool is_norm(const LoopKernel& kernel) {
   return !kernel.attention && !kernel.in_order && !kernel.line && kernel.columns.size() == 1 &&
@@ -357,8 +360,11 @@ std::optional<Lowering::AfterNorm> Lowering::draft_after_norm(const Value* opera
     return symbols_of(index).count(column.symbol_name()) > 0;
   });
   const int64_t columns = SymScope::range(depth).max, elements = SymScope::range(numel(operand->sizes())).max;
-  const int64_t fewest = are_matrices(operand, factor) ? kFewestNormedRowsOfMatrices : kFewestNormedRows;
-  const bool pays = columns >= kFewestNormedColumns && columns <= kMostNormedColumns && elements / columns >= fewest &&
+  const bool by_matrices = are_matrices(operand, factor);
+  const int64_t fewest = by_matrices ? kFewestNormedRowsOfMatrices : kFewestNormedRows;
+  const int64_t tiles = (SymScope::range(more_rows).max + kLinesOfTile - 1) / kLinesOfTile;
+  const bool pays = (!by_matrices || elements <= kMostNormedElements / tiles) && columns >= kFewestNormedColumns &&
+                    columns <= kMostNormedColumns && elements / columns >= fewest &&
                     SymScope::range(more_rows).max >= kFewestNormedRows;
   const std::vector<Value*> operands = node_->operands();
   if (elsewhere || !pays || open.at.back() != pool().index(column) ||

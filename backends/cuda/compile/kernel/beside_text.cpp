@@ -1,6 +1,8 @@
 // Kernels that share a launch.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backends/cuda/compile/kernel/loop_text.h"
 #include "compiler/support/failure.h"
 
@@ -43,6 +45,7 @@ void add(KernelSource& all, const KernelSource& one) {
   all.body += from_block(one.body, first) + "  }\n";
   all.grid[0] = end;
   all.has_barriers = all.has_barriers || one.has_barriers;
+  all.dynamic_shared_bytes = std::max(all.dynamic_shared_bytes, one.dynamic_shared_bytes);
   if (all.label.size() + one.label.size() < 48) all.label += (all.label.empty() ? "" : "_") + one.label;
 }
 

@@ -3,24 +3,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <set>
 
 #include "backends/cuda/compile/kernel/contraction.h"
-#include "backends/cuda/compile/kernel/tile_loader.h"
+#include "backends/cuda/compile/kernel/tiles/normed_lines.h"
 #include "backends/cuda/compile/kernel/vector_access.h"
 #include "compiler/support/result.h"
 
 namespace wick::cuda {
 namespace {
 
-// Of a warp, for the norms of one line.
-constexpr uint32_t kLanesOfNorm = 8;
+// Of a normed line that stays in shared memory.
+constexpr uint32_t kMostPanelSteps = 1024;
+// Columns of tiles that blocks walk through together, if a device cannot run all tiles at a time.
+constexpr int64_t kGroupedColumns = 8, kManyTiles = 256;
+// Of a function such as gelu, for a result, in costs of a result that is only stored.
+constexpr double kCostOfFunction = 3;
 // Results that a thread computes and stores at once.
 constexpr uint32_t kMostNeighbours = 4;
 
-class ContractionWriter : public TileWriter {
+class ContractionWriter : public NormedLineWriter {
  public:
   ContractionWriter(LoweredGraph& graph, const LoopKernel& kernel, const Contraction& contraction)
-      : TileWriter(graph, kernel),
+      : NormedLineWriter(graph, kernel),
         contraction_(contraction),
         by_tf32_(contraction.factors == DType::f32 && graph.allows_tf32),
         by_matrices_(contraction.factors != DType::f32 || by_tf32_),
@@ -38,10 +44,15 @@ class ContractionWriter : public TileWriter {
     facts.by_tf32 = by_tf32_;
     facts.copies = left_.is_copied() || right_.is_copied();
     facts.norms = static_cast<uint32_t>(numbers_.size());
+    facts.norms_m = left_.reads_norms;
+    facts.cost_of_result = cost_of_stores();
     schedule_ = choose_tiles(facts);
     left_.lines = schedule_.tile.m;
     right_.lines = schedule_.tile.n;
     left_.depth = right_.depth = schedule_.tile.k;
+    for (const TileFactor* one : {&left_, &right_}) {
+      if (one->reads_norms && panel_width(*one) > 0) panel_ = one;
+    }
   }
 
   KernelSource run() {
@@ -49,10 +60,11 @@ class ContractionWriter : public TileWriter {
     write_place();
     declare();
     for (const TileFactor* one : {&left_, &right_}) {
-      if (one->reads_norms) write_norms(*one);
+      if (one->reads_norms && one != panel_) write_norms(*one, schedule_.threads);
     }
-    write_loader(left_, schedule_.threads);
-    write_loader(right_, schedule_.threads);
+    for (const TileFactor* one : {&left_, &right_}) {
+      if (one != panel_) write_loader(*one, schedule_.threads);
+    }
     write_steps();
     if (schedule_.splits > 1) write_merge();
     write_results();
@@ -99,42 +111,23 @@ class ContractionWriter : public TileWriter {
     factor.element = alone.reductions[0].element;
   }
 
-  // The largest parts of the element that norms and the line alone decide, such as a mean: numbers_, which the element
-  // reads as results behind the kernel's own.
-  void take_out_numbers_of_lines(TileFactor& factor) {
-    std::map<ExpressionPtr, ExpressionPtr> known;
-    std::vector<ExpressionPtr> open = {factor.element};
-    while (!open.empty()) {
-      const ExpressionPtr e = open.back();
-      open.pop_back();
-      if (known.count(e) > 0 || !reads_norm(e)) continue;
-      if (e->type != ScalarType::f32 || mentions_step(e)) {
-        open.insert(open.end(), e->args.begin(), e->args.end());
-        continue;
-      }
-      const size_t number = kernel_.reductions.size() + numbers_.size();
-      known[e] = graph_.pool.reduced(static_cast<uint32_t>(number), ScalarType::f32);
-      numbers_.push_back(e);
+  // By the functions that they call: operators and conversions cost little.
+  double cost_of_stores() const {
+    std::set<ExpressionPtr> costly;
+    for (const Store& store : kernel_.row_stores) {
+      for_each({store.value}, [&](ExpressionPtr e) {
+        const auto begins = [&](std::string_view prefix) { return e->text.compare(0, prefix.size(), prefix) == 0; };
+        const bool is_function =
+            e->kind == ExpressionKind::call && std::isalpha(static_cast<unsigned char>(e->text[0]));
+        if (is_function && !begins("op_") && !begins("to_") && !begins("static_cast")) costly.insert(e);
+      });
     }
-    factor.element = graph_.pool.rewrite(factor.element, [](const Sym& sym) { return sym; }, known);
-  }
-  bool reads_norm(ExpressionPtr expression) const {
-    bool reads = false;
-    for_each({expression}, [&](ExpressionPtr e) { reads = reads || e->kind == ExpressionKind::reduced; });
-    return reads;
-  }
-  bool mentions_step(ExpressionPtr expression) const {
-    const auto symbols = symbols_of(expression);
-    return std::any_of(kernel_.columns.begin(), kernel_.columns.end(),
-                       [&](const Loop& loop) { return symbols.count(loop.variable.symbol_name()) > 0; });
+    return 1 + kCostOfFunction * static_cast<double>(costly.size());
   }
 
-  size_t num_norms() const { return kernel_.reductions.size() - 1; }
   std::string result_text(ExpressionPtr reduced) const override {
     if (reduced->buffer == num_norms()) return neighbours_ == 1 ? "sum" : "sums[static_cast<int>(e)]";
-    if (in_norms_) return fmt::format("acc{}", reduced->buffer);
-    const TileFactor& normed = left_.reads_norms ? left_ : right_;
-    return fmt::format("norm{}[{}]", reduced->buffer - kernel_.reductions.size(), normed.along_k ? "row" : "column");
+    return norm_text(reduced, left_.reads_norms ? left_ : right_);
   }
 
   Sym lines_m() const { return extent_of(contraction_.m); }
@@ -152,15 +145,44 @@ class ContractionWriter : public TileWriter {
   }
   uint32_t sums() const { return parts_m() * parts_n() * (by_matrices_ ? 4 : 1); }
 
-  // Which tile, and which part of k, the block computes. Tiles along m are neighbours.
+  // Steps of k that a block takes.
+  Sym steps_of_block() const {
+    return Sym(int64_t{schedule_.tile.k}) *
+           ceil_div(extent_of(kernel_.columns), Sym(int64_t{schedule_.tile.k} * schedule_.splits));
+  }
+
+  // Steps of the normed factor that stay in shared memory, 0: too many, or not known. Each line is then read and
+  // normed once, ahead of the arithmetic.
+  uint32_t panel_width(const TileFactor& factor) const {
+    if (!by_matrices_ || by_tf32_ || !fits_panel(factor, schedule_.threads)) return 0;
+    const Sym steps = steps_of_block();
+    if (!steps.is_const()) return 0;
+    const uint32_t width = static_cast<uint32_t>(std::min<int64_t>(steps.value(), kMostPanelSteps + 1));
+    const uint64_t bytes = uint64_t{2} * factor.lines * (width + factor.chunk());
+    const TileFactor& other = &factor == &left_ ? right_ : left_;
+    const uint64_t ring = uint64_t{2} * schedule_.stages * other.lines * schedule_.tile.k;
+    return width > kMostPanelSteps || bytes + ring > kMostSharedBytes ? 0 : width;
+  }
+
+  // Which tile, and which part of k, the block computes. Tiles along m are neighbours; of many tiles, those of a few
+  // columns, so that blocks which run at a time share what they read.
   void write_place() {
-    const Sym per_split = Sym(int64_t{schedule_.tile.k}) *
-                          ceil_div(extent_of(kernel_.columns), Sym(int64_t{schedule_.tile.k} * schedule_.splits));
+    const Sym per_split = steps_of_block();
     const std::string depth = text(extent_of(kernel_.columns));
     block_.line("const idx block = static_cast<idx>(block_x());");
-    block_.line(fmt::format("const idx m0 = block % {} * {};", text(tiles_m()), schedule_.tile.m));
-    block_.line(
-        fmt::format("const idx n0 = block / {} % {} * {};", text(tiles_m()), text(tiles_n()), schedule_.tile.n));
+    if (groups_columns()) {
+      const int64_t m = tiles_m().value(), n = tiles_n().value();
+      block_.line(
+          fmt::format("const idx in_batch = block % {}, in_group = in_batch % {};", m * n, m * kGroupedColumns));
+      block_.line(fmt::format("const idx first = in_batch / {} * {}, wide = smaller<idx>({} - first, {});",
+                              m * kGroupedColumns, kGroupedColumns, n, kGroupedColumns));
+      block_.line(fmt::format("const idx m0 = in_group / wide * {}, n0 = (first + in_group % wide) * {};",
+                              schedule_.tile.m, schedule_.tile.n));
+    } else {
+      block_.line(fmt::format("const idx m0 = block % {} * {};", text(tiles_m()), schedule_.tile.m));
+      block_.line(
+          fmt::format("const idx n0 = block / {} % {} * {};", text(tiles_m()), text(tiles_n()), schedule_.tile.n));
+    }
     if (schedule_.splits > 1) {
       block_.line(fmt::format("const idx tile = block % {0}, split = block / {0};", text(tiles())));
       block_.line(fmt::format("const idx k_begin = split * {}, k_end = smaller<idx>(k_begin + {}, {});",
@@ -174,18 +196,40 @@ class ContractionWriter : public TileWriter {
     write_split(block_, contraction_.batch, "batch");
   }
 
+  bool groups_columns() const {
+    return tiles_m().is_const() && tiles_n().is_const() && tiles_m().value() >= kGroupedColumns &&
+           tiles_n().value() > kGroupedColumns && tiles_m().value() * tiles_n().value() > kManyTiles;
+  }
+
+  uint32_t elements_of(const TileFactor& factor) const {
+    const uint32_t chunk = factor.chunk();
+    if (&factor == panel_) return factor.lines * padded_chunks(panel_width(factor) / chunk) * chunk;
+    return schedule_.stages * factor.rows() * padded_chunks(factor.width() / chunk) * chunk;
+  }
+  std::string size_of(const TileFactor& factor) const {
+    if (&factor != panel_) return fmt::format("{} * {}", schedule_.stages, factor.size());
+    return fmt::format("tile_chunks({}, {}) * {}", factor.lines, panel_width(factor) / factor.chunk(), factor.chunk());
+  }
+
   void declare() {
-    const std::string left = fmt::format("{} * {}", schedule_.stages, left_.size());
-    block_.line(
-        fmt::format("WICK_SHARED({}, tiles, {} + {} * {});", element_type(), left, schedule_.stages, right_.size()));
+    const uint32_t bytes =
+        (elements_of(left_) + elements_of(right_)) * static_cast<uint32_t>(dtype_size_bytes(contraction_.factors));
+    const auto norms = static_cast<uint32_t>(numbers_.size()) * std::max(left_.lines, right_.lines) * 4;
+    if (bytes + norms > kPlainSharedBytes) {
+      source_.dynamic_shared_bytes = bytes;
+      block_.line(fmt::format("WICK_DYNAMIC_SHARED({}, tiles);", element_type()));
+    } else {
+      block_.line(fmt::format("WICK_SHARED({}, tiles, {} + {});", element_type(), size_of(left_), size_of(right_)));
+    }
     block_.line(fmt::format("{0}* const {1}_tiles = tiles, *const {2}_tiles = tiles + {3};", element_type(), left_.name,
-                            right_.name, left));
+                            right_.name, size_of(left_)));
     const uint32_t m = schedule_.tile.m / schedule_.warps_m, n = schedule_.tile.n / schedule_.warps_n;
     block_.line("const u32 warp = thread_x() / 32;");
     if (by_matrices_) {
       block_.line(
           fmt::format("const u32 own_m = warp / {0} * {1}, own_n = warp % {0} * {2};", schedule_.warps_n, m, n));
       block_.line(fmt::format("f32 acc[{}][{}][4] = {{}};", parts_m(), parts_n()));
+      if (!by_tf32_) block_.line(fmt::format("FragmentPair<{}, {}> fragments[2];", parts_m(), parts_n()));
     } else {
       block_.line(
           fmt::format("const u32 own_m = warp / {0} * {1} + lane() / {2}, own_n = warp % {0} * {2} + lane() % {2};",
@@ -194,105 +238,84 @@ class ContractionWriter : public TileWriter {
     }
   }
 
-  // The numbers norm0, norm1 .. of the tile's lines of a factor: some lanes for each line. Lines behind the last one
-  // repeat it, so that all lanes of a warp reduce.
-  void write_norms(const TileFactor& factor) {
-    in_norms_ = true;
-    block_.open_inner();
-    for (size_t i = 0; i < numbers_.size(); ++i)
-      block_.line(fmt::format("WICK_SHARED(f32, norm{}, {});", i, factor.lines));
-    block_.line("WICK_NO_UNROLL");
-    block_.line(fmt::format("for (u32 line = thread_x() / {0}; line < {1}; line += {2}) {{", kLanesOfNorm, factor.lines,
-                            schedule_.threads / kLanesOfNorm));
-    block_.line(fmt::format("  const idx {0} = smaller<idx>({0}0 + static_cast<idx>(line), {1} - 1);", factor.line,
-                            text(extent_of(factor.line_loops))));
-    Scope line;
-    line.indent = "  ";
-    line.outer = &block_;
-    line.has_results = true;
-    for (const Loop& loop : factor.line_loops) line.symbols.insert(std::string(loop.variable.symbol_name()));
-    write_split(line, factor.line_loops, factor.line);
-    for (size_t i = 0; i < num_norms(); ++i) write_norm(line, i);
-    for (size_t i = 0; i < numbers_.size(); ++i) {
-      const std::string number = value(line, numbers_[i]);
-      line.line(fmt::format("norm{}[line] = {};", i, number));
-    }
-    block_.text += line.text;
-    block_.line("}");
-    block_.line("block_barrier();");
-    block_.close_inner();
-    in_norms_ = false;
-  }
-
-  void write_norm(Scope& line, size_t index) {
-    const Reduction& norm = kernel_.reductions[index];
-    const std::string acc = fmt::format("acc{}", index);
-    line.line(fmt::format("{} {} = {};", type_of(norm), acc, first_value(norm)));
-    Scope column;
-    column.indent = line.indent + "  ";
-    column.outer = &line;
-    for (const Loop& loop : kernel_.columns) column.symbols.insert(std::string(loop.variable.symbol_name()));
-    const auto many = static_cast<uint32_t>(std::clamp<int64_t>(max_extent(kernel_.columns) / kLanesOfNorm, 1, 8));
-    const uint32_t count = vector_of_loads(graph_, {norm.element}, kernel_.columns, many);
-    write_split(column, kernel_.columns, "k");
-    if (count == 1)
-      write_accumulation(column, norm, acc, "k");
-    else
-      write_group(column, kernel_.columns.back(), count, {norm.element},
-                  [&](Scope& inner) { write_accumulation(inner, norm, acc, "k"); });
-    line.line("WICK_UNROLL_BY_2");
-    line.line(fmt::format("for (idx k = static_cast<idx>(lane() % {0}) * {1}; k < {2}; k += {3}) {{", kLanesOfNorm,
-                          count, text(extent_of(kernel_.columns)), kLanesOfNorm * count));
-    line.text += column.text;
-    line.line("}");
-    line.line(fmt::format("{0} = warp_reduce<{1}, {2}>({0});", acc, combiner(norm.kind), kLanesOfNorm));
-  }
-
   bool copies() const { return left_.is_copied() || right_.is_copied(); }
+  // Whether tiles of the ring are computed.
+  bool computes() const {
+    return (&left_ != panel_ && !left_.is_copied()) || (&right_ != panel_ && !right_.is_copied());
+  }
 
   void start_loads(const char* indent, const char* slot, const char* k0) {
-    start_load(indent, left_, in_ring(left_, slot), "m0", k0);
-    start_load(indent, right_, in_ring(right_, slot), "n0", k0);
+    if (&left_ != panel_) start_load(indent, left_, in_ring(left_, slot), "m0", k0);
+    if (&right_ != panel_) start_load(indent, right_, in_ring(right_, slot), "n0", k0);
   }
   void finish_loads(const char* indent, const char* slot) {
-    for (const TileFactor* factor : {&left_, &right_}) finish_load(indent, *factor, in_ring(*factor, slot));
+    for (const TileFactor* factor : {&left_, &right_}) {
+      if (factor != panel_) finish_load(indent, *factor, in_ring(*factor, slot));
+    }
   }
 
-  // The first steps fill the ring and multiply nothing, so that loads stand in the text once.
+  // The first steps fill the ring and multiply nothing, so that loads stand in the text once. A barrier separates the
+  // last reading of a tile from the copies that replace it.
   void write_steps() {
     const uint32_t ahead = schedule_.stages - 1, depth = schedule_.tile.k;
-    const bool computed = !left_.is_copied() || !right_.is_copied();
+    const bool by_fragments = by_matrices_ && !by_tf32_;
     block_.line("u32 now = 0, free = 0;");
     block_.line(fmt::format("for (idx k0 = k_begin - {}; k0 < k_end; k0 += {}) {{", ahead * depth, depth));
-    if (copies()) block_.line(fmt::format("  cp_async_wait<{}>();", ahead - 1));
-    block_.line("  block_barrier();");
     block_.line(fmt::format("  const idx k_next = k0 + {};", ahead * depth));
     block_.line("  if (k_next < k_end) {");
     start_loads("    ", "free", "k_next");
     block_.line("  }");
     if (copies()) block_.line("  cp_async_commit();");
     block_.line("  if (k0 >= k_begin) {");
-    write_multiply();
+    write_multiply(by_fragments ? "multiply_first_steps" : by_tf32_ ? "multiply_by_tf32" : "multiply_by_fma");
     block_.line(fmt::format("    now = now + 1 == {0} ? 0 : now + 1;", schedule_.stages));
     block_.line("  }");
-    if (computed) {
+    if (computes()) {
       block_.line("  if (k_next < k_end) {");
       finish_loads("    ", "free");
       block_.line("  }");
+    }
+    if (panel_) {
+      block_.line(fmt::format("  if (k0 == k_begin - {}) {{", depth));
+      write_panel(*panel_, panel_width(*panel_), schedule_.threads);
+      block_.line("  }");
+    }
+    if (copies()) block_.line(fmt::format("  cp_async_wait<{}>();", ahead - 1));
+    block_.line("  block_barrier();");
+    if (by_fragments) {
+      block_.line(fmt::format("  if (k0 >= k_begin - {0} && k0 + {0} < k_end) {{", depth));
+      write_multiply("load_fragments", fmt::format("next_fragments<{}>(fragments)", tiles_text()), depth);
+      block_.line("  }");
+      block_.line(fmt::format("  if (k0 >= k_begin) multiply_last_steps<{}, {}>(acc, fragments);", tiles_text(),
+                              element_type()));
     }
     block_.line(fmt::format("  free = free + 1 == {0} ? 0 : free + 1;", schedule_.stages));
     block_.line("}");
   }
 
-  void write_multiply() {
-    const std::string tiles = fmt::format("TilePair<{}, {}, {}, {}, {}>", schedule_.tile.k, left_.width(),
-                                          left_.along_k, right_.width(), right_.along_k);
+  std::string tiles_text() const {
+    const auto width = [&](const TileFactor& factor) {
+      return &factor == panel_ ? panel_width(factor) : factor.width();
+    };
+    return fmt::format("TilePair<{}, {}, {}, {}, {}>", schedule_.tile.k, width(left_), left_.along_k, width(right_),
+                       right_.along_k);
+  }
+
+  // A call with the tiles of a step; `into`: what it changes; `ahead`: steps from k0 on to the tile's first one.
+  void write_multiply(const char* function, std::string into = "acc", uint32_t ahead = 0) {
+    const bool by_fragments = by_matrices_ && !by_tf32_;
+    const auto tile = [&](const TileFactor& factor) {
+      return &factor == panel_ ? fmt::format("{}_tiles", factor.name) : in_ring(factor, "now");
+    };
+    const auto first_step = [&](const TileFactor& factor) {
+      if (&factor != panel_) return std::string("0");
+      return fmt::format("static_cast<u32>(k0 - k_begin + {})", ahead);
+    };
+    if (by_fragments && into == "acc") into = "acc, fragments";
     const std::string threads = fmt::format(", {}, {}", kLanesM * schedule_.warps_m, kLanesN * schedule_.warps_n);
-    block_.line(fmt::format("    {}<{}{}>(acc, {}, {}, own_m, own_n);",
-                            by_tf32_       ? "multiply_by_tf32"
-                            : by_matrices_ ? "multiply_by_matrices"
-                                           : "multiply_by_fma",
-                            tiles, by_matrices_ ? "" : threads, in_ring(left_, "now"), in_ring(right_, "now")));
+    block_.line(fmt::format("    {}<{}{}>({}, {}, {}, own_m, own_n{});", function, tiles_text(),
+                            by_matrices_ ? "" : threads, into, tile(left_), tile(right_),
+                            by_fragments ? fmt::format(", {}, {}", first_step(left_), first_step(right_)) : ""));
   }
 
   void write_merge() {
@@ -328,7 +351,7 @@ class ContractionWriter : public TileWriter {
     block_.line("  block_barrier();");
     const uint32_t count = vector_of_stores(graph_, kernel_, contraction_.n, kernel_.row_stores, kMostNeighbours);
     const uint32_t per_row = schedule_.tile.n / count;
-    block_.line("  WICK_NO_UNROLL");
+    block_.line("  WICK_UNROLL_BY_2");
     block_.line(fmt::format("  for (u32 number = thread_x(); number < {}; number += {}) {{", parts * rows * per_row,
                             schedule_.threads));
     block_.line(fmt::format("    const u32 row = number / {0}, column = number % {0} * {1};", per_row, count));
@@ -385,9 +408,7 @@ class ContractionWriter : public TileWriter {
   const bool by_tf32_;      // matrix instructions round factors of f32
   const bool by_matrices_;  // of any kind
   TileFactor left_, right_;
-  std::vector<ExpressionPtr> numbers_;  // of each line of the normed factor
   Schedule schedule_;
-  bool in_norms_ = false;
   uint32_t neighbours_ = 1;  // results that a thread stores at once
 };
 

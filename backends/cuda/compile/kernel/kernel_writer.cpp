@@ -127,6 +127,14 @@ std::string KernelWriter::load_text(Scope& scope, ExpressionPtr e) {
 
 // What lies beyond the guard is 0, as for a single load.
 void KernelWriter::load_vector(Scope& outer, Scope& inner, ExpressionPtr load, uint32_t count) {
+  const auto element = [&](const std::string& vector) {
+    return fmt::format("static_cast<{}>({})", type_name(load->type),
+                       widened(load->dtype, vector + "[static_cast<int>(e)]"));
+  };
+  if (const auto held = held_.find(load); held != held_.end()) {
+    inner.names[load] = element(held->second);
+    return;
+  }
   const std::string type = storage_name(load->dtype), name = fmt::format("v{}", locals_++);
   const std::string offset = value(outer, load->args[0]);
   const std::string from =
@@ -138,8 +146,7 @@ void KernelWriter::load_vector(Scope& outer, Scope& inner, ExpressionPtr load, u
     outer.line(fmt::format("Vector<{}, {}> {} = {{}};", type, count, name));
     outer.line(fmt::format("if ({}) {} = {};", guard, name, from));
   }
-  inner.names[load] =
-      fmt::format("static_cast<{}>({})", type_name(load->type), widened(load->dtype, name + "[static_cast<int>(e)]"));
+  inner.names[load] = element(name);
 }
 
 void KernelWriter::write_group(Scope& outer, const Loop& loop, uint32_t count, std::vector<ExpressionPtr> roots,

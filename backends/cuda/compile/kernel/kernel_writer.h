@@ -58,6 +58,8 @@ class KernelWriter {
   /// one. What `body` reads of `roots` side by side in memory is loaded at once.
   void write_group(Scope& outer, const Loop& loop, uint32_t count, std::vector<ExpressionPtr> roots,
                    const std::function<void(Scope& inner)>& body);
+  /// Groups find this load in a variable, as `text`.
+  void hold(ExpressionPtr load, const std::string& text) { held_[load] = text; }
   /// The stores of such a group, each of them at once.
   void write_group_stores(Scope& outer, const Loop& loop, uint32_t count, const std::vector<Store>& stores);
   /// Takes the element of column number `number` into a reduction's value `acc`.
@@ -116,6 +118,7 @@ class KernelWriter {
   std::map<ExpressionPtr, Mentions> mentions_;
   std::map<std::string, std::string, std::less<>> names_;
   std::map<uint32_t, std::string> in_shared_memory_;
+  std::map<ExpressionPtr, std::string> held_;
   std::vector<std::string> sizes_;
   size_t locals_ = 0;
 };

@@ -24,6 +24,7 @@ struct KernelSource {
   std::string parameters_text, body;
   Schedule schedule;  // its threads are all in x
   Sym counters = 0;   // u32 numbers that are 0 when the kernel begins
+  uint32_t dynamic_shared_bytes = 0;
   bool has_barriers = false;
   std::vector<KernelParameter> parameters;
   std::array<Sym, 3> grid = {Sym(1), Sym(1), Sym(1)};

@@ -47,12 +47,21 @@ struct ContractionFacts {
   bool by_tf32 = false;      // f32 factors, rounded to TF32
   /// Whether asynchronous copies bring at least one of the factors.
   bool copies = false;
-  uint32_t norms = 0;  // numbers of each line that shared memory holds, besides the tiles
+  uint32_t norms = 0;         // numbers of each line of one factor that shared memory holds, besides the tiles
+  bool norms_m = false;       // of the factor along m
+  double cost_of_result = 1;  // of what is done to a sum until it is stored; 1: little
 };
 /// Of all tiles, and of all numbers of splits, the one that takes the fewest clock cycles by a model of a device of 132
 /// multiprocessors.
 Schedule choose_tiles(const ContractionFacts& facts);
 
+/// Bytes of shared memory that a kernel may have: without asking the driver, and at all on every device that there is
+/// code for (99 KB on those of compute capability 12.x, 1 of them the driver's).
+constexpr uint32_t kPlainSharedBytes = 48 << 10, kMostSharedBytes = 98 << 10;
+/// The chunks of 16 bytes that a row of a tile takes if it has `chunks` of its own (tile_layout.h).
+constexpr uint32_t padded_chunks(uint32_t chunks) {
+  return chunks % 8 == 0 || chunks % 2 != 0 || chunks == 2 || chunks == 4 ? chunks : chunks + 1;
+}
 /// Lanes of a warp along m and n, where each thread has lines of its own.
 constexpr uint32_t kLanesM = 4, kLanesN = 8;
 /// Floats between two rows of results in shared memory, so that they lie in different banks.

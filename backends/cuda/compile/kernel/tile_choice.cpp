@@ -11,29 +11,20 @@ namespace {
 
 // A device of the size that tiles are chosen for. Clock cycles and bytes are those of one multiprocessor.
 constexpr double kMultiprocessors = 132;
-constexpr double kMatrixFlopsPerClock = 2600, kTf32FlopsPerClock = 1300, kFmaFlopsPerClock = 230;
+constexpr double kTf32FlopsPerClock = 1300, kFmaFlopsPerClock = 230;
 constexpr double kBytesPerClock = 32;     // from the L2 cache
 constexpr double kBlocksAtOnce = 4;       // by shared memory and registers
 constexpr double kClocksPerStep = 150;    // of a block that waits for its copies and barriers
 constexpr double kClocksPerBlock = 1500;  // first loads, stores
 constexpr double kClocksPerMerge = 2500;  // of splits: partial sums become visible, the last block reads them
 constexpr int64_t kMostSplits = 16;
-constexpr int64_t kFewestStepsPerSplit = 4;
+constexpr int64_t kFewestStepsPerSplit = 2;
 
 struct Row {
   Tile tile;
   uint32_t warps_m, warps_n, stages;
 };
-// At most 48 KB of shared memory. Larger tiles first: of equals the first one is taken.
-constexpr std::array<Row, 9> kMatrixRows = {{{{128, 128, 32}, 2, 4, 3},
-                                             {{128, 64, 32}, 2, 2, 4},
-                                             {{64, 128, 32}, 2, 2, 4},
-                                             {{64, 64, 64}, 2, 2, 3},
-                                             {{64, 32, 64}, 2, 2, 4},
-                                             {{32, 64, 64}, 2, 2, 4},
-                                             {{32, 32, 64}, 2, 2, 4},
-                                             {{64, 16, 64}, 4, 1, 4},
-                                             {{16, 64, 64}, 1, 4, 4}}};
+// Larger tiles first: of equals the first one is taken.
 // A warp has at least 16 lines of each factor.
 constexpr std::array<Row, 7> kTf32Rows = {{{{128, 128, 16}, 2, 4, 3},
                                            {{128, 64, 16}, 2, 2, 4},
@@ -49,15 +40,43 @@ constexpr std::array<Row, 6> kFmaRows = {{{{128, 128, 16}, 4, 2, 3},
                                           {{64, 32, 32}, 4, 1, 4},
                                           {{32, 32, 32}, 2, 1, 4}}};
 
-int64_t quotient_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+// Of matrix instructions. A warp has at least 16 lines of each factor.
+struct Shape {
+  uint32_t m, n, warps_m, warps_n;
+};
+constexpr std::array<Shape, 18> kMatrixShapes = {{{128, 256, 2, 4},
+                                                  {128, 128, 2, 2},
+                                                  {128, 128, 2, 4},
+                                                  {128, 96, 4, 2},
+                                                  {128, 64, 4, 2},
+                                                  {64, 128, 2, 4},
+                                                  {96, 96, 2, 2},
+                                                  {96, 64, 2, 2},
+                                                  {64, 96, 2, 2},
+                                                  {64, 64, 2, 2},
+                                                  {48, 96, 3, 2},
+                                                  {48, 64, 3, 2},
+                                                  {64, 32, 2, 2},
+                                                  {32, 64, 2, 4},
+                                                  {32, 64, 2, 2},
+                                                  {32, 32, 2, 2},
+                                                  {64, 16, 4, 1},
+                                                  {16, 64, 1, 4}}};
+constexpr std::array<uint32_t, 3> kMatrixDepths = {128, 64, 32};
+constexpr uint32_t kMostMatrixStages = 4;
+// How long its kernels take, in nanoseconds: fitted to times of 120 kernels of 20 shapes on an H100. Of the busiest
+// multiprocessor, whose blocks run in rounds of as many as fit.
+constexpr double kNsPerRound = 98, kNsPerStep = 176, kNsPerMegaFlop = 432, kNsPerKilobyte = 2.9;
+constexpr double kNsPerResult = 14.3, kNsPerNormedElement = 22.3;  // of one thread
+constexpr double kNsOfMerge = 500, kNsPerSplit = 200, kNsPerMergedResult = 31.7;
+constexpr uint32_t kSharedBytesOfMultiprocessor = 227 << 10, kWarpsOfMultiprocessor = 64;
+constexpr uint32_t kRegistersOfMultiprocessor = 65536, kRegistersBesideSums = 60, kMostRegisters = 255;
 
-constexpr uint32_t kSharedBytes = 48 << 10;
+int64_t quotient_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 uint32_t element_bytes(const ContractionFacts& facts) { return facts.by_matrices ? 2 : 4; }
 
-double flops_per_clock(const ContractionFacts& facts) {
-  return facts.by_matrices ? kMatrixFlopsPerClock : facts.by_tf32 ? kTf32FlopsPerClock : kFmaFlopsPerClock;
-}
+double flops_per_clock(const ContractionFacts& facts) { return facts.by_tf32 ? kTf32FlopsPerClock : kFmaFlopsPerClock; }
 
 // Elements that a thread computes for the next step stay in registers meanwhile, beside what their addresses share
 // between steps: of more elements than these the registers spill.
@@ -74,7 +93,7 @@ Row fitted(const ContractionFacts& facts, Row row) {
 uint32_t stages_that_fit(const ContractionFacts& facts, const Row& row) {
   const uint32_t stage = (row.tile.m + row.tile.n) * row.tile.k * element_bytes(facts);
   const uint32_t norms = facts.norms * std::max(row.tile.m, row.tile.n) * 4;
-  return std::min(row.stages, std::max((kSharedBytes - norms) / stage, 2u));
+  return std::min(row.stages, std::max((kMostSharedBytes - norms) / stage, 2u));
 }
 
 double count_tiles(const ContractionFacts& facts, const Tile& tile) {
@@ -94,6 +113,41 @@ double clocks(const ContractionFacts& facts, const Row& row, int64_t splits) {
   return std::max(arithmetic, (bytes + partial_bytes) / kBytesPerClock) + waiting + (splits > 1 ? kClocksPerMerge : 0);
 }
 
+int64_t lines_of_norms(const ContractionFacts& facts, const Tile& tile) {
+  return facts.norms == 0 ? 0 : facts.norms_m ? tile.m : tile.n;
+}
+
+// Whether all steps of the normed lines fit beside the other factor's tiles.
+bool has_panel(const ContractionFacts& facts, const Row& row, int64_t steps) {
+  const int64_t lines = lines_of_norms(facts, row.tile), others = row.tile.m + row.tile.n - lines;
+  return lines > 0 && 2 * (lines * (steps * row.tile.k + 8) + row.stages * others * row.tile.k) <= kMostSharedBytes;
+}
+
+double nanoseconds(const ContractionFacts& facts, const Row& row, int64_t splits) {
+  const double m = row.tile.m, n = row.tile.n, k = row.tile.k;
+  const uint32_t warps = row.warps_m * row.warps_n, threads = 32 * warps;
+  const int64_t steps = quotient_up(quotient_up(facts.k, row.tile.k), splits);
+  const auto blocks = std::ceil(count_tiles(facts, row.tile) * static_cast<double>(splits) / kMultiprocessors);
+  const double results = m * n / threads;  // of a thread
+  const auto registers =
+      std::min(kMostRegisters, kRegistersBesideSums + 2 * row.tile.m * row.tile.n / threads) * threads;
+  const uint32_t shared = row.stages * (row.tile.m + row.tile.n) * row.tile.k * element_bytes(facts);
+  const uint32_t resident =
+      std::max(1u, std::min({kSharedBytesOfMultiprocessor / shared, kWarpsOfMultiprocessor / warps,
+                             kRegistersOfMultiprocessor / registers}));
+  const double rounds = std::ceil(blocks / resident), all_steps = blocks * static_cast<double>(steps);
+  double normed = blocks * static_cast<double>(lines_of_norms(facts, row.tile) * facts.k) / threads;
+  if (!has_panel(facts, row, steps)) normed *= 3;
+  const double stored = splits > 1 ? blocks / static_cast<double>(splits) : blocks;
+  return kNsPerRound * rounds + kNsPerStep * rounds * static_cast<double>(steps) +
+         kNsPerMegaFlop * all_steps * 2 * m * n * k / 1e6 +
+         kNsPerKilobyte * all_steps * (m + n) * k * element_bytes(facts) / 1e3 +
+         kNsPerResult * facts.cost_of_result * stored * results + kNsPerNormedElement * normed +
+         (splits > 1 ? kNsOfMerge + kNsPerSplit * static_cast<double>(splits) + kNsPerMergedResult * blocks * results
+                     : 0);
+}
+
+constexpr double kBlocksOfAttention = 2;  // of a multiprocessor: while one waits, another one computes
 constexpr int64_t kFewestQueries = 16, kFewestKeyTilesPerSplit = 2;
 constexpr uint32_t kMostResultsOfThread = 64;
 // Of a tile of few queries: splits of its keys, and blocks of a multiprocessor, whose loads overlap.
@@ -102,9 +156,7 @@ constexpr uint32_t kBytesOfBounds = 8 * 2 * 16 * 4;  // at most, of the warps' r
 
 // Of a tile of rows with 16-byte chunks, padded as tile_layout.h does at most.
 uint32_t tile_bytes(uint32_t rows, uint32_t width, uint32_t element_bytes) {
-  const uint32_t chunks = width * element_bytes / 16;
-  const bool padded = chunks % 8 != 0 && chunks % 2 == 0 && chunks != 2 && chunks != 4;
-  return rows * (chunks + (padded ? 1 : 0)) * 16;
+  return rows * padded_chunks(width * element_bytes / 16) * 16;
 }
 
 uint32_t shared_bytes(const AttentionWidths& widths, const Tile& tile, uint32_t stages, bool by_matrices) {
@@ -122,7 +174,7 @@ Schedule schedule_of_few_queries(const AttentionFacts& facts) {
   const AttentionWidths widths = attention_widths(facts);
   out.tile = {16, 128, widths.features};
   const auto too_large = [&] {
-    return facts.keys <= out.tile.n / 2 || shared_bytes(widths, out.tile, 1, true) > kSharedBytes - kBytesOfBounds;
+    return facts.keys <= out.tile.n / 2 || shared_bytes(widths, out.tile, 1, true) > kPlainSharedBytes - kBytesOfBounds;
   };
   while (out.tile.n > 32 && too_large()) out.tile.n /= 2;
   // What the warps have of their rows takes the place of the keys and values.
@@ -150,6 +202,37 @@ Schedule schedule_of(const ContractionFacts& facts, const Row& row, int64_t spli
   return out;
 }
 
+// As many as fit, so that copies run ahead.
+uint32_t matrix_stages(const ContractionFacts& facts, const Row& row) {
+  const uint32_t stage = (row.tile.m + row.tile.n) * row.tile.k * element_bytes(facts);
+  return std::min(kMostMatrixStages, (kMostSharedBytes - facts.norms * std::max(row.tile.m, row.tile.n) * 4) / stage);
+}
+
+Schedule best_of_matrices(const ContractionFacts& facts) {
+  Schedule out;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Shape& shape : kMatrixShapes) {
+    for (const uint32_t depth : kMatrixDepths) {
+      Row row = fitted(facts, {{shape.m, shape.n, depth}, shape.warps_m, shape.warps_n, 2});
+      if (facts.copies) row.stages = matrix_stages(facts, row);
+      const int64_t steps = quotient_up(facts.k, row.tile.k);
+      if (row.stages < 2) continue;
+      for (int64_t wanted = 1; wanted <= kMostSplits; ++wanted) {
+        const bool fills = count_tiles(facts, row.tile) >= kMultiprocessors;
+        if (wanted > 1 && (fills || steps / wanted < kFewestStepsPerSplit)) break;
+        const int64_t splits = quotient_up(steps, quotient_up(steps, wanted));  // none is empty
+        const double taken = nanoseconds(facts, row, splits);
+        Schedule made = schedule_of(facts, row, splits);
+        made.stages = row.stages;
+        if (taken >= least || bytes_of_results(made) > bytes_of_tiles(made)) continue;
+        least = taken;
+        out = made;
+      }
+    }
+  }
+  return out;
+}
+
 template <size_t kRows>
 Schedule best(const ContractionFacts& facts, const std::array<Row, kRows>& rows) {
   Schedule out;
@@ -174,7 +257,7 @@ Schedule best(const ContractionFacts& facts, const std::array<Row, kRows>& rows)
 }  // namespace
 
 Schedule choose_tiles(const ContractionFacts& facts) {
-  if (facts.by_matrices) return best(facts, kMatrixRows);
+  if (facts.by_matrices) return best_of_matrices(facts);
   return facts.by_tf32 ? best(facts, kTf32Rows) : best(facts, kFmaRows);
 }
 
@@ -210,14 +293,14 @@ Schedule choose_attention(const AttentionFacts& facts) {
     for (const uint32_t stages : {2u, 1u}) {
       for (const uint32_t n : {64u, 32u, 16u, 8u}) {
         if ((n == 8 && facts.by_matrices) || (n == 64 && !facts.by_matrices)) continue;
-        if (shared_bytes(widths, {m, n, 0}, stages, facts.by_matrices) > kSharedBytes) continue;
+        if (shared_bytes(widths, {m, n, 0}, stages, facts.by_matrices) > kPlainSharedBytes) continue;
         out.kind = facts.by_matrices ? ScheduleKind::query_matrix_tiles : ScheduleKind::query_tiles;
         out.threads = 32 * warps;
         out.tile = {m, n, widths.features};
         out.warps_m = warps;
         out.stages = stages;
         const int64_t steps = quotient_up(facts.keys, n);
-        const auto wanted = static_cast<int64_t>(std::ceil(kMultiprocessors / tiles));
+        const auto wanted = static_cast<int64_t>(std::ceil(kBlocksOfAttention * kMultiprocessors / tiles));
         const int64_t splits = std::clamp<int64_t>(std::min(wanted, steps / kFewestKeyTilesPerSplit), 1, kMostSplits);
         out.splits = static_cast<uint32_t>(quotient_up(steps, quotient_up(steps, splits)));
         return out;

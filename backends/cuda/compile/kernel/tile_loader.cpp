@@ -60,8 +60,18 @@ Scope TileWriter::at_element(const TileFactor& factor) {
 }
 
 std::string TileWriter::inside(const TileFactor& factor) {
-  return fmt::format("{} < {} && {} < {}", factor.line, text(extent_of(factor.line_loops)), factor.step,
-                     factor.step_end);
+  const auto fills = [](const Sym& extent, uint32_t tile) { return extent.is_const() && extent.value() % tile == 0; };
+  const Sym lines = extent_of(factor.line_loops);
+  std::string out;
+  if (!fills(lines, factor.lines)) out = fmt::format("{} < {}", factor.line, text(lines));
+  if (!fills(extent_of(factor.step_loops), factor.depth))
+    out += fmt::format("{}{} < {}", out.empty() ? "" : " && ", factor.step, factor.step_end);
+  return out;
+}
+
+void TileWriter::begin_inside(const TileFactor& factor) {
+  const std::string condition = inside(factor);
+  block_.line(condition.empty() ? "    {" : fmt::format("    if ({}) {{", condition));
 }
 
 // Function `head` that does something for each of a thread's `count` parts of a tile.
@@ -91,6 +101,11 @@ void TileWriter::write_loader(const TileFactor& factor, uint32_t threads) {
 // Row and column of part `e` of a thread; parts are `unit` elements.
 void TileWriter::write_number(const TileFactor& factor, uint32_t threads, uint32_t unit) {
   const uint32_t per_row = factor.width() / unit, parts = factor.rows() * per_row;
+  if (threads % per_row == 0 && parts % threads == 0) {  // only the row depends on the part: addresses are cheap
+    block_.line(fmt::format("    const u32 row = e * {0} + thread_x() / {1}, column = thread_x() % {1}{2};",
+                            threads / per_row, per_row, unit == 1 ? "" : fmt::format(" * {}", unit)));
+    return;
+  }
   block_.line(fmt::format("    const u32 number = e * {0} + thread_x(), row = number / {1}, column = number % {1}{2};",
                           threads, per_row, unit == 1 ? "" : fmt::format(" * {}", unit)));
   if (parts % threads != 0) block_.line(fmt::format("    if (number >= {}) break;", parts));
@@ -110,7 +125,7 @@ void TileWriter::write_chunks(const TileFactor& factor, uint32_t threads) {
   write_group(load, along.back(), factor.chunk(), {factor.element}, [&](Scope& inner) {
     inner.line(fmt::format("packed[static_cast<int>(e)] = {};", stored_as(factor.dtype, value(inner, factor.element))));
   });
-  block_.line(fmt::format("    if ({}) {{", inside(factor)));
+  begin_inside(factor);
   block_.text += load.text;
   block_.line("    }");
   block_.line(fmt::format("    held_{}[e] = packed;", factor.name));
@@ -135,11 +150,16 @@ void TileWriter::write_copies(const TileFactor& factor, uint32_t threads) {
   load.indent = "    ";
   std::string valid = inside(factor);
   const ExpressionPtr e = factor.element;
-  if (e->args.size() > 1) valid += " && " + value(load, e->args[1]);
-  const std::string offset = value(load, e->args[0]);
-  load.line(fmt::format("const bool valid = {};", valid));
-  load.line(fmt::format("cp_async{0}({1}(tile, row, column), {2} + (valid ? {3} : 0), valid ? {0} : 0);",
-                        unit == 1 ? 4 : 16, factor.place(), parameter(e->buffer, false), offset));
+  if (e->args.size() > 1) valid += (valid.empty() ? "" : " && ") + value(load, e->args[1]);
+  const std::string offset = value(load, e->args[0]), from = parameter(e->buffer, false);
+  const int bytes = unit == 1 ? 4 : 16;
+  if (valid.empty()) {
+    load.line(fmt::format("cp_async{}({}(tile, row, column), {} + {});", bytes, factor.place(), from, offset));
+  } else {
+    load.line(fmt::format("const bool valid = {};", valid));
+    load.line(fmt::format("cp_async{0}({1}(tile, row, column), {2} + (valid ? {3} : 0), valid ? {0} : 0);", bytes,
+                          factor.place(), from, offset));
+  }
   block_.text += load.text;
   block_.line("  }");
   block_.line("};");
@@ -155,7 +175,7 @@ void TileWriter::write_elements(const TileFactor& factor, uint32_t threads) {
   block_.line("    f32 element = 0.0f;");
   Scope load = at_element(factor);
   load.line(fmt::format("element = {};", value(load, factor.element)));
-  block_.line(fmt::format("    if ({}) {{", inside(factor)));
+  begin_inside(factor);
   block_.text += load.text;
   block_.line("    }");
   block_.line(fmt::format("    held_{}[e] = {};", factor.name, stored_as(factor.dtype, "element")));

@@ -63,7 +63,9 @@ class TileWriter : public KernelWriter {
 
  private:
   Scope at_element(const TileFactor& factor);
+  /// The condition under which a line and a step are not behind the last ones; "": always.
   std::string inside(const TileFactor& factor);
+  void begin_inside(const TileFactor& factor);
   void begin_loader(const std::string& head, uint32_t count, const char* unroll = "WICK_UNROLL");
   void write_chunks(const TileFactor& factor, uint32_t threads);
   void write_number(const TileFactor& factor, uint32_t threads, uint32_t unit);

@@ -302,6 +302,7 @@ class PlanBuilder {
     kernel.arithmetic = work.uses_f64 ? Arithmetic::f64 : arithmetic_of(source.schedule);
     kernel.block = {source.schedule.threads, 1, 1};
     kernel.has_barriers = source.has_barriers;
+    kernel.dynamic_shared_bytes = source.dynamic_shared_bytes;
     for (const KernelParameter& parameter : source.parameters) {
       const bool is_number =
           parameter.kind == KernelParameter::Kind::size || parameter.kind == KernelParameter::Kind::check;

@@ -62,24 +62,67 @@ struct TilePair {
   static constexpr bool left_along_k = kLeftAlongK, right_along_k = kRightAlongK;
 };
 
+/// What matrix instructions read for 16 steps of k.
+template <u32 kM, u32 kN>
+struct FragmentPair {
+  u32 a[kM][4], b[kN][2];
+};
+
+/// Those of lines first_m .. and first_n .., from step left_k of one tile and right_k of the other.
+template <typename Tiles, typename T, u32 kM, u32 kN>
+WICK_FUNCTION void load_fragments(FragmentPair<kM, kN>& to, const T* left, const T* right, u32 first_m, u32 first_n,
+                                  u32 left_k, u32 right_k) {
+  WICK_UNROLL
+  for (u32 i = 0; i < kM; ++i)
+    load_left<Tiles::left_width, Tiles::left_along_k>(to.a[i], left, first_m + 16 * i, left_k);
+  WICK_UNROLL
+  for (u32 j = 0; j < kN; j += 2)
+    load_right<Tiles::right_width, Tiles::right_along_k>(to.b[j], to.b[j + 1], right, first_n + 8 * j, right_k);
+}
+
+template <typename T, u32 kM, u32 kN>
+WICK_FUNCTION void multiply_all(f32 (&sums)[kM][kN][4], const FragmentPair<kM, kN>& fragments) {
+  WICK_UNROLL
+  for (u32 i = 0; i < kM; ++i) {
+    WICK_UNROLL
+    for (u32 j = 0; j < kN; ++j) multiply_fragments(sums[i][j], fragments.a[i], fragments.b[j], T());
+  }
+}
+
 /// Adds the product of lines first_m .. and first_n .. to the fragments of a warp.
 template <typename Tiles, typename T, u32 kM, u32 kN>
 WICK_FUNCTION void multiply_by_matrices(f32 (&sums)[kM][kN][4], const T* left, const T* right, u32 first_m,
                                         u32 first_n) {
   WICK_UNROLL
   for (u32 k = 0; k < Tiles::depth; k += 16) {
-    u32 a[kM][4], b[kN][2];
-    WICK_UNROLL
-    for (u32 i = 0; i < kM; ++i) load_left<Tiles::left_width, Tiles::left_along_k>(a[i], left, first_m + 16 * i, k);
-    WICK_UNROLL
-    for (u32 j = 0; j < kN; j += 2)
-      load_right<Tiles::right_width, Tiles::right_along_k>(b[j], b[j + 1], right, first_n + 8 * j, k);
-    WICK_UNROLL
-    for (u32 i = 0; i < kM; ++i) {
-      WICK_UNROLL
-      for (u32 j = 0; j < kN; ++j) multiply_fragments(sums[i][j], a[i], b[j], T());
-    }
+    FragmentPair<kM, kN> fragments;
+    load_fragments<Tiles>(fragments, left, right, first_m, first_n, k, k);
+    multiply_all<T>(sums, fragments);
   }
+}
+
+/// The same in two parts, so that fragments are loaded while the ones before are multiplied, also across tiles. All
+/// but the last 16 steps of a tile, whose steps begin at left_k of `left` and right_k of `right`. Before: the first
+/// ones are in fragments[0].
+template <typename Tiles, typename T, u32 kM, u32 kN>
+WICK_FUNCTION void multiply_first_steps(f32 (&sums)[kM][kN][4], FragmentPair<kM, kN> (&fragments)[2], const T* left,
+                                        const T* right, u32 first_m, u32 first_n, u32 left_k, u32 right_k) {
+  WICK_UNROLL
+  for (u32 k = 16; k < Tiles::depth; k += 16) {
+    load_fragments<Tiles>(fragments[k / 16 % 2], left, right, first_m, first_n, left_k + k, right_k + k);
+    multiply_all<T>(sums, fragments[1 - k / 16 % 2]);
+  }
+}
+/// The last 16 steps. What is loaded meanwhile, the first ones of the next tile, lies in next_fragments().
+template <typename Tiles, typename T, u32 kM, u32 kN>
+WICK_FUNCTION void multiply_last_steps(f32 (&sums)[kM][kN][4], FragmentPair<kM, kN> (&fragments)[2]) {
+  constexpr u32 kLast = (Tiles::depth / 16 - 1) % 2;
+  multiply_all<T>(sums, fragments[kLast]);
+  if constexpr (kLast == 0) fragments[0] = fragments[1];
+}
+template <typename Tiles, u32 kM, u32 kN>
+WICK_FUNCTION FragmentPair<kM, kN>& next_fragments(FragmentPair<kM, kN> (&fragments)[2]) {
+  return fragments[Tiles::depth / 16 % 2];
 }
 
 /// Lines `line` .. + 15, k .. k + 7 of a left factor of f32, rounded to TF32, as a[] of a matrix instruction. Along k,
