@@ -159,6 +159,42 @@ TEST_F(CudaQuantized, MatrixInstructionsTakeWeightsWithoutZeroPoints) {
   }
 }
 
+// More tiles than warps: blocks walk over them. The norm in front of them is computed once.
+TEST_F(CudaQuantized, WarpsWalkOverManyOutputs) {
+  compile(R"(graph f(%x: bf16[1, 64], %g: bf16[64], %q: i8[33900, 64], %s: bf16[33900, 1]) {
+  %n: bf16[1, 64] = aten.rms_norm(%x, [64], %g, 1e-05)
+  %w: bf16[33900, 64] = torchao.dequantize_affine(%q, [1, 64], %s, none, i8, -128, 127, bf16)
+  %y: bf16[1, 33900] = aten.linear(%n, %w)
+  return %y
+})");
+  EXPECT_EQ(launches(), 1u);
+  EXPECT_EQ(plan_.kernels[0].schedule, "warps per 16 columns, vectors of 16");
+  expect_like_portable({numbers(DType::bf16, {1, 64}, 1), numbers(DType::bf16, {64}, 2),
+                        numbers(DType::i8, {33900, 64}, 3), numbers(DType::bf16, {33900, 1}, 4)},
+                       1.0 / 128);
+}
+
+// A norm, and two matrices of floats whose columns one kernel combines: 32 of each by a block.
+TEST_F(CudaQuantized, MatrixInstructionsTakeOneRowOfFloats) {
+  for (const auto& [name, dtype, error] :
+       {std::tuple("bf16", DType::bf16, 1.0 / 128), {"f16", DType::f16, 1.0 / 1024}}) {
+    compile(fmt::format(R"(graph f(%x: {0}[1, 256], %n: {0}[256], %g: {0}[4300, 256], %u: {0}[4300, 256]) {{
+  %y: {0}[1, 256] = aten.rms_norm(%x, [256], %n, 1e-05)
+  %a: {0}[1, 4300] = aten.linear(%y, %g)
+  %b: {0}[1, 4300] = aten.linear(%y, %u)
+  %c: {0}[1, 4300] = aten.silu(%a)
+  %d: {0}[1, 4300] = aten.mul.Tensor(%c, %b)
+  return %d
+}})",
+                        name));
+    EXPECT_EQ(launches(), 1u);
+    EXPECT_EQ(plan_.kernels[0].schedule, "warps per 16 columns, vectors of 8");
+    expect_like_portable({numbers(dtype, {1, 256}, 1), numbers(dtype, {256}, 2), numbers(dtype, {4300, 256}, 3),
+                          numbers(dtype, {4300, 256}, 4)},
+                         error);
+  }
+}
+
 TEST_F(CudaQuantized, OneElementBeyondFourBitsKeepsABytePerElement) {
   for (const int largest : {7, 8}) {
     compile(fmt::format(R"(graph f(%x: f32[2, 80]) {{

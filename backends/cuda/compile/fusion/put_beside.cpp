@@ -9,10 +9,10 @@ constexpr size_t kMostKernels = 4;
 // Each has its own lines in shared memory, too, though its blocks run no other's text. The rest of 48 KiB is for sums.
 constexpr int64_t kMostLineBytes = 40 * 1024;
 
-int64_t bytes_of_lines(const LoopKernel& kernel) {
-  int64_t bytes = 0;
+int64_t bytes_of_lines(LoweredGraph& graph, const LoopKernel& kernel) {
+  int64_t bytes = shared_bytes(kernel, *find_matvec(graph, kernel));
   for (const auto& line : kernel.prologues) bytes += line_bytes(*line);
-  for (const auto& other : kernel.beside) bytes += bytes_of_lines(*other);
+  for (const auto& other : kernel.beside) bytes += bytes_of_lines(graph, *other);
   return bytes;
 }
 
@@ -36,7 +36,7 @@ void put_beside(KernelList& kernels) {
       if (!kernels.has(k)) continue;
       if (kernels[i].beside.size() + 1 >= kMostKernels || !fits(kernels.graph(), kernels[k]) ||
           !have_equal_blocks(kernels.graph(), kernels[i], kernels[k]) || conflict(kernels.uses(i), kernels.uses(k)) ||
-          bytes_of_lines(kernels[i]) + bytes_of_lines(kernels[k]) > kMostLineBytes)
+          bytes_of_lines(kernels.graph(), kernels[i]) + bytes_of_lines(kernels.graph(), kernels[k]) > kMostLineBytes)
         break;
       LoopKernel both = kernels[i];
       both.beside.push_back(std::make_shared<const LoopKernel>(kernels[k]));

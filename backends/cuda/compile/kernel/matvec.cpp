@@ -15,6 +15,8 @@ namespace {
 using compiler::SymScope;
 
 constexpr int64_t kMostRows = 8, kFewestColumns = 16;
+// A warp for each column keeps a device busy with more of them.
+constexpr int64_t kMostSharedColumns = 32 * 1024;
 constexpr uint32_t kThreads = 128, kWarps = kThreads / 32;
 
 // Whether the offset of a load of bytes is a multiple of 16, plus inner / per_byte.
@@ -195,34 +197,74 @@ class MatvecWriter : public KernelWriter {
   Scope block_;
 };
 
+// The load of 16 bytes of integers that an element has; sets how many there are.
+ExpressionPtr find_packed(LoweredGraph& graph, const Loop& k, ExpressionPtr element, uint32_t& count) {
+  ExpressionPtr packed = nullptr;
+  for_each({element}, [&](ExpressionPtr e) {
+    const bool bytes = e->kind == ExpressionKind::load && (e->dtype == DType::i8 || e->dtype == DType::u8);
+    if (!bytes || packed || e->args.size() > 1 || e->args[0]->kind != ExpressionKind::index) return;
+    for (const int64_t per_byte : {1, 2}) {
+      if (packed || !sym_mod(k.extent, Sym(16 * per_byte)).is(0)) continue;
+      if (!is_packed(graph, e->args[0]->index, k, per_byte)) continue;
+      packed = e;
+      count = static_cast<uint32_t>(16 * per_byte);
+    }
+  });
+  return packed;
+}
+
+// The same of 16-bit floats.
+ExpressionPtr find_floats(LoweredGraph& graph, const Loop& k, ExpressionPtr element, uint32_t& count) {
+  const bool floats = element->kind == ExpressionKind::load && dtype_size_bytes(element->dtype) == 2;
+  if (!floats || element->args.size() > 1 || !sym_mod(k.extent, Sym(8)).is(0)) return nullptr;
+  count = 8;
+  return access_of(graph, element, k, count) == Access::vector ? element : nullptr;
+}
+
+using FindPacked = ExpressionPtr (*)(LoweredGraph&, const Loop&, ExpressionPtr, uint32_t&);
+
 // Of one sum.
-std::optional<Matvec> find_product(LoweredGraph& graph, const LoopKernel& kernel) {
+std::optional<Matvec> find_product(LoweredGraph& graph, const LoopKernel& kernel, FindPacked find) {
   const std::optional<Contraction> product = find_factors(kernel);
   if (!product || !product->batch.empty() || kernel.columns.size() != 1) return std::nullopt;
   Matvec out;
   out.left = product->left;
   out.m = product->m;
   out.n = product->n;
-  Matvec::Matrix matrix = {product->right, nullptr};
+  Matvec::Matrix matrix;
+  matrix.element = product->right;
   if (max_extent(out.n) < max_extent(out.m)) {
     std::swap(out.left, matrix.element);
     std::swap(out.m, out.n);
   }
   const bool few = std::all_of(out.m.begin(), out.m.end(), [](const Loop& loop) { return loop.extent.is_const(); });
   if (!few || max_extent(out.m) > kMostRows || max_extent(out.n) < kFewestColumns) return std::nullopt;
-  for_each({matrix.element}, [&](ExpressionPtr e) {
-    const bool bytes = e->kind == ExpressionKind::load && (e->dtype == DType::i8 || e->dtype == DType::u8);
-    if (!bytes || matrix.packed || e->args.size() > 1 || e->args[0]->kind != ExpressionKind::index) return;
-    for (const int64_t per_byte : {1, 2}) {
-      const int64_t count = 16 * per_byte;
-      if (matrix.packed || !sym_mod(kernel.columns[0].extent, Sym(count)).is(0)) continue;
-      if (!is_packed(graph, e->args[0]->index, kernel.columns[0], per_byte)) continue;
-      matrix.packed = e;
-      out.count = static_cast<uint32_t>(count);
-    }
-  });
+  matrix.packed = find(graph, kernel.columns[0], matrix.element, out.count);
   out.matrices = {matrix};
   return matrix.packed ? std::optional(out) : std::nullopt;
+}
+
+// Of all sums.
+std::optional<Matvec> find_products(LoweredGraph& graph, const LoopKernel& kernel, FindPacked find) {
+  std::optional<Matvec> out;
+  for (const Reduction& reduction : kernel.reductions) {
+    LoopKernel alone;
+    alone.rows = kernel.rows;
+    alone.columns = kernel.columns;
+    alone.reductions = {reduction};
+    alone.column_stores = kernel.column_stores;
+    const std::optional<Matvec> product = find_product(graph, alone, find);
+    if (!product) return std::nullopt;
+    if (!out) {
+      out = product;
+      continue;
+    }
+    if (!out->m.empty() || !product->m.empty() || product->left != out->left || product->count != out->count)
+      return std::nullopt;
+    out->matrices.push_back(product->matrices[0]);
+  }
+  if (out) find_chunks(graph, kernel.columns[0], *out);
+  return out;
 }
 
 }  // namespace
@@ -253,25 +295,13 @@ Sym Matvec::in_row(const Sym& sym, int64_t number) const {
 }
 
 std::optional<Matvec> find_matvec(LoweredGraph& graph, const LoopKernel& kernel) {
-  std::optional<Matvec> out;
-  for (const Reduction& reduction : kernel.reductions) {
-    LoopKernel alone;
-    alone.rows = kernel.rows;
-    alone.columns = kernel.columns;
-    alone.reductions = {reduction};
-    alone.column_stores = kernel.column_stores;
-    const std::optional<Matvec> product = find_product(graph, alone);
-    if (!product) return std::nullopt;
-    if (!out) {
-      out = product;
-      continue;
-    }
-    if (!out->m.empty() || !product->m.empty() || product->left != out->left || product->count != out->count)
-      return std::nullopt;
-    out->matrices.push_back(product->matrices[0]);
-  }
-  if (out) find_chunks(graph, kernel.columns[0], *out);
-  return out;
+  return find_products(graph, kernel, find_packed);
+}
+
+std::optional<Matvec> find_matvec_of_floats(LoweredGraph& graph, const LoopKernel& kernel) {
+  std::optional<Matvec> out = find_products(graph, kernel, find_floats);
+  const bool shares = out && out->m.empty() && out->factors != DType::f32 && max_extent(out->n) <= kMostSharedColumns;
+  return shares ? out : std::nullopt;
 }
 
 KernelSource write_matvec(LoweredGraph& graph, const LoopKernel& kernel, const Matvec& matvec) {

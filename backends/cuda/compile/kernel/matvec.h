@@ -18,7 +18,7 @@ struct Groups {
 };
 
 /// What 16 bytes of a matrix hold.
-enum class Chunk : uint8_t { other, bytes, nibbles, signed_nibbles };
+enum class Chunk : uint8_t { other, floats, bytes, nibbles, signed_nibbles };
 
 /// Sums of products of which one factor is a matrix of 8-bit or 4-bit integers with k innermost, in memory 16 bytes by
 /// 16 bytes, and the other one has at most 8 rows. A warp computes one column of the result for all rows: each thread
@@ -43,11 +43,15 @@ struct Matvec {
 
 /// Nothing if the kernel is none.
 std::optional<Matvec> find_matvec(LoweredGraph& graph, const LoopKernel& kernel);
+/// The same of one row and of matrices of 16-bit floats, so few columns that warps have to share k.
+std::optional<Matvec> find_matvec_of_floats(LoweredGraph& graph, const LoopKernel& kernel);
 
 KernelSource write_matvec(LoweredGraph& graph, const LoopKernel& kernel, const Matvec& matvec);
 
 /// Sets chunks, scales and `factors` if matrix instructions can take the factors.
 void find_chunks(LoweredGraph& graph, const Loop& k, Matvec& matvec);
+/// Bytes of shared memory that such a kernel takes at most, besides its prologues.
+int64_t shared_bytes(const LoopKernel& kernel, const Matvec& matvec);
 /// If they can.
 KernelSource write_matvec_by_matrices(LoweredGraph& graph, const LoopKernel& kernel, const Matvec& matvec);
 

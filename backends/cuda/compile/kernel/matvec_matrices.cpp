@@ -12,19 +12,29 @@ namespace wick::cuda {
 namespace {
 
 constexpr uint32_t kThreads = 256, kWarps = kThreads / 32;
+constexpr int64_t kMostLines = 32;  // of a warp
 // Warps of a device, and blocks that are there at once.
 constexpr int64_t kWarpsOfDevice = 132 * 24, kBlocksOfDevice = 132 * 2;
 // Chunks that a lane has under way.
 constexpr int64_t kMostChunks = 16;
+// Of shared memory.
+constexpr int64_t kMostRowBytes = 32 * 1024;
 
 // What the text calls a kind of chunk, and the 8 steps that are ordered at once in one.
 const char* chunk_text(Chunk chunk) {
   switch (chunk) {
+    case Chunk::floats: return "FloatChunk";
     case Chunk::bytes: return "ByteChunk";
     case Chunk::nibbles: return "NibbleChunk<0>";
     case Chunk::signed_nibbles: return "NibbleChunk<8>";
     default: return "";
   }
+}
+
+// Of the few rows; 0 if they are read where they are.
+int64_t copied_row_bytes(const LoopKernel& kernel, const Matvec& matvec) {
+  const int64_t bytes = max_extent(matvec.m) * kernel.columns[0].extent.value() * 2;
+  return kernel.prologues.empty() && bytes <= kMostRowBytes ? bytes : 0;
 }
 
 class MatvecWriter : public KernelWriter {
@@ -52,7 +62,7 @@ class MatvecWriter : public KernelWriter {
     block_.line(fmt::format("WICK_SHARED(f32, line_sums, {});", kWarps * sums_of_warp()));
     if (walks) {
       source_.grid[0] = sym_min(source_.grid[0], Sym(kBlocksOfDevice));
-      write_prologues(block_, kThreads);
+      write_rows();
       block_.line(fmt::format("for (idx tile = {}; tile < {}; tile += {}) {{", tile_text(), text(tiles()),
                               kBlocksOfDevice * kWarps));
       block_.indent += "  ";
@@ -60,7 +70,7 @@ class MatvecWriter : public KernelWriter {
       block_.line(fmt::format("const idx tile = {};", tile_text()));
     }
     write_fetch();
-    if (!walks) write_prologues(block_, kThreads);
+    if (!walks) write_rows();
     write_sums();
     write_results();
     if (walks) block_.text += "    warp_barrier();\n  }\n";
@@ -88,7 +98,7 @@ class MatvecWriter : public KernelWriter {
   void choose() {
     while (splits_ < kWarps && steps_ % (2 * splits_) == 0 && max_tiles() * splits_ < kWarpsOfDevice) splits_ *= 2;
     // What each block computes first serves more lines, if no block waits for others.
-    if (splits_ > 1 && max_tiles() > kBlocksOfDevice) halves_ = 4;
+    if (splits_ > 1 && max_tiles() > kBlocksOfDevice) halves_ = kMostLines / 8;
     const int64_t most = kMostChunks / chunks_of_step();
     for (int64_t depth = 1; depth <= std::max<int64_t>(most, 1); ++depth) {
       if (steps_of_warp() % depth == 0) depth_ = depth;
@@ -117,7 +127,7 @@ class MatvecWriter : public KernelWriter {
   // anything else is.
   void write_fetch() {
     block_.line(fmt::format("Words4 held[{}][{}];", depth_, chunks_of_step()));
-    block_.line(fmt::format("f32 scales[{}][{}];", depth_, chunks_of_step()));
+    block_.line(fmt::format("f32 scales[{}][{}] = {{}};", depth_, chunks_of_step()));
     Scope chunk = inside(block_, {groups_.group}, {});
     chunk.line("const idx chunk = step * 4 + static_cast<idx>(lane() % 4);");
     for (int64_t half = 0; half < halves_; ++half) {
@@ -130,7 +140,8 @@ class MatvecWriter : public KernelWriter {
         const ExpressionPtr packed = at_first(groups_, matrix.packed);
         line.line(fmt::format("held[slot][{}] = load_words4_once({} + {});", number, parameter(packed->buffer, false),
                               value(line, packed->args[0])));
-        line.line(fmt::format("scales[slot][{}] = {};", number, value(line, at_first(groups_, matrix.scale))));
+        if (matrix.scale)
+          line.line(fmt::format("scales[slot][{}] = {};", number, value(line, at_first(groups_, matrix.scale))));
         number += halves_;
       }
       chunk.line("{");
@@ -144,6 +155,34 @@ class MatvecWriter : public KernelWriter {
     block_.line(fmt::format("for (u32 d = 0; d < {}; ++d) fetch(d, first_step + static_cast<idx>(d));", depth_));
   }
 
+  // What each block does first: prologues, or a copy of the rows to shared memory if they fit.
+  void write_rows() {
+    write_prologues(block_, kThreads);
+    if (copied_row_bytes(kernel_, matvec_) == 0) return;
+    const int64_t parts = k_.extent.value() / 8;
+    block_.line(fmt::format("WICK_SHARED({}, shared_rows, {});", storage_name(matvec_.factors), rows_ * parts * 8));
+    block_.line(fmt::format("for (u32 c = thread_x(); c < {}; c += {}) {{", rows_ * parts, kThreads));
+    Scope copy = inside(block_, {parts_.group}, matvec_.m);
+    copy.line(fmt::format("const idx m = static_cast<idx>(c) / {0}, part = static_cast<idx>(c) % {0};", parts));
+    copy.line(fmt::format("cp_async16(shared_rows + 8 * c, {});", row_part(copy)));
+    block_.text += copy.text;
+    block_.line("}");
+    block_.line("cp_async_commit();");
+    block_.line("cp_async_wait<0>();");
+    block_.line("block_barrier();");
+    copied_ = true;
+  }
+
+  // The address of part `part` of row `m`.
+  std::string row_part(Scope& scope) {
+    if (copied_)
+      return fmt::format("shared_rows + 8 * ({}part)",
+                         rows_ == 1 ? "" : fmt::format("m * {} + ", k_.extent.value() / 8));
+    write_split(scope, matvec_.m, "m");
+    const ExpressionPtr left = at_first(parts_, matvec_.left);
+    return parameter(left->buffer, false) + " + " + value(scope, left->args[0]);
+  }
+
   // Function `multiply`: adds the products of what fetch() holds.
   void write_multiply() {
     const std::string chunk_name = chunk_text(matvec_.matrices[0].chunk), type = storage_name(matvec_.factors);
@@ -153,12 +192,8 @@ class MatvecWriter : public KernelWriter {
     Scope part = inside(chunk, {parts_.group}, matvec_.m);
     part.line(fmt::format("const idx part = chunk * {} + static_cast<idx>(c);", matvec_.count / 8));
     // Lanes beyond the last row compute what nobody reads.
-    if (!matvec_.m.empty())
-      part.line(fmt::format("const idx m = smaller<idx>(static_cast<idx>(lane() / 4), {});", rows_ - 1));
-    write_split(part, matvec_.m, "m");
-    const ExpressionPtr left = at_first(parts_, matvec_.left);
-    part.line(fmt::format("rows[c] = {}::ordered(load_words4({} + {}));", chunk_name, parameter(left->buffer, false),
-                          value(part, left->args[0])));
+    if (rows_ > 1) part.line(fmt::format("const idx m = smaller<idx>(static_cast<idx>(lane() / 4), {});", rows_ - 1));
+    part.line(fmt::format("rows[c] = {}::ordered(load_words4({}));", chunk_name, row_part(part)));
     chunk.line("WICK_UNROLL");
     chunk.line(fmt::format("for (u32 c = 0; c < {}; ++c) {{", matvec_.count / 8));
     chunk.text += part.text;
@@ -244,12 +279,17 @@ class MatvecWriter : public KernelWriter {
   const Groups groups_, parts_;
   const int64_t steps_;  // of all warps, four chunks of a line each
   int64_t rows_ = 1, splits_ = 1, depth_ = 1;
-  int64_t halves_ = 2;  // times 8 lines of a warp, of which a lane has one
+  bool copied_ = false;  // the rows, to shared memory
+  int64_t halves_ = 2;   // times 8 lines of a warp, of which a lane has one
   Scope block_;
 };
 
-// Nothing but a scale that all elements of a chunk share stands between the integers and the factor.
+// Floats, or nothing but a scale that all elements of a chunk share stands between the integers and the factor.
 bool find_chunk(LoweredGraph& graph, const Loop& k, int64_t count, DType factors, Matvec::Matrix& matrix) {
+  if (matrix.packed == matrix.element) {
+    matrix.chunk = Chunk::floats;
+    return matrix.element->dtype == factors;
+  }
   const ExpressionPtr rounded = matrix.element;
   if (rounded->kind != ExpressionKind::call || bits_of_factor(rounded) != factors) return false;
   const ExpressionPtr real = rounded->args[0];
@@ -285,6 +325,12 @@ void find_chunks(LoweredGraph& graph, const Loop& k, Matvec& matvec) {
     if (!find_chunk(graph, k, matvec.count, factors, matrix) || matrix.chunk != matvec.matrices[0].chunk) return;
   }
   matvec.factors = factors;
+}
+
+int64_t shared_bytes(const LoopKernel& kernel, const Matvec& matvec) {
+  if (matvec.factors == DType::f32) return 0;
+  const int64_t sums = max_extent(matvec.m) * static_cast<int64_t>(matvec.matrices.size()) * kMostLines;
+  return copied_row_bytes(kernel, matvec) + int64_t{kWarps} * sums * 4;
 }
 
 KernelSource write_matvec_by_matrices(LoweredGraph& graph, const LoopKernel& kernel, const Matvec& matvec) {

@@ -135,6 +135,7 @@ KernelSource write_kernel(LoweredGraph& graph, const LoopKernel& kernel) {
   if (kernel.call) return write_block_call(graph, kernel);
   if (!kernel.beside.empty()) return write_beside(graph, kernel);
   if (const auto matvec = find_matvec(graph, kernel)) return write_matvec(graph, kernel, *matvec);
+  if (const auto matvec = find_matvec_of_floats(graph, kernel)) return write_matvec(graph, kernel, *matvec);
   if (const auto contraction = find_contraction(kernel)) return write_contraction(graph, kernel, *contraction);
   return write_loops(graph, kernel, choose_schedule(graph, kernel));
 }
