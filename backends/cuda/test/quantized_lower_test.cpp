@@ -195,6 +195,19 @@ TEST_F(CudaQuantized, MatrixInstructionsTakeOneRowOfFloats) {
   }
 }
 
+// Lanes load chunks while they multiply others. A row beyond 32 KiB is read where it is.
+TEST_F(CudaQuantized, LongRowsOfFloats) {
+  compile(R"(graph f(%x: bf16[1, 4096], %y: bf16[1, 20480], %v: bf16[40, 4096], %w: bf16[16, 20480]) {
+  %a: bf16[1, 40] = aten.linear(%x, %v)
+  %b: bf16[1, 16] = aten.linear(%y, %w)
+  return %a, %b
+})");
+  EXPECT_EQ(launches(), 2u);
+  expect_like_portable({numbers(DType::bf16, {1, 4096}, 1), numbers(DType::bf16, {1, 20480}, 2),
+                        numbers(DType::bf16, {40, 4096}, 3), numbers(DType::bf16, {16, 20480}, 4)},
+                       1.0 / 128);
+}
+
 TEST_F(CudaQuantized, OneElementBeyondFourBitsKeepsABytePerElement) {
   for (const int largest : {7, 8}) {
     compile(fmt::format(R"(graph f(%x: f32[2, 80]) {{
