@@ -112,6 +112,20 @@ TEST(CortexMComparisons, OfMoreNumbersThanElementsStayInFloats) {
   EXPECT_EQ(p.failures(), "");
 }
 
+TEST(CortexMComparisons, OfInt16OnTwoScalesStayInFloats) {
+  const auto wide = [](const char* d, const char* x, const char* e, double scale) {
+    const std::string q = parameters(scale, 0, -32768, 32767);
+    return quantize_line(e, x, q, "i16") + dequantize_line(d, e, q, "i16");
+  };
+  const std::string text = "graph f(%x: f32[4], %z: f32[4]) {\n" + wide("d", "x", "q", 0.0002) +
+                           wide("e", "z", "r", 0.0003) + "  %a = aten.lt.Tensor(%d, %e)\n  return %a\n}";
+  Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+  p.at(Stage::lower)
+      .check_outside({"aten.lt.Tensor: its operands have different scales, and a table for int16 would take 128 KiB"});
+  p.run_and_compare(one_step());
+  EXPECT_EQ(p.failures(), "");
+}
+
 TEST(CortexMComparisons, FillsAndIndices) {
   std::vector<int> columns;
   for (int i = 0; i < 40; ++i) columns.push_back(i * 7 % 40);

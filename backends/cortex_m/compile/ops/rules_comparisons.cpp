@@ -144,7 +144,9 @@ Verdict supports_comparison(const Node& node, const Configuration&) {
   const double scale = std::max(affine(*a).scale, affine(*b).scale);
   if (scale > std::numeric_limits<float>::max()) return Verdict::no("the scale of an operand is infinite in f32");
   if (on_one_scale(*a, *b) || compare_by_table(node)) return Verdict::yes();
-  return Verdict::no("its operands have different scales");
+  const bool is_wide = a->dtype() == DType::i16 || b->dtype() == DType::i16;
+  return Verdict::no(is_wide ? "its operands have different scales, and a table for int16 would take 128 KiB"
+                             : "its operands have different scales");
 }
 
 // Whatever is compared, it holds from an element on, up to one, or at one (ne: everywhere else).
