@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "backends/cuda/compile/kernel/vector_access.h"
+#include "compiler/support/failure.h"
 
 namespace wick::cuda {
 
@@ -23,16 +24,43 @@ DType bits_of_factor(ExpressionPtr factor) {
   return DType::f32;
 }
 
+namespace {
+
+// How far apart neighbours along a loop are that share few cache lines.
+constexpr int64_t kNear = 4;
+
+// Whether every element of a plain load and the one of the next loop value lie near each other.
+bool is_near(ExpressionPtr element, const Loop& loop) {
+  if (element->kind != ExpressionKind::load || element->args[0]->kind != ExpressionKind::index) return false;
+  bool near = false;
+  const compiler::Status status = compiler::catch_failure([&] {
+    const Sym step = step_of(element->args[0]->index, loop.variable);
+    near = step.is_const() && step.value() >= 1 && step.value() <= kNear;
+  });
+  return status.ok() && near;
+}
+
+// Whether its elements stand in memory as they do in tiles.
+bool is_plain(const TileFactor& factor) {
+  return factor.element->kind == ExpressionKind::load && factor.element->dtype == factor.dtype;
+}
+
+}  // namespace
+
+// Of runs of steps that fill no chunk, such as the taps of a window, none is copied as a whole: neighbouring threads
+// take neighbouring lines then, if there are enough of these.
 bool lies_along_steps(const TileFactor& factor) {
-  return walks_along(factor.element, factor.step_loops.back()) ||
-         !walks_along(factor.element, factor.line_loops.back());
+  constexpr int64_t kWarp = 32;
+  const Loop &step = factor.step_loops.back(), &line = factor.line_loops.back();
+  if (!walks_along(factor.element, step)) return !walks_along(factor.element, line);
+  const bool short_runs = max_extent({step}) < factor.chunk() && factor.step_loops.size() > 1;
+  return !short_runs || max_extent({line}) < kWarp || !is_near(factor.element, line);
 }
 
 TileLoad choose_load(LoweredGraph& graph, const TileFactor& factor) {
   const std::vector<Loop>& along = factor.along_k ? factor.step_loops : factor.line_loops;
   const uint32_t count = factor.chunk();
-  const bool is_plain = factor.element->kind == ExpressionKind::load && factor.element->dtype == factor.dtype;
-  const TileLoad otherwise = is_plain && factor.dtype == DType::f32 ? TileLoad::words : TileLoad::elements;
+  const TileLoad otherwise = is_plain(factor) && factor.dtype == DType::f32 ? TileLoad::words : TileLoad::elements;
   if (!groups_fit(along, count)) return otherwise;
   bool any = false, all = !factor.reads_norms || factor.along_k;
   for_each({factor.element}, [&](ExpressionPtr e) {
@@ -42,7 +70,7 @@ TileLoad choose_load(LoweredGraph& graph, const TileFactor& factor) {
     all = all && access != Access::scattered && (access == Access::one || count * dtype_size_bytes(e->dtype) <= 16);
   });
   if (!any || !all) return otherwise;
-  return is_plain ? TileLoad::copies : TileLoad::chunks;
+  return is_plain(factor) ? TileLoad::copies : TileLoad::chunks;
 }
 
 // A scope with the loop variables of a factor's element at its line and step.
@@ -72,6 +100,13 @@ std::string TileWriter::inside(const TileFactor& factor) {
 void TileWriter::begin_inside(const TileFactor& factor) {
   const std::string condition = inside(factor);
   block_.line(condition.empty() ? "    {" : fmt::format("    if ({}) {{", condition));
+}
+
+// The same of a load with its own guard.
+std::string TileWriter::readable(Scope& scope, const TileFactor& factor) {
+  const std::string valid = inside(factor);
+  if (factor.element->args.size() == 1) return valid;
+  return (valid.empty() ? "" : valid + " && ") + value(scope, factor.element->args[1]);
 }
 
 // Function `head` that does something for each of a thread's `count` parts of a tile.
@@ -148,9 +183,8 @@ void TileWriter::write_copies(const TileFactor& factor, uint32_t threads) {
   write_place(factor);
   Scope load = at_element(factor);
   load.indent = "    ";
-  std::string valid = inside(factor);
   const ExpressionPtr e = factor.element;
-  if (e->args.size() > 1) valid += (valid.empty() ? "" : " && ") + value(load, e->args[1]);
+  const std::string valid = readable(load, factor);
   const std::string offset = value(load, e->args[0]), from = parameter(e->buffer, false);
   const int bytes = unit == 1 ? 4 : 16;
   if (valid.empty()) {
@@ -165,13 +199,20 @@ void TileWriter::write_copies(const TileFactor& factor, uint32_t threads) {
   block_.line("};");
 }
 
-void TileWriter::write_elements(const TileFactor& factor, uint32_t threads) {
-  const uint32_t elements = factor.rows() * factor.width(), count = (elements + threads - 1) / threads;
-  const char* type = storage_name(factor.dtype);
-  block_.line(fmt::format("{} held_{}[{}];", type, factor.name, count));
-  begin_loader(fmt::format("fetch_{} = [&](idx line0, idx step0)", factor.name), count);
-  write_number(factor, threads, 1);
-  write_place(factor);
+// Its bits as they are: what comes before the load has no branch.
+void TileWriter::write_plain_element(const TileFactor& factor) {
+  Scope load = at_element(factor);
+  load.indent = "    ";
+  const std::string valid = readable(load, factor), offset = value(load, factor.element->args[0]);
+  if (!valid.empty()) load.line(fmt::format("const bool valid = {};", valid));
+  load.line(fmt::format("{0} element = {0}();", storage_name(factor.dtype)));
+  load.line(fmt::format("{}element = {}[{}];", valid.empty() ? "" : "if (valid) ",
+                        parameter(factor.element->buffer, false), offset));
+  load.line(fmt::format("held_{}[e] = element;", factor.name));
+  block_.text += load.text;
+}
+
+void TileWriter::write_computed_element(const TileFactor& factor) {
   block_.line("    f32 element = 0.0f;");
   Scope load = at_element(factor);
   load.line(fmt::format("element = {};", value(load, factor.element)));
@@ -179,6 +220,19 @@ void TileWriter::write_elements(const TileFactor& factor, uint32_t threads) {
   block_.text += load.text;
   block_.line("    }");
   block_.line(fmt::format("    held_{}[e] = {};", factor.name, stored_as(factor.dtype, "element")));
+}
+
+void TileWriter::write_elements(const TileFactor& factor, uint32_t threads) {
+  const uint32_t elements = factor.rows() * factor.width(), count = (elements + threads - 1) / threads;
+  const char* type = storage_name(factor.dtype);
+  block_.line(fmt::format("{} held_{}[{}];", type, factor.name, count));
+  begin_loader(fmt::format("fetch_{} = [&](idx line0, idx step0)", factor.name), count);
+  write_number(factor, threads, 1);
+  write_place(factor);
+  if (is_plain(factor))
+    write_plain_element(factor);
+  else
+    write_computed_element(factor);
   block_.line("  }");
   block_.line("};");
   begin_loader(fmt::format("keep_{} = [&]({}* tile)", factor.name, type), count);

@@ -65,6 +65,7 @@ class TileWriter : public KernelWriter {
   Scope at_element(const TileFactor& factor);
   /// The condition under which a line and a step are not behind the last ones; "": always.
   std::string inside(const TileFactor& factor);
+  std::string readable(Scope& scope, const TileFactor& factor);
   void begin_inside(const TileFactor& factor);
   void begin_loader(const std::string& head, uint32_t count, const char* unroll = "WICK_UNROLL");
   void write_chunks(const TileFactor& factor, uint32_t threads);
@@ -72,6 +73,8 @@ class TileWriter : public KernelWriter {
   void write_place(const TileFactor& factor);
   void write_copies(const TileFactor& factor, uint32_t threads);
   void write_elements(const TileFactor& factor, uint32_t threads);
+  void write_plain_element(const TileFactor& factor);
+  void write_computed_element(const TileFactor& factor);
 };
 
 }  // namespace wick::cuda

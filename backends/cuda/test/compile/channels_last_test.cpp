@@ -60,6 +60,18 @@ TEST_F(ChannelsLast, TilesOfAnInnerImageAreCopies) {
   }
 }
 
+// Few channels lie as they are given: neighbouring threads take neighbouring pixels of a tap.
+TEST_F(ChannelsLast, AnImageOfFewChannelsIsReadAlongItsPixels) {
+  compile(R"(graph f(%x: bf16[1, 3, 9, 70]) {
+  const %w: bf16[16, 3, 5, 5] = ...
+  %a: bf16[1, 16, 5, 35] = aten.convolution(%x, %w, none, [2, 2], [2, 2], [1, 1], false, [0, 0], 1)
+  return %a
+})");
+  EXPECT_EQ(launches(), 1u);
+  EXPECT_EQ(count_of(kernel_text(0), "n = line0 + static_cast<idx>(column), k = step0"), 1u) << kernel_text(0);
+  expect_like_portable({HostValue(numbers(DType::bf16, {1, 3, 9, 70}, 5))}, 2e-2);
+}
+
 // An input is copied once for all convolutions that read it several times, not for one tap of each pixel.
 TEST_F(ChannelsLast, AnInputIsCopiedWhereTilesReadItOften) {
   const auto graph = [](int taps) {
