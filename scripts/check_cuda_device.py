@@ -22,6 +22,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 bin_folder = os.path.join(ROOT, "build", "dev", "bin")
@@ -52,24 +53,30 @@ def run(arguments, **more):
     return subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False, **more)
 
 
-def passes(test, wanted, device, *flags):
-    """Whether a test passes on the device. Prints the lines that `wanted` matches, and what failed."""
-    done = run([os.path.join(bin_folder, test), *flags], env={**os.environ, "WICK_CUDA_DEVICE": device})
-    for line in done.stdout.splitlines():
-        if re.match(wanted, line):
-            print("  " + line)
-    passed = re.search(r"\[  PASSED  \] (\d+) test", done.stdout)
-    number = int(passed.group(1)) if passed else 0
-    print(f"{test}: {number} passed on {device}")
-    if done.returncode:
-        print((done.stdout + done.stderr)[-8000:])
-    return done.returncode == 0 and number > 0
+def passes(test, wanted, device, *flags, parts=1):
+    """Whether a test passes on the device. Prints the lines that `wanted` matches, and what failed. `parts`: processes that
+    share the cases."""
+    command = [os.path.join(bin_folder, test), *flags]
+    environment = {**os.environ, "WICK_CUDA_DEVICE": device}
+    with ThreadPoolExecutor(parts) as pool:
+        outcomes = list(pool.map(lambda part: run(command, env={**environment, "WICK_CASES_PART": f"{part}/{parts}"}), range(parts)))
+    good = True
+    for done in outcomes:
+        for line in done.stdout.splitlines():
+            if re.match(wanted, line):
+                print("  " + line)
+        passed = re.search(r"\[  PASSED  \] ([1-9]\d*) test", done.stdout)
+        print(f"{test}: {passed.group(1) if passed else 0} passed on {device}")
+        if done.returncode:
+            print((done.stdout + done.stderr)[-8000:])
+        good = good and done.returncode == 0 and bool(passed)
+    return good
 
 
 def check_correct(device, operators):
     good = passes("cuda_device_test", r"\[  FAILED  \]", device, "--gtest_filter=*OnADevice")
     if operators:
-        good = passes("cuda_conformance", r"\[  FAILED  \]", device) and good
+        good = passes("cuda_conformance", r"\[  FAILED  \]", device, parts=os.cpu_count() or 1) and good
     return passes("models_test", r"\S+ on a CUDA device: |\[  FAILED  \] .*/", device, "--gtest_filter=*OnACudaDevice*") and good
 
 
