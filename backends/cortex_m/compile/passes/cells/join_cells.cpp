@@ -1,4 +1,4 @@
-#include "backends/cortex_m/compile/passes/join_cells.h"
+#include "backends/cortex_m/compile/passes/cells/join_cells.h"
 
 #include <algorithm>
 #include <unordered_map>

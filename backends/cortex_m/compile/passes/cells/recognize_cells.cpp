@@ -1,4 +1,4 @@
-#include "backends/cortex_m/compile/passes/recognize_cells.h"
+#include "backends/cortex_m/compile/passes/cells/recognize_cells.h"
 
 #include <fmt/format.h>
 
