@@ -246,7 +246,7 @@ TEST_F(CudaFusion, ALineOfTheBufferThatItsReaderWritesIsComputedOnce) {
 
 // --- integers for weights ---
 
-std::string weight(const char* name, int rows, int columns = 64) {
+std::string weight(const char* name, int rows, int columns = 64, const char* dtype = "f32") {
   std::string numbers, scales;
   for (int i = 0; i < rows * columns; ++i)
     numbers += fmt::format(
@@ -255,36 +255,42 @@ std::string weight(const char* name, int rows, int columns = 64) {
   for (int i = 0; i < rows * columns / 32; ++i) scales += fmt::format("{}{}", i == 0 ? "" : ", ", (1 + i % 7) / 64.0);
   return fmt::format(R"(
   const %{0}q: i8[{1}, {4}] = [{2}]
-  const %{0}s: f32[{1}, {5}] = [{3}]
-  %{0}: f32[{1}, {4}] = torchao.dequantize_affine(%{0}q, [1, 32], %{0}s, none, i8, -8, 7))",
-                     name, rows, numbers, scales, columns, columns / 32);
+  const %{0}s: {6}[{1}, {5}] = [{3}]
+  %{0}: {6}[{1}, {4}] = torchao.dequantize_affine(%{0}q, [1, 32], %{0}s, none, i8, -8, 7, {6}))",
+                     name, rows, numbers, scales, columns, columns / 32, dtype);
 }
 
+// By matrix instructions, too.
 TEST_F(CudaFusion, RowsOfPackedIntegersBecomeOneLikeOthers) {
-  compile(fmt::format(R"(graph f(%x: f32[1, 64], %g: f32[64], %cos: f32[32], %sin: f32[32]) {{{}{}{}
-  %l: f32[1, 64] = aten.rms_norm(%x, [64], %g, 1e-05)
-  %e: f32[1, 40] = aten.linear(%l, %wg)
-  %ea: f32[1, 40] = aten.silu(%e)
-  %u: f32[1, 40] = aten.linear(%l, %wu)
-  %y: f32[1, 40] = aten.mul.Tensor(%ea, %u)
-  %q: f32[1, 64] = aten.linear(%l, %wq)
-  %h: f32[1, 2, 32] = aten.view(%q, [1, 2, 32])
-  %a: f32[1, 2, 16] = aten.slice.Tensor(%h, 2, 0, 16)
-  %b: f32[1, 2, 16] = aten.slice.Tensor(%h, 2, 16, 32)
-  %n: f32[1, 2, 16] = aten.neg(%b)
-  %r: f32[1, 2, 32] = aten.cat([%n, %a], 2)
-  %c: f32[1, 2, 32] = aten.mul.Tensor(%h, %cos)
-  %s: f32[1, 2, 32] = aten.mul.Tensor(%r, %sin)
-  %z: f32[1, 2, 32] = aten.add.Tensor(%c, %s)
+  for (const auto& [name, dtype, width, error] :
+       {std::tuple("f32", DType::f32, 64, 1e-5), {"bf16", DType::bf16, 128, 1.0 / 64}}) {
+    compile(fmt::format(R"(graph f(%x: {0}[1, {1}], %g: {0}[{1}], %cos: {0}[32], %sin: {0}[32]) {{{2}{3}{4}
+  %l: {0}[1, {1}] = aten.rms_norm(%x, [{1}], %g, 1e-05)
+  %e: {0}[1, 40] = aten.linear(%l, %wg)
+  %ea: {0}[1, 40] = aten.silu(%e)
+  %u: {0}[1, 40] = aten.linear(%l, %wu)
+  %y: {0}[1, 40] = aten.mul.Tensor(%ea, %u)
+  %q: {0}[1, 64] = aten.linear(%l, %wq)
+  %h: {0}[1, 2, 32] = aten.view(%q, [1, 2, 32])
+  %a: {0}[1, 2, 16] = aten.slice.Tensor(%h, 2, 0, 16)
+  %b: {0}[1, 2, 16] = aten.slice.Tensor(%h, 2, 16, 32)
+  %n: {0}[1, 2, 16] = aten.neg(%b)
+  %r: {0}[1, 2, 32] = aten.cat([%n, %a], 2)
+  %c: {0}[1, 2, 32] = aten.mul.Tensor(%h, %cos)
+  %s: {0}[1, 2, 32] = aten.mul.Tensor(%r, %sin)
+  %z: {0}[1, 2, 32] = aten.add.Tensor(%c, %s)
   return %y, %z
 }})",
-                      weight("wg", 40), weight("wu", 40), weight("wq", 64)));
-  // Of one launch, too.
-  EXPECT_EQ(kernels(), Texts{"rms_norm + linear + linear + mul + linear + add"});
-  EXPECT_NE(kernel_text(0).find("nibble("), std::string::npos);
-  expect_like_portable({numbers(DType::f32, {1, 64}, 1), numbers(DType::f32, {64}, 2), numbers(DType::f32, {32}, 3),
-                        numbers(DType::f32, {32}, 4)},
-                       1e-5);
+                        name, width, weight("wg", 40, width, name), weight("wu", 40, width, name),
+                        weight("wq", 64, width, name)));
+    // Of one launch, too.
+    const char* const silu = dtype == DType::f32 ? "" : " + _to_copy";
+    EXPECT_EQ(kernels(), Texts{fmt::format("rms_norm + linear{} + linear + mul + linear + add", silu)});
+    EXPECT_NE(kernel_text(0).find(dtype == DType::f32 ? "nibble(" : "NibbleChunk<8>"), std::string::npos);
+    expect_like_portable(
+        {numbers(dtype, {1, width}, 1), numbers(dtype, {width}, 2), numbers(dtype, {32}, 3), numbers(dtype, {32}, 4)},
+        error);
+  }
 }
 
 TEST_F(CudaFusion, FourProductsOfPackedIntegersShareALaunchUnlessOneReadsAnother) {
