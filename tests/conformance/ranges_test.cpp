@@ -27,9 +27,9 @@ constexpr double kNumbers[] = {0.0, 1.0, -1.0, 0.5, -2.0, -0.0, 20.0, -0.25, 3.5
 constexpr size_t kNumNumbers = std::size(kNumbers), kShifts[] = {0, 5, 7};
 
 // Rules that hold for the operands that a model gives, not for any: a variance is not negative.
-constexpr std::string_view kVariances[] = {"aten._native_batch_norm_legit_no_training.default",
-                                           "aten.batch_norm.default", "aten.instance_norm.default",
-                                           "aten.native_batch_norm.default"};
+constexpr std::string_view kVariances[] = {
+    "aten._batch_norm_no_update.default", "aten._native_batch_norm_legit_no_training.default",
+    "aten.batch_norm.default", "aten.instance_norm.default", "aten.native_batch_norm.default"};
 
 bool is_wide(DType dtype) { return dtype == DType::f32 || dtype == DType::f64; }
 

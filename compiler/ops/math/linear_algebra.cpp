@@ -434,9 +434,16 @@ Results decompose_ormqr(Builder& b, Node& node) {
   return {node.boolean("left") ? c.matmul(q, x) : c.matmul(x, q)};
 }
 
+Results decompose_lu_with_info(Builder& b, Node& node) {
+  return b.call_multi("aten.linalg_lu_factor_ex", {node.arg("self"), node.arg("pivot"), node.arg("check_errors")});
+}
+
 }  // namespace
 
 const OpDef kLinearAlgebraRows[] = {
+    {"aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor "
+     "info)",
+     nullptr, decompose_lu_with_info, nullptr, kPure, Cases("f32[2, 4, 4]", "f64[4, 3], true, false")},
     {"aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", nullptr, decompose_int_mm, nullptr, kPure,
      Cases("i8[17, 8], i8[8, 16]")},
     {"aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", infer_linear, decompose_linear,

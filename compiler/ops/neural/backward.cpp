@@ -421,9 +421,36 @@ Results decompose_group_norm_backward(Builder& b, Node& node) {
   return as_results(b, node, norm_gradients(c, g, output_mask(node)));
 }
 
+// Of y = softmax(x): y (g - the sum of g y).
+Results decompose_softmax_backward(Builder& b, Node& node) {
+  Compose c(b);
+  const int64_t dim = node.static_integer("dim");
+  Value* out = in_float(b, node.tensor("output"), [&](Value* y) {
+    Value* part = c.mul(b.cast(node.tensor("grad_output"), y->dtype()), y);
+    return c.sub(part, c.mul(y, c.sum(part, {dim}, true)));
+  });
+  return {out};
+}
+
+// Of y = log_softmax(x): g - e^y times the sum of g.
+Results decompose_log_softmax_backward(Builder& b, Node& node) {
+  Compose c(b);
+  const int64_t dim = node.static_integer("dim");
+  Value* out = in_float(b, node.tensor("output"), [&](Value* y) {
+    Value* g = b.cast(node.tensor("grad_output"), y->dtype());
+    return c.sub(g, c.mul(c.exp(y), c.sum(g, {dim}, true)));
+  });
+  return {out};
+}
+
 }  // namespace
 
 const OpDef kBackwardRows[] = {
+    {"aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+     nullptr, decompose_softmax_backward, nullptr, kPure,
+     Cases("f32[3, 4], f32[3, 4]{range=0..1}, -1, f32", "f32[2, 3, 4], f32[2, 3, 4]{range=0..1}, 1, f32")},
+    {"aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+     nullptr, decompose_log_softmax_backward, nullptr, kPure, Cases("f32[3, 4], f32[3, 4], -1, f32")},
     {"aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] "
      "stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] "
      "output_mask) -> (Tensor, Tensor, Tensor)",

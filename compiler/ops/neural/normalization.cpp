@@ -71,13 +71,9 @@ BatchStats batch_stats(Compose& c, Value* x) {
 }
 
 // (out, mean, rstd, new running mean, new running variance)
-Results decompose_batch_norm_functional(Builder& b, Node& node) {
+Results trained(Builder& b, Node& node) {
   Compose c(b);
   Value *mean = node.tensor("running_mean"), *variance = node.tensor("running_var");
-  if (!node.boolean("training")) {
-    Value* out = no_training(b, node);
-    return {out, b.full({0}, 0, out->dtype()), b.full({0}, 0, out->dtype()), mean, variance};
-  }
   Results out = by_batch(b, node);
   const double momentum = node.real("momentum");
   const BatchStats stats = batch_stats(c, node.tensor("input"));
@@ -96,6 +92,27 @@ Results decompose_batch_norm_functional(Builder& b, Node& node) {
   out.push_back(blend(mean, stats.mean));
   out.push_back(blend(variance, unbiased));
   return out;
+}
+
+Results decompose_batch_norm_functional(Builder& b, Node& node) {
+  if (!node.boolean("training")) {
+    Value* out = no_training(b, node);
+    return {out, b.full({0}, 0, out->dtype()), b.full({0}, 0, out->dtype()), node.tensor("running_mean"),
+            node.tensor("running_var")};
+  }
+  return trained(b, node);
+}
+
+// The same, with an empty reserve before the statistics.
+Results decompose_batch_norm_update(Builder& b, Node& node) {
+  Results out = trained(b, node);
+  out.insert(out.begin() + 3, b.full({0}, 0, DType::u8));
+  return out;
+}
+
+Results decompose_batch_norm_no_update(Builder& b, Node& node) {
+  Value* out = no_training(b, node);
+  return {out, b.full({0}, 0, out->dtype()), b.full({0}, 0, out->dtype()), b.full({0}, 0, DType::u8)};
 }
 
 Results decompose_batch_norm_legit(Builder& b, Node& node) {
@@ -292,6 +309,15 @@ const OpDef kNormalizationRows[] = {
      "running_mean_out, Tensor running_var_out)",
      infer_batch_norm, decompose_batch_norm_functional, nullptr, kPure,
      Cases("f32[2, 3, 4], f32[3], f32[3], f32[3], f32[3]{range=0.5..2}, true, 0.1, 1e-5")},
+    {"aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor "
+     "running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor "
+     "running_var_out)",
+     nullptr, decompose_batch_norm_update, nullptr, kPure,
+     Cases("f32[2, 3, 4], f32[3], f32[3], f32[3], f32[3]{range=0.5..2}, 0.1, 1e-5")},
+    {"aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+     "running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
+     nullptr, decompose_batch_norm_no_update, nullptr, kPure,
+     Cases("f32[2, 3, 4], f32[3], f32[3], f32[3], f32[3]{range=0.5..2}, 0.1, 1e-5")},
     {"aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float "
      "eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
      infer_layer_norm, decompose_layer_norm, nullptr, kPure,
