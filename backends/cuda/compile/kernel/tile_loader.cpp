@@ -104,7 +104,7 @@ void TileWriter::begin_inside(const TileFactor& factor) {
 
 // The same of a load with its own guard.
 std::string TileWriter::readable(Scope& scope, const TileFactor& factor) {
-  const std::string valid = inside(factor);
+  std::string valid = inside(factor);
   if (factor.element->args.size() == 1) return valid;
   return (valid.empty() ? "" : valid + " && ") + value(scope, factor.element->args[1]);
 }
