@@ -106,8 +106,8 @@ TEST_F(CudaReport, AReductionBehindAnotherOneStoresItsOperand) {
   %m: f32[8] = aten.amax(%s, [1])
   return %m
 })"),
-            "warp per row, vectors of 4 | aten._softmax.default |  | 2 x 1 x 1 | 8000 flops, reads 6400, writes 6400 | "
-            "aten.amax.default begins a kernel of its own\n"
+            "warp per row, vectors of 4, 2 held | aten._softmax.default |  | 2 x 1 x 1 | 8000 flops, reads 6400, "
+            "writes 6400 | aten.amax.default begins a kernel of its own\n"
             "warp per row, vectors of 4 | aten.amax.default |  | 2 x 1 x 1 | 1600 flops, reads 6400, writes 32 | an "
             "output\n");
 }

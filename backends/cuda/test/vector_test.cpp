@@ -86,6 +86,68 @@ TEST_F(Vectors, ReductionsNormsAndMatvecsGiveTheSameAsOneByOne) {
                        1.0 / 128);
 }
 
+// Norms and softmax read a row once: a warp or a block holds it. Rows that its vectors do not fill, and of single
+// elements, are among them; the last one is too long.
+TEST_F(Vectors, RowsAreHeldForAllWalksOverThem) {
+  const std::pair<int, const char*> columns[] = {
+      {197, "held0[7]"}, {192, "held0[2]"}, {2056, "held0[2]"}, {5120, "held0[3]"}, {40001, ""}};
+  for (const auto& [count, held] : columns) {
+    compile(fmt::format(R"(graph f(%x: bf16[3, {0}], %y: bf16[3, {0}], %g: bf16[{0}]) {{
+  %a: bf16[3, {0}] = aten.add.Tensor(%x, %y)
+  %n: bf16[3, {0}], %m: bf16[3, 1], %r: bf16[3, 1] = aten.native_layer_norm(%a, [{0}], %g, none, 1e-05)
+  %s: bf16[3, {0}] = aten._softmax(%x, 1, false)
+  return %n, %s
+}})",
+                        count));
+    EXPECT_EQ(launches(), 2u);
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(kernel_text(i).find("held0[") != std::string::npos, *held != 0) << kernel_text(i);
+      EXPECT_NE(kernel_text(i).find(held), std::string::npos) << kernel_text(i);
+    }
+    expect_like_portable(
+        {numbers(DType::bf16, {3, count}, 1), numbers(DType::bf16, {3, count}, 2), numbers(DType::bf16, {count}, 3)},
+        1.0 / 128);
+  }
+}
+
+// What is stored along one dimension and loaded along another passes through squares in shared memory: elements of 1 to
+// 8 bytes, sizes that are no multiples of vectors or squares, padding, and a second operand that is not turned.
+TEST_F(Vectors, PermutedMapsPassThroughSquares) {
+  compile(R"(graph f(%x: bf16[520, 512], %y: f32[333, 801], %z: f32[2, 100, 30, 48], %u: bf16[512, 520]) {
+  %xt: bf16[512, 520] = aten.permute(%x, [1, 0])
+  %a: bf16[512, 520] = aten.add.Tensor(%xt, %u)
+  %yt: f32[801, 333] = aten.permute(%y, [1, 0])
+  %b: f32[801, 333] = aten.neg(%yt)
+  %zt: f32[2, 30, 48, 100] = aten.permute(%z, [0, 2, 3, 1])
+  %c: f32[2, 30, 48, 100] = aten.relu(%zt)
+  %p: f32[2, 104, 30, 48] = aten.constant_pad_nd(%z, [0, 0, 0, 0, 1, 3], 0.5)
+  %pt: f32[2, 30, 48, 104] = aten.permute(%p, [0, 2, 3, 1])
+  %d: f32[2, 30, 48, 104] = aten.abs(%pt)
+  return %a, %b, %c, %d
+})");
+  const auto expect_squares = [&](size_t count) {
+    EXPECT_EQ(launches(), count);
+    for (size_t i = 0; i < launches(); ++i)
+      EXPECT_NE(kernel_text(i).find("turn_in("), std::string::npos) << kernel_text(i);
+  };
+  expect_squares(4);
+  expect_like_portable({numbers(DType::bf16, {520, 512}, 1), numbers(DType::f32, {333, 801}, 2),
+                        numbers(DType::f32, {2, 100, 30, 48}, 3), numbers(DType::bf16, {512, 520}, 4)},
+                       1e-6);
+  compile(R"(graph f(%x: bf16[520, 512], %l: i64[500, 528]) {
+  %g: bool[520, 512] = aten.gt.Scalar(%x, 0.25)
+  %gt: bool[512, 520] = aten.permute(%g, [1, 0])
+  %m: bool[512, 520] = aten.logical_not(%gt)
+  %lt: i64[528, 500] = aten.permute(%l, [1, 0])
+  %n: i64[528, 500] = aten.neg(%lt)
+  return %m, %n
+})");
+  expect_squares(2);
+  std::vector<int64_t> values(500 * 528);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int64_t>(i) << 20;
+  expect_bits_of_portable({numbers(DType::bf16, {520, 512}, 5), integers(values, {500, 528})});
+}
+
 // Many rows of one element: the group of a thread is none of its columns.
 TEST_F(Vectors, ReductionsOfOneElement) {
   compile(R"(graph f(%x: f32[1, 36, 1024]) {

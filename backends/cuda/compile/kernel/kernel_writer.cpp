@@ -47,6 +47,15 @@ std::string number_text(double number, ScalarType type) {
   return std::signbit(number) ? "(" + text + ")" : text;
 }
 
+std::string element_of(DType dtype, const std::string& element) {
+  switch (dtype) {
+    case DType::f16:
+    case DType::bf16: return "to_f32(" + element + ")";
+    case DType::boolean: return "to_bool(" + element + ")";
+    default: return element;
+  }
+}
+
 void KernelWriter::name_variables() {
   for (size_t i = 0; i < kernel_.rows.size(); ++i)
     names_[std::string(kernel_.rows[i].variable.symbol_name())] = fmt::format("row{}", i);
@@ -104,39 +113,25 @@ std::string KernelWriter::value(Scope& scope, ExpressionPtr e) {
   return scope.names[e] = name;
 }
 
-namespace {
-
-// An element as it is computed with.
-std::string widened(DType dtype, const std::string& element) {
-  switch (dtype) {
-    case DType::f16:
-    case DType::bf16: return "to_f32(" + element + ")";
-    case DType::boolean: return "to_bool(" + element + ")";
-    default: return element;
-  }
-}
-
-}  // namespace
-
 std::string KernelWriter::load_text(Scope& scope, ExpressionPtr e) {
+  if (const auto held = held_.find(e); held != held_.end()) return held->second;
   const std::string offset = value(scope, e->args[0]);
-  std::string element = widened(e->dtype, fmt::format("{}[{}]", parameter(e->buffer, false), offset));
+  std::string element = element_of(e->dtype, fmt::format("{}[{}]", parameter(e->buffer, false), offset));
   if (e->args.size() == 1) return element;
   return fmt::format("{} ? {} : {}(0)", value(scope, e->args[1]), element, type_name(e->type));
 }
 
-// What lies beyond the guard is 0, as for a single load.
 void KernelWriter::load_vector(Scope& outer, Scope& inner, ExpressionPtr load, uint32_t count) {
-  const auto element = [&](const std::string& vector) {
-    return fmt::format("static_cast<{}>({})", type_name(load->type),
-                       widened(load->dtype, vector + "[static_cast<int>(e)]"));
-  };
-  if (const auto held = held_.find(load); held != held_.end()) {
-    inner.names[load] = element(held->second);
-    return;
-  }
-  const std::string type = storage_name(load->dtype), name = fmt::format("v{}", locals_++);
-  const std::string offset = value(outer, load->args[0]);
+  const auto held = held_.find(load);
+  const std::string name = held != held_.end() ? held->second : fmt::format("v{}", locals_++);
+  if (held == held_.end()) define_vector(outer, load, count, name);
+  inner.names[load] = fmt::format("static_cast<{}>({})", type_name(load->type),
+                                  element_of(load->dtype, name + "[static_cast<int>(e)]"));
+}
+
+// What lies beyond the guard is 0, as for a single load.
+void KernelWriter::define_vector(Scope& outer, ExpressionPtr load, uint32_t count, const std::string& name) {
+  const std::string type = storage_name(load->dtype), offset = value(outer, load->args[0]);
   const std::string from =
       fmt::format("load_vector<{}, {}>({} + {})", type, count, parameter(load->buffer, false), offset);
   if (load->args.size() == 1) {
@@ -146,7 +141,6 @@ void KernelWriter::load_vector(Scope& outer, Scope& inner, ExpressionPtr load, u
     outer.line(fmt::format("Vector<{}, {}> {} = {{}};", type, count, name));
     outer.line(fmt::format("if ({}) {} = {};", guard, name, from));
   }
-  inner.names[load] = element(name);
 }
 
 void KernelWriter::write_group(Scope& outer, const Loop& loop, uint32_t count, std::vector<ExpressionPtr> roots,

@@ -12,6 +12,8 @@ namespace wick::cuda {
 
 const char* storage_name(DType dtype);
 std::string number_text(double number, ScalarType type);
+/// An element in memory, as it is computed with.
+std::string element_of(DType dtype, const std::string& element);
 
 // Of reductions: the functor that combines two values, whether values carry positions, what an empty one gives, and the
 // type of its value.
@@ -58,7 +60,8 @@ class KernelWriter {
   /// one. What `body` reads of `roots` side by side in memory is loaded at once.
   void write_group(Scope& outer, const Loop& loop, uint32_t count, std::vector<ExpressionPtr> roots,
                    const std::function<void(Scope& inner)>& body);
-  /// Groups find this load in a variable, as `text`.
+  /// What each thread has loaded before: `text` is that of a vector for groups, else of an element as it is computed
+  /// with.
   void hold(ExpressionPtr load, const std::string& text) { held_[load] = text; }
   /// The stores of such a group, each of them at once.
   void write_group_stores(Scope& outer, const Loop& loop, uint32_t count, const std::vector<Store>& stores);
@@ -76,6 +79,8 @@ class KernelWriter {
   virtual std::string result_text(ExpressionPtr reduced) const = 0;
   /// Completes the source: parameters and the type of indices. `extra`: linear numbers that must fit an index.
   KernelSource finish(std::string body, const Sym& extra);
+  /// Loads `count` neighbours, of which the load is the first.
+  void define_vector(Scope& outer, ExpressionPtr load, uint32_t count, const std::string& name);
   static std::string stored_as(DType dtype, const std::string& value);
   std::string parameter(uint32_t buffer, bool writes);
   /// Runs the kernel's prologues, by all threads of a block (loop_text.cpp).

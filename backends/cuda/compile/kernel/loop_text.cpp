@@ -22,6 +22,7 @@ class LoopWriter : public KernelWriter {
     row_.indent = "  ";
     write_prologues(row_, schedule_.threads);
     const bool walks = write_rows();
+    hold_row();
     write_reductions();
     if (schedule_.kind == ScheduleKind::map && schedule_.vector > 1)
       write_group_stores(row_, kernel_.rows.back(), schedule_.vector, kernel_.row_stores);
@@ -37,6 +38,7 @@ class LoopWriter : public KernelWriter {
 
   // The columns of a kernel without rows, as part of another one that goes on behind it.
   void write_line() {
+    hold_row();
     write_reductions();
     write_columns();
   }
@@ -103,6 +105,16 @@ class LoopWriter : public KernelWriter {
             fmt::format("{0}for (idx {1} = 0; {1} < {2}; ++{1}) {{\n", row_.indent, name_of(loop), text(loop.extent));
         foot += row_.indent + "}\n";
       }
+    } else if (schedule_.held > 0) {
+      const Sym extent = extent_of(kernel_.columns);
+      const uint32_t at_once = threads_per_row() * schedule_.vector;
+      head = fmt::format("{0}WICK_UNROLL\n{0}for (u32 g = 0; g < {1}; ++g) {{\n", row_.indent, schedule_.held);
+      column.line(
+          fmt::format("const idx r = static_cast<idx>(g * {} + {} * {});", at_once, thread_of_row(), schedule_.vector));
+      if (!extent.is(int64_t{at_once} * schedule_.held))
+        column.line(fmt::format("if (r >= {}) continue;", text(extent)));
+      write_split(column, kernel_.columns, "r");
+      foot = row_.indent + "}\n";
     } else {
       if (schedule_.vector > 1) head = row_.indent + "WICK_UNROLL_BY_4\n";
       head +=
@@ -123,19 +135,31 @@ class LoopWriter : public KernelWriter {
     return text(number);
   }
 
-  bool reads_result(size_t index, size_t begin) const {
-    const Reduction& reduction = kernel_.reductions[index];
-    bool reads = false;
-    for_each({reduction.element, reduction.guard, reduction.position},
-             [&](ExpressionPtr e) { reads = reads || (e->kind == ExpressionKind::reduced && e->buffer >= begin); });
-    return reads;
+  // Loads what several walks read: all of it is under way before the first use.
+  void hold_row() {
+    if (schedule_.held == 0) return;
+    const std::vector<ExpressionPtr> loads = loads_of_walks(graph_, kernel_, schedule_.vector);
+    const bool vectors = schedule_.vector > 1;
+    for (size_t i = 0; i < loads.size(); ++i) {
+      const std::string type = vectors ? fmt::format("Vector<{}, {}>", storage_name(loads[i]->dtype), schedule_.vector)
+                                       : type_name(loads[i]->type);
+      row_.line(fmt::format("{} held{}[{}] = {{}};", type, i, schedule_.held));
+    }
+    in_columns([&](Scope& column) {
+      for (size_t i = 0; i < loads.size(); ++i) {
+        const std::string name = fmt::format("loaded{}", i);
+        if (vectors) define_vector(column, loads[i], schedule_.vector, name);
+        column.line(fmt::format("held{}[g] = {};", i, vectors ? name : value(column, loads[i])));
+      }
+    });
+    for (size_t i = 0; i < loads.size(); ++i) hold(loads[i], fmt::format("held{}[g]", i));
   }
 
-  // Those that read no results of each other share a walk over the columns.
   void write_reductions() {
-    for (size_t begin = 0, end = 0; begin < kernel_.reductions.size(); begin = end) {
-      for (++end; end < kernel_.reductions.size() && !reads_result(end, begin);) ++end;
+    size_t begin = 0;
+    for (const size_t end : ends_of_walks(kernel_)) {
       write_walk(begin, end);
+      begin = end;
     }
   }
 

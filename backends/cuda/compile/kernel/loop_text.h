@@ -1,6 +1,7 @@
 // Loop kernels as text in the vocabulary of kernels. C++20.
 #pragma once
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ void merge_loops(LoweredGraph& graph, LoopKernel& kernel);
 KernelSource write_kernel(LoweredGraph& graph, const LoopKernel& kernel);
 /// One text for a kernel and those beside it: blocks choose by their number.
 KernelSource write_beside(LoweredGraph& graph, const LoopKernel& kernel);
+/// A map that stores along one loop and loads along another, if it is one and is large.
+std::optional<KernelSource> write_turned(LoweredGraph& graph, const LoopKernel& kernel);
 KernelSource write_loops(LoweredGraph& graph, const LoopKernel& kernel, const Schedule& schedule);
 
 /// Whether neighbours along a loop are neighbours in memory.

@@ -26,6 +26,16 @@ bool mentions(const Sym& sym, const Sym& variable) {
   return symbols.count(variable.symbol_name()) > 0;
 }
 
+// Whether an expression differs by the value of any of the loops.
+bool mentions_any(ExpressionPtr expression, const std::vector<Loop>& loops) {
+  bool found = false;
+  for_each({expression}, [&](ExpressionPtr e) {
+    if (e->kind != ExpressionKind::index) return;
+    for (const Loop& loop : loops) found = found || mentions(e->index, loop.variable);
+  });
+  return found;
+}
+
 // The expression with outer * extent + inner replaced by `merged`; nothing if it cannot be.
 std::optional<Sym> merged_in(const Sym& sym, const Loop& outer, const Loop& inner, const Sym& merged) {
   if (!mentions(sym, outer.variable) && !mentions(sym, inner.variable)) return sym;
@@ -137,6 +147,7 @@ KernelSource write_kernel(LoweredGraph& graph, const LoopKernel& kernel) {
   if (const auto matvec = find_matvec(graph, kernel)) return write_matvec(graph, kernel, *matvec);
   if (const auto matvec = find_matvec_of_floats(graph, kernel)) return write_matvec(graph, kernel, *matvec);
   if (const auto contraction = find_contraction(kernel)) return write_contraction(graph, kernel, *contraction);
+  if (auto turned = write_turned(graph, kernel)) return std::move(*turned);
   return write_loops(graph, kernel, choose_schedule(graph, kernel));
 }
 
@@ -146,6 +157,89 @@ void merge_loops(LoweredGraph& graph, LoopKernel& kernel) {
     for (size_t i = loops->size(); i-- > 1;) merge_pair(graph, kernel, *loops, i - 1);
   }
 }
+
+std::vector<size_t> ends_of_walks(const LoopKernel& kernel) {
+  const auto reads_result = [&](size_t index, size_t begin) {
+    const Reduction& reduction = kernel.reductions[index];
+    bool reads = false;
+    for_each({reduction.element, reduction.guard, reduction.position},
+             [&](ExpressionPtr e) { reads = reads || (e->kind == ExpressionKind::reduced && e->buffer >= begin); });
+    return reads;
+  };
+  std::vector<size_t> ends;
+  for (size_t begin = 0, end = 0; begin < kernel.reductions.size(); begin = end) {
+    for (++end; end < kernel.reductions.size() && !reads_result(end, begin);) ++end;
+    ends.push_back(end);
+  }
+  return ends;
+}
+
+std::vector<ExpressionPtr> loads_of_walks(LoweredGraph& graph, const LoopKernel& kernel, uint32_t vector) {
+  std::vector<std::vector<ExpressionPtr>> walks;
+  size_t begin = 0;
+  for (const size_t end : ends_of_walks(kernel)) {
+    walks.emplace_back();
+    for (; begin < end; ++begin) {
+      const Reduction& reduction = kernel.reductions[begin];
+      walks.back().insert(walks.back().end(), {reduction.element, reduction.guard, reduction.position});
+    }
+  }
+  walks.emplace_back();
+  for (const Store& store : kernel.column_stores)
+    walks.back().insert(walks.back().end(), {store.offset, store.value, store.guard});
+
+  std::vector<ExpressionPtr> once, out;
+  for (const std::vector<ExpressionPtr>& walk : walks) {
+    std::vector<ExpressionPtr> here;
+    for_each(walk, [&](ExpressionPtr e) {
+      if (e->kind != ExpressionKind::load || !mentions_any(e, kernel.columns)) return;
+      if (vector == 1 || access_of(graph, e, kernel.columns.back(), vector) == Access::vector) here.push_back(e);
+    });
+    for (const ExpressionPtr e : here) {
+      const bool known = std::find(once.begin(), once.end(), e) != once.end();
+      if (!known) once.push_back(e);
+      if (known && std::find(out.begin(), out.end(), e) == out.end()) out.push_back(e);
+    }
+  }
+  return out;
+}
+
+namespace {
+
+int64_t parts_of(int64_t all, int64_t size) { return (all + size - 1) / size; }
+
+// Lets each thread hold its part of a row, if that is little enough: 16-byte loads of a whole row are under way at
+// once, and the row comes from memory once. Enough rows share the device by fewer threads each.
+void hold_rows(LoweredGraph& graph, const LoopKernel& kernel, int64_t rows, Schedule& out) {
+  constexpr int64_t kMostBytes = 128, kMostElements = 64, kVectors = 4, kMostWarps = 32, kThreadsOfFullDevice = 1024;
+  const Sym extent = extent_of(kernel.columns);
+  if (!extent.is_const() || extent.value() == 0) return;
+  const int64_t columns = extent.value();
+  Schedule tried = out;
+  if (kernel.prologues.empty() && columns > 1024) {
+    tried.vector = vector_of(graph, kernel, kernel.columns, kernel.column_stores, 16);
+    const int64_t vectors = parts_of(columns, tried.vector);
+    int64_t warps = parts_of(vectors, 32 * kVectors);
+    if (rows * warps * 32 < kMultiprocessors * kThreadsOfFullDevice)
+      warps = std::clamp<int64_t>(parts_of(vectors, 32), warps, columns <= 8192 ? 8 : 16);
+    if (warps > 16) warps = std::max<int64_t>(parts_of(vectors, 2 * 32 * kVectors), 16);
+    if (warps > kMostWarps) return;
+    tried.kind = warps == 1 ? ScheduleKind::warp_per_row : ScheduleKind::block_per_row;
+    tried.threads = warps == 1 ? 128 : static_cast<uint32_t>(32 * warps);
+  }
+  const std::vector<ExpressionPtr> loads = loads_of_walks(graph, kernel, tried.vector);
+  if (loads.empty()) return;
+  int64_t bytes = 0;
+  for (const ExpressionPtr load : loads)
+    bytes += std::max<int64_t>(static_cast<int64_t>(dtype_size_bytes(load->dtype)) * tried.vector, 4);
+  const int64_t per_row = tried.kind == ScheduleKind::warp_per_row ? 32 : tried.threads;
+  const int64_t held = parts_of(columns, per_row * tried.vector);
+  if (held * bytes > kMostBytes || held * tried.vector > kMostElements) return;
+  tried.held = static_cast<uint32_t>(held);
+  out = tried;
+}
+
+}  // namespace
 
 Schedule choose_schedule(LoweredGraph& graph, const LoopKernel& kernel) {
   Schedule out;
@@ -179,6 +273,7 @@ Schedule choose_schedule(LoweredGraph& graph, const LoopKernel& kernel) {
   const int64_t per_row = out.kind == ScheduleKind::warp_per_row ? 32 : out.threads;
   const int64_t most = std::clamp<int64_t>(columns / per_row, 1, 16);
   out.vector = vector_of(graph, kernel, kernel.columns, kernel.column_stores, static_cast<uint32_t>(most));
+  hold_rows(graph, kernel, rows, out);
   return out;
 }
 

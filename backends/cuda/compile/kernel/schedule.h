@@ -11,6 +11,7 @@ struct LoweredGraph;
 
 enum class ScheduleKind : uint8_t {
   map,             // no columns: a thread for each row, or for `vector` rows
+  turned_map,      // the same by squares, where loads and stores have neighbours along different loops
   thread_per_row,  // a thread walks over the columns
   warp_per_row,
   block_per_row,
@@ -38,6 +39,7 @@ struct Schedule {
   uint32_t stages = 1;                // tiles of each factor in shared memory: copies run ahead by stages - 1
   uint32_t splits = 1;                // blocks that share a tile: parts of k, or of the keys
   uint32_t vector = 1;                // elements that a thread loads or stores at once
+  uint32_t held = 0;                  // vectors of a row that each thread holds for all walks over it; 0: loads again
 };
 
 /// What the schedule of a contraction depends on, at the upper bounds of sizes.
@@ -84,6 +86,11 @@ AttentionWidths attention_widths(const AttentionFacts& facts);
 /// Tiles of queries; query by query where there are few of f32, or the features do not fit into shared memory.
 Schedule choose_attention(const AttentionFacts& facts);
 constexpr uint32_t kThreadsOfQuery = 128;
+
+/// Where walks over the columns end: reductions that read no results of each other share one.
+std::vector<size_t> ends_of_walks(const LoopKernel& kernel);
+/// Loads of more than one walk, stores among them, that differ by column: of each, neighbouring columns are a vector.
+std::vector<ExpressionPtr> loads_of_walks(LoweredGraph& graph, const LoopKernel& kernel, uint32_t vector);
 
 /// The schedule of a map or of reductions, from sizes at their upper bounds and from how it reads memory.
 Schedule choose_schedule(LoweredGraph& graph, const LoopKernel& kernel);

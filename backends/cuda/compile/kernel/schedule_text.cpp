@@ -8,6 +8,7 @@ namespace {
 const char* name_of(ScheduleKind kind) {
   switch (kind) {
     case ScheduleKind::map: return "map";
+    case ScheduleKind::turned_map: return "turned map";
     case ScheduleKind::thread_per_row: return "thread per row";
     case ScheduleKind::warp_per_row: return "warp per row";
     case ScheduleKind::block_per_row: return "block per row";
@@ -27,10 +28,12 @@ const char* name_of(ScheduleKind kind) {
 
 std::string schedule_text(const Schedule& schedule) {
   std::string text = name_of(schedule.kind);
-  if (schedule.tile.m > 0) text += fmt::format(" {} x {} x {}", schedule.tile.m, schedule.tile.n, schedule.tile.k);
+  if (schedule.tile.m > 0) text += fmt::format(" {} x {}", schedule.tile.m, schedule.tile.n);
+  if (schedule.tile.k > 0) text += fmt::format(" x {}", schedule.tile.k);
   if (schedule.stages > 1) text += fmt::format(", {} stages", schedule.stages);
   if (schedule.splits > 1) text += fmt::format(", {} splits", schedule.splits);
   if (schedule.vector > 1) text += fmt::format(", vectors of {}", schedule.vector);
+  if (schedule.held > 0) text += fmt::format(", {} held", schedule.held);
   return text;
 }
 

@@ -156,15 +156,6 @@ std::vector<ExpressionPtr> loads_in(std::vector<ExpressionPtr> roots) {
   return loads;
 }
 
-bool reads_what_it_writes(const LoopKernel& kernel) {
-  const std::vector<ExpressionPtr> loads = loads_in(expressions_of(kernel));
-  const auto is_read = [&](const Store& store) {
-    return std::any_of(loads.begin(), loads.end(), [&](ExpressionPtr e) { return e->buffer == store.buffer; });
-  };
-  return std::any_of(kernel.row_stores.begin(), kernel.row_stores.end(), is_read) ||
-         std::any_of(kernel.column_stores.begin(), kernel.column_stores.end(), is_read);
-}
-
 uint32_t vector_for(LoweredGraph& graph, const std::vector<ExpressionPtr>& loads, const std::vector<Loop>& loops,
                     const std::vector<Store>& stores, uint32_t most) {
   constexpr size_t kMostBytes = 16;
@@ -198,11 +189,29 @@ uint32_t most_for(const std::vector<ExpressionPtr>& roots, uint32_t most) {
 
 }  // namespace
 
+bool reads_what_it_writes(const LoopKernel& kernel) {
+  const std::vector<ExpressionPtr> loads = loads_in(expressions_of(kernel));
+  const auto is_read = [&](const Store& store) {
+    return std::any_of(loads.begin(), loads.end(), [&](ExpressionPtr e) { return e->buffer == store.buffer; });
+  };
+  return std::any_of(kernel.row_stores.begin(), kernel.row_stores.end(), is_read) ||
+         std::any_of(kernel.column_stores.begin(), kernel.column_stores.end(), is_read);
+}
+
 uint32_t vector_of(LoweredGraph& graph, const LoopKernel& kernel, const std::vector<Loop>& loops,
                    const std::vector<Store>& stores, uint32_t most) {
   if (kernel.in_order || loops.empty() || reads_what_it_writes(kernel)) return 1;
   const std::vector<ExpressionPtr> roots = expressions_of(kernel);
   return vector_for(graph, loads_in(roots), loops, stores, most_for(roots, most));
+}
+
+uint32_t vector_of_others(LoweredGraph& graph, const LoopKernel& kernel, const std::vector<Loop>& loops,
+                          const std::vector<Store>& stores, const std::vector<ExpressionPtr>& apart) {
+  const std::vector<ExpressionPtr> roots = expressions_of(kernel);
+  std::vector<ExpressionPtr> loads = loads_in(roots);
+  const auto is_apart = [&](ExpressionPtr load) { return std::find(apart.begin(), apart.end(), load) != apart.end(); };
+  loads.erase(std::remove_if(loads.begin(), loads.end(), is_apart), loads.end());
+  return vector_for(graph, loads, loops, stores, most_for(roots, 16));
 }
 
 uint32_t vector_of_stores(LoweredGraph& graph, const LoopKernel& kernel, const std::vector<Loop>& loops,

@@ -36,6 +36,10 @@ bool stores_vector(LoweredGraph& graph, const Store& store, const Loop& loop, ui
 /// `most`. 1 for kernels that read what they write.
 uint32_t vector_of(LoweredGraph& graph, const LoopKernel& kernel, const std::vector<Loop>& loops,
                    const std::vector<Store>& stores, uint32_t most);
+/// The same, at most 16, where loads of `apart` are not counted.
+uint32_t vector_of_others(LoweredGraph& graph, const LoopKernel& kernel, const std::vector<Loop>& loops,
+                          const std::vector<Store>& stores, const std::vector<ExpressionPtr>& apart);
+bool reads_what_it_writes(const LoopKernel& kernel);
 /// The same where the kernel's sums are known: of what stores alone read.
 uint32_t vector_of_stores(LoweredGraph& graph, const LoopKernel& kernel, const std::vector<Loop>& loops,
                           const std::vector<Store>& stores, uint32_t most);

@@ -21,7 +21,8 @@ void lower_softmax(Lowering& l, const Node& node) {
   const ExpressionPtr shifted = sub(pool, element, largest);
   const ExpressionPtr power = pool.call(type, "exp({0})", {shifted});
   const ExpressionPtr sum = l.reduce(draft, ReductionKind::sum, power);
-  const ExpressionPtr out = logarithm ? sub(pool, shifted, pool.call(type, "log({0})", {sum})) : div(pool, power, sum);
+  const ExpressionPtr out = logarithm ? sub(pool, shifted, pool.call(type, "log({0})", {sum}))
+                                      : pool.call(type, "share_of({0}, {1})", {power, sum});
   l.finish(std::move(draft), {{y, at, pool.rounded(out, y->dtype())}});
 }
 

@@ -57,6 +57,13 @@ template <typename T>
 WICK_FUNCTION T rsqrt(T x) {
   return T(1) / sqrt(x);
 }
+/// part / whole, for many parts of a whole: 0 <= part <= whole, whole >= 1. Rounded once (Markstein) where the quotient
+/// is a normal number.
+WICK_FUNCTION f32 share_of(f32 part, f32 whole) {
+  const f32 inverse = 1.0f / whole, quotient = part * inverse;
+  return fused_multiply_add(fused_multiply_add(-quotient, whole, part), inverse, quotient);
+}
+WICK_FUNCTION f64 share_of(f64 part, f64 whole) { return part / whole; }
 /// The remainder with the sign of b.
 WICK_FUNCTION f32 remainder(f32 a, f32 b) {
   const f32 rest = fmod(a, b);

@@ -37,7 +37,7 @@ constexpr const char* kShared[] = {
     "backends/cuda/compile/text/tile_layout.h", "backends/cuda/compile/text/lines.h",
     "backends/cuda/compile/text/resample.h",    "backends/cuda/compile/text/regions.h",
     "backends/cuda/compile/text/matrices.h",    "backends/cuda/compile/text/spectra.h",
-    "backends/cuda/compile/text/recurrences.h",
+    "backends/cuda/compile/text/recurrences.h", "backends/cuda/compile/text/turned.h",
 };
 
 // Above device_matrix.h and host_matrix.h.
