@@ -110,6 +110,19 @@ TEST_F(Vectors, RowsAreHeldForAllWalksOverThem) {
   }
 }
 
+// Many short rows share a warp.
+TEST_F(Vectors, FewLanesTakeAShortRow) {
+  compile(R"(graph f(%x: f32[33792, 64], %y: f32[33793, 64]) {
+  %n: f32[33792, 64], %m: f32[33792, 1], %r: f32[33792, 1] = aten.native_layer_norm(%x, [64], none, none, 1e-05)
+  %s: f32[33793] = aten.sum.dim_IntList(%y, [1])
+  return %n, %r, %s
+})");
+  EXPECT_EQ(launches(), 2u);
+  EXPECT_NE(kernel_text(0).find("warp_reduce<Sum, 4>"), std::string::npos) << kernel_text(0);
+  EXPECT_NE(kernel_text(1).find("warp_reduce<Sum, 32>"), std::string::npos) << kernel_text(1);  // warps are not full
+  expect_like_portable({numbers(DType::f32, {33792, 64}, 1), numbers(DType::f32, {33793, 64}, 2)}, 1e-5);
+}
+
 // What is stored along one dimension and loaded along another passes through squares in shared memory: elements of 1 to
 // 8 bytes, sizes that are no multiples of vectors or squares, padding, and a second operand that is not turned.
 TEST_F(Vectors, PermutedMapsPassThroughSquares) {

@@ -263,13 +263,14 @@ void KernelWriter::write_part(Scope& scope, const RowPart& part, const std::stri
   scope.line("}");
 }
 
-bool KernelWriter::begin_rows_of_warps(Scope& scope, const Sym& rows, uint32_t threads, const std::string& row) {
+bool KernelWriter::begin_rows_of_warps(Scope& scope, const Sym& rows, uint32_t threads, const std::string& row,
+                                       uint32_t lanes) {
   // They are on a device at once, so that each of them runs its prologues once.
   constexpr int64_t kMostBlocks = 132 * 16;
-  const int64_t per_block = threads / 32;
+  const int64_t per_block = threads / lanes;
   const bool walks = !kernel_.prologues.empty() && SymScope::range(rows).max > kMostBlocks * per_block;
   const std::string first =
-      fmt::format("static_cast<idx>(block_x()) * {} + static_cast<idx>(thread_x() / 32)", per_block);
+      fmt::format("static_cast<idx>(block_x()) * {} + static_cast<idx>(thread_x() / {})", per_block, lanes);
   source_.grid[0] = ceil_div(rows, Sym(per_block));
   if (walks) {
     source_.grid[0] = sym_min(source_.grid[0], Sym(kMostBlocks));

@@ -89,7 +89,9 @@ class KernelWriter {
   void write_part(Scope& scope, const RowPart& part, const std::string& row, const std::string& condition);
   /// Begins what warps do for rows, of which each takes one: names the row's number `row`. Blocks with prologues are
   /// few: warps take rows until there are no more. Returns whether that is a loop, which the caller closes.
-  bool begin_rows_of_warps(Scope& scope, const Sym& rows, uint32_t threads, const std::string& row);
+  /// `lanes`: of each row, if several share a warp; their number is a multiple of those of a warp.
+  bool begin_rows_of_warps(Scope& scope, const Sym& rows, uint32_t threads, const std::string& row,
+                           uint32_t lanes = 32);
   /// Goes on with the parameters and names of another writer, which writes no more until it goes on from this one.
   void goes_on_from(KernelWriter& other);
   /// source_.counters u32 numbers that are 0 when the kernel begins.

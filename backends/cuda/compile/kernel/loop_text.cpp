@@ -53,14 +53,17 @@ class LoopWriter : public KernelWriter {
 
   uint32_t threads_per_row() const {
     switch (schedule_.kind) {
-      case ScheduleKind::warp_per_row: return 32;
+      case ScheduleKind::warp_per_row: return schedule_.lanes;
       case ScheduleKind::block_per_row: return schedule_.threads;
       default: return 1;
     }
   }
-  const char* thread_of_row() const { return schedule_.kind == ScheduleKind::warp_per_row ? "lane()" : "thread_x()"; }
+  std::string thread_of_row() const {
+    if (schedule_.kind != ScheduleKind::warp_per_row) return "thread_x()";
+    return schedule_.lanes < 32 ? fmt::format("(lane() % {})", schedule_.lanes) : "lane()";
+  }
   // Of the threads of a row, one stores what belongs to the row.
-  std::string writes_once() const { return threads_per_row() == 1 ? "" : std::string(thread_of_row()) + " == 0"; }
+  std::string writes_once() const { return threads_per_row() == 1 ? "" : thread_of_row() + " == 0"; }
 
   // Whether that begins a loop.
   bool write_rows() {
@@ -70,7 +73,7 @@ class LoopWriter : public KernelWriter {
       row_.line("const idx i = static_cast<idx>(block_x());");
       source_.grid[0] = rows;
     } else if (schedule_.kind == ScheduleKind::warp_per_row) {
-      walks = begin_rows_of_warps(row_, rows, schedule_.threads, "i");
+      walks = begin_rows_of_warps(row_, rows, schedule_.threads, "i", schedule_.lanes);
     } else {
       const bool groups = schedule_.kind == ScheduleKind::map && schedule_.vector > 1;
       const uint32_t per_block = schedule_.threads * (groups ? schedule_.vector : 1);
@@ -185,7 +188,7 @@ class LoopWriter : public KernelWriter {
     const Reduction& reduction = kernel_.reductions[index];
     const char* name = combiner(reduction.kind);
     if (schedule_.kind == ScheduleKind::warp_per_row)
-      row_.line(fmt::format("acc{0} = warp_reduce<{1}>(acc{0});", index, name));
+      row_.line(fmt::format("acc{0} = warp_reduce<{1}, {2}>(acc{0});", index, name, schedule_.lanes));
     if (schedule_.kind == ScheduleKind::block_per_row) {
       row_.line(fmt::format("WICK_SHARED({}, shared{}, {});", type_of(reduction), index, schedule_.threads / 32));
       row_.line(fmt::format("acc{0} = block_reduce<{1}, {2}>(acc{0}, shared{0});", index, name, schedule_.threads));

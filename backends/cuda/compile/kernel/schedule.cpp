@@ -208,6 +208,21 @@ namespace {
 
 int64_t parts_of(int64_t all, int64_t size) { return (all + size - 1) / size; }
 
+// Lets a few lanes take a short row, so that each loads 16 bytes at once, if rows enough are left for the device.
+void share_warps(LoweredGraph& graph, const LoopKernel& kernel, Schedule& out) {
+  constexpr int64_t kVectors = 4;
+  const Sym rows = extent_of(kernel.rows), columns = extent_of(kernel.columns);
+  if (!rows.is_const() || !columns.is_const() || !kernel.prologues.empty() || !kernel.row_parts.empty()) return;
+  const uint32_t vector = vector_of(graph, kernel, kernel.columns, kernel.column_stores, 16);
+  for (uint32_t lanes = 2; lanes < 32; lanes *= 2) {
+    const bool fills = rows.value() * lanes >= kMultiprocessors * 1024 && rows.value() % (32 / lanes) == 0;
+    if (!fills || columns.value() > int64_t{lanes} * vector * kVectors) continue;
+    out.lanes = lanes;
+    out.vector = vector;
+    return;
+  }
+}
+
 // Lets each thread hold its part of a row, if that is little enough: 16-byte loads of a whole row are under way at
 // once, and the row comes from memory once. Enough rows share the device by fewer threads each.
 void hold_rows(LoweredGraph& graph, const LoopKernel& kernel, int64_t rows, Schedule& out) {
@@ -224,15 +239,16 @@ void hold_rows(LoweredGraph& graph, const LoopKernel& kernel, int64_t rows, Sche
       warps = std::clamp<int64_t>(parts_of(vectors, 32), warps, columns <= 8192 ? 8 : 16);
     if (warps > 16) warps = std::max<int64_t>(parts_of(vectors, 2 * 32 * kVectors), 16);
     if (warps > kMostWarps) return;
+    tried.lanes = 32;
     tried.kind = warps == 1 ? ScheduleKind::warp_per_row : ScheduleKind::block_per_row;
     tried.threads = warps == 1 ? 128 : static_cast<uint32_t>(32 * warps);
   }
   const std::vector<ExpressionPtr> loads = loads_of_walks(graph, kernel, tried.vector);
-  if (loads.empty()) return;
+  if (loads.empty() && tried.lanes == 32) return;
   int64_t bytes = 0;
   for (const ExpressionPtr load : loads)
     bytes += std::max<int64_t>(static_cast<int64_t>(dtype_size_bytes(load->dtype)) * tried.vector, 4);
-  const int64_t per_row = tried.kind == ScheduleKind::warp_per_row ? 32 : tried.threads;
+  const int64_t per_row = tried.kind == ScheduleKind::warp_per_row ? tried.lanes : tried.threads;
   const int64_t held = parts_of(columns, per_row * tried.vector);
   if (held * bytes > kMostBytes || held * tried.vector > kMostElements) return;
   tried.held = static_cast<uint32_t>(held);
@@ -273,6 +289,7 @@ Schedule choose_schedule(LoweredGraph& graph, const LoopKernel& kernel) {
   const int64_t per_row = out.kind == ScheduleKind::warp_per_row ? 32 : out.threads;
   const int64_t most = std::clamp<int64_t>(columns / per_row, 1, 16);
   out.vector = vector_of(graph, kernel, kernel.columns, kernel.column_stores, static_cast<uint32_t>(most));
+  if (out.kind == ScheduleKind::warp_per_row) share_warps(graph, kernel, out);
   hold_rows(graph, kernel, rows, out);
   return out;
 }

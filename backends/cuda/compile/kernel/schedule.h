@@ -39,6 +39,7 @@ struct Schedule {
   uint32_t stages = 1;                // tiles of each factor in shared memory: copies run ahead by stages - 1
   uint32_t splits = 1;                // blocks that share a tile: parts of k, or of the keys
   uint32_t vector = 1;                // elements that a thread loads or stores at once
+  uint32_t lanes = 32;                // warp_per_row: of each row, if it is short
   uint32_t held = 0;                  // vectors of a row that each thread holds for all walks over it; 0: loads again
 };
 

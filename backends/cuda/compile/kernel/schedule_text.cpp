@@ -33,6 +33,7 @@ std::string schedule_text(const Schedule& schedule) {
   if (schedule.stages > 1) text += fmt::format(", {} stages", schedule.stages);
   if (schedule.splits > 1) text += fmt::format(", {} splits", schedule.splits);
   if (schedule.vector > 1) text += fmt::format(", vectors of {}", schedule.vector);
+  if (schedule.lanes < 32) text += fmt::format(", {} lanes", schedule.lanes);
   if (schedule.held > 0) text += fmt::format(", {} held", schedule.held);
   return text;
 }
