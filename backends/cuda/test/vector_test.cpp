@@ -123,6 +123,25 @@ TEST_F(Vectors, FewLanesTakeAShortRow) {
   expect_like_portable({numbers(DType::f32, {33792, 64}, 1), numbers(DType::f32, {33793, 64}, 2)}, 1e-5);
 }
 
+// Rows that lie side by side: a thread takes neighbouring ones, and threads share their columns. Few and many columns,
+// a number of rows that does not fill the last block, walks that read the results of others, positions.
+TEST_F(Vectors, RowsSideBySideAreReducedTogether) {
+  compile(R"(graph f(%x: bf16[300, 1032], %y: f32[3, 50, 1032], %z: f32[2, 12, 1024]) {
+  %a: bf16[1032] = aten.sum.dim_IntList(%x, [0])
+  %b: f32[3, 1032] = aten.mean.dim(%y, [1])
+  %c: f32[3, 50, 1032] = aten._softmax(%y, 1, false)
+  %d: f32[2, 1024] = aten.amax(%z, [1])
+  %e: i64[2, 1024] = aten.argmax(%z, 1)
+  %k: f32[2, 1024] = aten.mul.Tensor(%d, %e)
+  return %a, %b, %c, %k
+})");
+  for (size_t i = 0; i < launches(); ++i)
+    EXPECT_NE(kernel_text(i).find("lane_of_rows"), std::string::npos) << kernel_text(i);
+  expect_like_portable({numbers(DType::bf16, {300, 1032}, 1), numbers(DType::f32, {3, 50, 1032}, 2),
+                        numbers(DType::f32, {2, 12, 1024}, 3)},
+                       1.0 / 128);
+}
+
 // What is stored along one dimension and loaded along another passes through squares in shared memory: elements of 1 to
 // 8 bytes, sizes that are no multiples of vectors or squares, padding, and a second operand that is not turned.
 TEST_F(Vectors, PermutedMapsPassThroughSquares) {

@@ -148,7 +148,9 @@ KernelSource write_kernel(LoweredGraph& graph, const LoopKernel& kernel) {
   if (const auto matvec = find_matvec_of_floats(graph, kernel)) return write_matvec(graph, kernel, *matvec);
   if (const auto contraction = find_contraction(kernel)) return write_contraction(graph, kernel, *contraction);
   if (auto turned = write_turned(graph, kernel)) return std::move(*turned);
-  return write_loops(graph, kernel, choose_schedule(graph, kernel));
+  const Schedule schedule = choose_schedule(graph, kernel);
+  return schedule.kind == ScheduleKind::strands ? write_strands(graph, kernel, schedule)
+                                                : write_loops(graph, kernel, schedule);
 }
 
 void merge_loops(LoweredGraph& graph, LoopKernel& kernel) {
@@ -279,6 +281,9 @@ Schedule choose_schedule(LoweredGraph& graph, const LoopKernel& kernel) {
     along_rows = along_rows || (!kernel.rows.empty() && steps_by_one(e->args[0], kernel.rows.back()));
   });
   const bool prefers_rows = along_rows && !along_columns && rows >= 1024;
+  if (along_rows && !along_columns) {
+    if (const std::optional<Schedule> strands = choose_strands(graph, kernel)) return *strands;
+  }
   if (columns <= 16 || prefers_rows) return out;
   // Sums over many columns of enough rows read more at once, so a warp is enough for longer ones. What a block computes
   // first serves more rows that way, too, if there are more than multiprocessors.

@@ -1,6 +1,8 @@
 // How threads share the work of a kernel: facts about it in, a schedule out. C++20.
 #pragma once
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "backends/cuda/compile/kernel/loop_kernel.h"
 #include "backends/cuda/payload/plan.h"
@@ -14,6 +16,7 @@ enum class ScheduleKind : uint8_t {
   turned_map,      // the same by squares, where loads and stores have neighbours along different loops
   thread_per_row,  // a thread walks over the columns
   warp_per_row,
+  strands,  // a thread walks over a part of the columns, the same of `vector` rows that lie side by side
   block_per_row,
   fma_tiles,           // a contraction: a block computes a tile, each thread a part of it
   matrix_tiles,        // the same by matrix instructions
@@ -39,6 +42,7 @@ struct Schedule {
   uint32_t stages = 1;                // tiles of each factor in shared memory: copies run ahead by stages - 1
   uint32_t splits = 1;                // blocks that share a tile: parts of k, or of the keys
   uint32_t vector = 1;                // elements that a thread loads or stores at once
+  uint32_t strands = 1;               // parts of the columns that threads of a block take
   uint32_t lanes = 32;                // warp_per_row: of each row, if it is short
   uint32_t held = 0;                  // vectors of a row that each thread holds for all walks over it; 0: loads again
 };
@@ -95,6 +99,9 @@ std::vector<ExpressionPtr> loads_of_walks(LoweredGraph& graph, const LoopKernel&
 
 /// The schedule of a map or of reductions, from sizes at their upper bounds and from how it reads memory.
 Schedule choose_schedule(LoweredGraph& graph, const LoopKernel& kernel);
+
+/// Nothing if the kernel's rows do not lie side by side, or are few.
+std::optional<Schedule> choose_strands(LoweredGraph& graph, const LoopKernel& kernel);
 
 /// To read: "matrix tiles 64 x 64 x 32, 3 stages".
 std::string schedule_text(const Schedule& schedule);

@@ -11,6 +11,7 @@ const char* name_of(ScheduleKind kind) {
     case ScheduleKind::turned_map: return "turned map";
     case ScheduleKind::thread_per_row: return "thread per row";
     case ScheduleKind::warp_per_row: return "warp per row";
+    case ScheduleKind::strands: return "rows side by side";
     case ScheduleKind::block_per_row: return "block per row";
     case ScheduleKind::fma_tiles: return "tiles";
     case ScheduleKind::matrix_tiles: return "matrix tiles";
@@ -33,6 +34,7 @@ std::string schedule_text(const Schedule& schedule) {
   if (schedule.stages > 1) text += fmt::format(", {} stages", schedule.stages);
   if (schedule.splits > 1) text += fmt::format(", {} splits", schedule.splits);
   if (schedule.vector > 1) text += fmt::format(", vectors of {}", schedule.vector);
+  if (schedule.strands > 1) text += fmt::format(", {} strands", schedule.strands);
   if (schedule.lanes < 32) text += fmt::format(", {} lanes", schedule.lanes);
   if (schedule.held > 0) text += fmt::format(", {} held", schedule.held);
   return text;

@@ -231,6 +231,25 @@ WICK_FUNCTION T warp_reduce(T value) {
   return value;
 }
 
+/// Combines the values of a block whose threads are `kStrands` times `kLanes`: kCount of each lane. All threads of a
+/// lane get its results. `shared` has room for the values of all threads.
+template <typename Combine, u32 kLanes, u32 kStrands, int kCount, typename T>
+WICK_FUNCTION void combine_strands(T (&values)[kCount], T* shared) {
+  constexpr u32 kAll = kLanes * static_cast<u32>(kCount);
+  const u32 own = thread_x() % kLanes, strand = thread_x() / kLanes;
+  WICK_UNROLL
+  for (int e = 0; e < kCount; ++e) shared[strand * kAll + static_cast<u32>(e) * kLanes + own] = values[e];
+  block_barrier();
+  for (u32 place = thread_x(); place < kAll; place += kLanes * kStrands) {
+    T all = shared[place];
+    for (u32 other = 1; other < kStrands; ++other) all = Combine::of(all, shared[other * kAll + place]);
+    shared[place] = all;
+  }
+  block_barrier();
+  WICK_UNROLL
+  for (int e = 0; e < kCount; ++e) values[e] = shared[static_cast<u32>(e) * kLanes + own];
+}
+
 /// Combines the values of a block of `kThreads` threads (a multiple of 32); all threads get the result. `shared` has
 /// room for one value per warp.
 template <typename Combine, u32 kThreads, typename T>
