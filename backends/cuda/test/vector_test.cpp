@@ -142,6 +142,15 @@ TEST_F(Vectors, RowsSideBySideAreReducedTogether) {
                        1.0 / 128);
 }
 
+// Threads of rows would read elements of one row that lie side by side apart from each other.
+TEST_F(Vectors, RunningSumsTakeNeighboursTogether) {
+  for (const int dim : {0, 1}) {
+    compile(fmt::format(
+        "graph f(%x: f32[20000, 20000]) {{\n  %y: f32[20000, 20000] = aten.cumsum(%x, {})\n  return %y\n}}", dim));
+    EXPECT_EQ(kernel_text(0).find("block_running") != std::string::npos, dim == 1) << kernel_text(0);
+  }
+}
+
 // What is stored along one dimension and loaded along another passes through squares in shared memory: elements of 1 to
 // 8 bytes, sizes that are no multiples of vectors or squares, padding, and a second operand that is not turned.
 TEST_F(Vectors, PermutedMapsPassThroughSquares) {

@@ -10,7 +10,8 @@ namespace {
 
 using compiler::SymScope;
 
-// A block takes rows that are longer, if there are not enough of them to give each a thread.
+// A block takes rows that are longer, if there are not enough of them to give each a thread, or their elements lie side
+// by side: threads of rows would read them apart.
 constexpr int64_t kShortRow = 32, kRowsForThreads = 132 * 128;
 
 class RunningWriter : public KernelWriter {
@@ -96,7 +97,8 @@ class RunningWriter : public KernelWriter {
 KernelSource write_running(LoweredGraph& graph, const LoopKernel& kernel) {
   Schedule schedule;
   const int64_t rows = max_extent(kernel.rows), columns = SymScope::range(kernel.columns[0].extent).max;
-  const bool by_thread = columns <= kShortRow || rows >= kRowsForThreads;
+  const bool by_thread = columns <= kShortRow ||
+                         (rows >= kRowsForThreads && !walks_along(kernel.reductions[0].element, kernel.columns[0]));
   schedule.kind = by_thread ? ScheduleKind::thread_per_row : ScheduleKind::block_per_row;
   schedule.threads = by_thread ? 128 : columns <= 64 ? 64 : 256;
   return RunningWriter(graph, kernel, schedule).run();
