@@ -238,7 +238,7 @@ void hold_rows(LoweredGraph& graph, const LoopKernel& kernel, int64_t rows, Sche
     const int64_t vectors = parts_of(columns, tried.vector);
     int64_t warps = parts_of(vectors, 32 * kVectors);
     if (rows * warps * 32 < kMultiprocessors * kThreadsOfFullDevice)
-      warps = std::clamp<int64_t>(parts_of(vectors, 32), warps, columns <= 8192 ? 8 : 16);
+      warps = std::max(warps, std::min<int64_t>(parts_of(vectors, 32), columns <= 8192 ? 8 : 16));
     if (warps > 16) warps = std::max<int64_t>(parts_of(vectors, 2 * 32 * kVectors), 16);
     if (warps > kMostWarps) return;
     tried.lanes = 32;
