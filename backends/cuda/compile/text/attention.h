@@ -9,13 +9,14 @@ WICK_FUNCTION constexpr u32 row_of_value(u32 e) {
   return kFragments ? e % 4 / 2 : e / (kCount / kRows);
 }
 
-/// exp(x). Of weights that are rounded to 16 bits, with an error of a few units in the last place of f32.
+/// exp(x - base). Of weights that are rounded to 16 bits, with an error of a few units in the last place of f32, and of
+/// the product with log2(e), which all weights of a row share; the smallest are 0.
 template <bool kFragments>
-WICK_FUNCTION f32 weight_of(f32 x) {
+WICK_FUNCTION f32 weight_of(f32 x, f32 base) {
   if constexpr (kFragments) {
-    return exp2(x * 1.44269504f);
+    return exp2_approximate(fused_multiply_add(x, 1.44269504f, -1.44269504f * base));
   } else {
-    return exp(x);
+    return exp(x - base);
   }
 }
 
@@ -32,24 +33,24 @@ WICK_FUNCTION void weigh_scores(f32* scores, f32* out, f32* largest, f32* total)
   WICK_UNROLL
   for (u32 e = 0; e < kScores; ++e) {
     const u32 r = row_of_value<kFragments, kRows, kScores>(e);
-    now[r] = maximum(now[r], scores[e]);
+    now[r] = max_nan(now[r], scores[e]);
   }
   WICK_UNROLL
   for (u32 r = 0; r < kRows; ++r) {
     WICK_UNROLL
-    for (u32 mask = kFragments ? 2 : 4; mask != 0; mask /= 2) now[r] = maximum(now[r], shuffle_xor(now[r], mask));
+    for (u32 mask = kFragments ? 2 : 4; mask != 0; mask /= 2) now[r] = max_nan(now[r], shuffle_xor(now[r], mask));
   }
   f32 shrink[kRows];
   WICK_UNROLL
   for (u32 r = 0; r < kRows; ++r) {
-    shrink[r] = weight_of<kFragments>(largest[r] - base_of(now[r]));
+    shrink[r] = weight_of<kFragments>(largest[r], base_of(now[r]));
     largest[r] = now[r];
     total[r] *= shrink[r];
   }
   WICK_UNROLL
   for (u32 e = 0; e < kScores; ++e) {
     const u32 r = row_of_value<kFragments, kRows, kScores>(e);
-    scores[e] = weight_of<kFragments>(scores[e] - base_of(now[r]));
+    scores[e] = weight_of<kFragments>(scores[e], base_of(now[r]));
     total[r] += scores[e];
   }
   WICK_UNROLL

@@ -166,6 +166,18 @@ WICK_FUNCTION Words4 load_words4_once(const void* from, int line = 0) {
 }
 
 WICK_FUNCTION u32 shared_address(const void* shared) { return static_cast<u32>(__cvta_generic_to_shared(shared)); }
+/// 2^x by the device's own instruction: the error is 2 units in the last place, and results below 2^-126 are 0.
+WICK_FUNCTION f32 exp2_approximate(f32 x) {
+  f32 power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+  return power;
+}
+/// The larger one, NaN if one is; of zeros any.
+WICK_FUNCTION f32 max_nan(f32 a, f32 b) {
+  f32 larger;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
+  return larger;
+}
 /// An aligned load of 16 bytes from shared memory, always one instruction. Of a plain load, NVVM's vectorizer may load
 /// a part a second time; whether it does depends on addresses in its own memory, so that code would differ by run.
 WICK_FUNCTION Words4 load_shared_words4(const void* shared, int line = 0) {

@@ -36,6 +36,21 @@ WICK_FUNCTION void ldmatrix_x4_transposed(u32 (&to)[4], const void* row) {
                : "r"(shared_address(row))
                : "memory");
 }
+/// The same from element `offset` of a tile: addresses that differ by constants share a register.
+template <typename T>
+WICK_FUNCTION void ldmatrix_x4(u32 (&to)[4], const T* tile, u32 offset) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(shared_address(tile) + offset * static_cast<u32>(sizeof(T)))
+               : "memory");
+}
+template <typename T>
+WICK_FUNCTION void ldmatrix_x4_transposed(u32 (&to)[4], const T* tile, u32 offset) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(shared_address(tile) + offset * static_cast<u32>(sizeof(T)))
+               : "memory");
+}
 WICK_FUNCTION void ldmatrix_x2(u32 (&to)[2], const void* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
                : "=r"(to[0]), "=r"(to[1])

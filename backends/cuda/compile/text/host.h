@@ -243,6 +243,8 @@ WICK_HOST_FUNCTION(trunc)
 #undef WICK_HOST_FUNCTION
 WICK_FUNCTION f64 exp2(f64 x) { return wick::math::pow(2.0, x); }
 WICK_FUNCTION f32 exp2(f32 x) { return static_cast<f32>(exp2(static_cast<f64>(x))); }
+WICK_FUNCTION f32 exp2_approximate(f32 x) { return x < -126.0f ? 0.0f : exp2(x); }
+WICK_FUNCTION f32 max_nan(f32 a, f32 b) { return a != a || a > b ? a : b; }
 WICK_FUNCTION f32 sqrt(f32 x) { return wick::math::sqrt(x); }
 WICK_FUNCTION f64 sqrt(f64 x) { return wick::math::sqrt(x); }
 WICK_FUNCTION f32 pow(f32 x, f32 y) { return wick::math::pow_f(x, y); }

@@ -9,9 +9,13 @@ WICK_FUNCTION constexpr u32 chunk_elements() {
 }
 
 template <u32 kWidth, typename T>
-WICK_FUNCTION T* tile_at(T* tile, u32 row, u32 column) {
+WICK_FUNCTION u32 tile_place(u32 row, u32 column) {
   constexpr u32 kElements = chunk_elements<T>();
-  return tile + chunk_place<kWidth / kElements>(row, column / kElements) * kElements + column % kElements;
+  return chunk_place<kWidth / kElements>(row, column / kElements) * kElements + column % kElements;
+}
+template <u32 kWidth, typename T>
+WICK_FUNCTION T* tile_at(T* tile, u32 row, u32 column) {
+  return tile + tile_place<kWidth, T>(row, column);
 }
 
 template <u32 kWidth>
@@ -28,9 +32,10 @@ WICK_FUNCTION const f32* spread_tile_at(const f32* tile, u32 row, u32 column) {
 template <u32 kWidth, bool kAlongK, typename T>
 WICK_FUNCTION void load_left(u32 (&to)[4], const T* tile, u32 line, u32 k) {
   if constexpr (kAlongK) {
-    ldmatrix_x4(to, tile_at<kWidth>(tile, line + lane() % 16, k + lane() / 16 * 8));
+    ldmatrix_x4(to, tile, tile_place<kWidth, T>(line + lane() % 16, k + lane() / 16 * 8));
   } else {
-    ldmatrix_x4_transposed(to, tile_at<kWidth>(tile, k + lane() / 16 * 8 + lane() % 8, line + lane() / 8 % 2 * 8));
+    ldmatrix_x4_transposed(to, tile,
+                           tile_place<kWidth, T>(k + lane() / 16 * 8 + lane() % 8, line + lane() / 8 % 2 * 8));
   }
 }
 /// The same of the right factor as b[] of two instructions: lines `line` .. + 7 and the 8 after.
@@ -38,9 +43,9 @@ template <u32 kWidth, bool kAlongK, typename T>
 WICK_FUNCTION void load_right(u32 (&first)[2], u32 (&second)[2], const T* tile, u32 line, u32 k) {
   u32 both[4];
   if constexpr (kAlongK) {
-    ldmatrix_x4(both, tile_at<kWidth>(tile, line + lane() / 16 * 8 + lane() % 8, k + lane() / 8 % 2 * 8));
+    ldmatrix_x4(both, tile, tile_place<kWidth, T>(line + lane() / 16 * 8 + lane() % 8, k + lane() / 8 % 2 * 8));
   } else {
-    ldmatrix_x4_transposed(both, tile_at<kWidth>(tile, k + lane() % 16, line + lane() / 16 * 8));
+    ldmatrix_x4_transposed(both, tile, tile_place<kWidth, T>(k + lane() % 16, line + lane() / 16 * 8));
   }
   first[0] = both[0];
   first[1] = both[1];

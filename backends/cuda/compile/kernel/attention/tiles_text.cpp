@@ -223,13 +223,34 @@ class AttentionTilesWriter : public TileWriter {
     return scope;
   }
 
+  // Scores behind the last query count for nothing, and those behind the last key, which only the last tile has, are
+  // taken out: unless what is read for them would not be there.
+  bool reads_memory_for_scores() const {
+    bool reads = false;
+    for_each({attention_.score}, [&](ExpressionPtr e) { reads = reads || e->kind == ExpressionKind::load; });
+    return reads;
+  }
+  void take_out_keys_behind() {
+    block_.line(fmt::format("  if (n0 + {} > key_end) {{", schedule_.tile.n));
+    block_.line("    WICK_UNROLL");
+    block_.line(fmt::format("    for (u32 e = 0; e < {}; ++e) {{", scores()));
+    block_.line(fmt::format("      if (n0 + static_cast<idx>({}) >= key_end) score_values[e] = -infinity(0.0f);",
+                            score_column()));
+    block_.line("    }");
+    block_.line("  }");
+  }
+
   void write_scores() {
+    const bool reads = reads_memory_for_scores();
     block_.line("  WICK_UNROLL");
     block_.line(fmt::format("  for (u32 e = 0; e < {}; ++e) {{", scores()));
     block_.line(fmt::format("    const idx m = m0 + static_cast<idx>({});", score_row()));
     block_.line(fmt::format("    const idx n = n0 + static_cast<idx>({});", score_column()));
     block_.line("    f32 score = -infinity(0.0f);");
-    block_.line(fmt::format("    if (m < {} && n < key_end) {{", text(extent_of(loops_.queries))));
+    if (reads)
+      block_.line(fmt::format("    if (m < {} && n < key_end) {{", text(extent_of(loops_.queries))));
+    else
+      block_.line("    {");
     const std::vector<Loop> keys = {attention_.key};
     Scope score = in_row({&loops_.queries, &keys});
     score.indent = "      ";
@@ -241,6 +262,7 @@ class AttentionTilesWriter : public TileWriter {
     block_.line("    }");
     block_.line("    score_values[e] = score;");
     block_.line("  }");
+    if (!reads) take_out_keys_behind();
   }
 
   // Numbers of each tile that its splits leave in memory.
