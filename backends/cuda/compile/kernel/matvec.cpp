@@ -300,7 +300,9 @@ std::optional<Matvec> find_matvec(LoweredGraph& graph, const LoopKernel& kernel)
 
 std::optional<Matvec> find_matvec_of_floats(LoweredGraph& graph, const LoopKernel& kernel) {
   std::optional<Matvec> out = find_products(graph, kernel, find_floats);
-  const bool shares = out && out->m.empty() && out->factors != DType::f32 && max_extent(out->n) <= kMostSharedColumns;
+  // A row that stands in memory as it is costs warps that walk along k no more.
+  const bool shares = out && out->m.empty() && out->factors != DType::f32 && !kernel.prologues.empty() &&
+                      max_extent(out->n) <= kMostSharedColumns;
   return shares ? out : std::nullopt;
 }
 

@@ -43,7 +43,8 @@ struct Matvec {
 
 /// Nothing if the kernel is none.
 std::optional<Matvec> find_matvec(LoweredGraph& graph, const LoopKernel& kernel);
-/// The same of one row and of matrices of 16-bit floats, so few columns that warps have to share k.
+/// The same of one row, which a prologue computes, and of matrices of 16-bit floats, so few columns that warps have to
+/// share k.
 std::optional<Matvec> find_matvec_of_floats(LoweredGraph& graph, const LoopKernel& kernel);
 
 KernelSource write_matvec(LoweredGraph& graph, const LoopKernel& kernel, const Matvec& matvec);
