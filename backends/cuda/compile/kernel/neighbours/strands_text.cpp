@@ -2,12 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "backends/cuda/compile/kernel/kernel_writer.h"
 #include "backends/cuda/compile/kernel/vector_access.h"
 
 namespace wick::cuda {
 namespace {
+
+// That columns which are loaded at once may take, in registers of a thread.
+constexpr uint64_t kMostWords = 64;
 
 class StrandsWriter : public KernelWriter {
  public:
@@ -63,6 +67,21 @@ class StrandsWriter : public KernelWriter {
     block_.line(foot);
   }
 
+  // Registers for what a thread loads of a column.
+  uint64_t words_of_column() const {
+    std::set<ExpressionPtr> loads;
+    std::vector<ExpressionPtr> roots;
+    for (const Reduction& reduction : kernel_.reductions)
+      roots.insert(roots.end(), {reduction.element, reduction.guard, reduction.position});
+    for (const Store& store : kernel_.column_stores) roots.push_back(store.value);
+    for_each(std::move(roots), [&](ExpressionPtr e) {
+      if (e->kind == ExpressionKind::load) loads.insert(e);
+    });
+    uint64_t words = 0;
+    for (const ExpressionPtr e : loads) words += (vector_ * dtype_size_bytes(e->dtype) + 3) / 4;
+    return words;
+  }
+
   template <typename F>
   void in_columns(F&& body) {
     Scope column = inner();
@@ -70,7 +89,10 @@ class StrandsWriter : public KernelWriter {
     write_split(column, kernel_.columns, "c");
     body(column);
     block_.line("if (inside) {");
-    block_.line("  WICK_UNROLL_BY_4");
+    const uint64_t held = words_of_column();
+    block_.line(held <= kMostWords / 4   ? "  WICK_UNROLL_BY_4"
+                : held <= kMostWords / 2 ? "  WICK_UNROLL_BY_2"
+                                         : "  WICK_NO_UNROLL");
     put(fmt::format("  for (idx c = static_cast<idx>(strand); c < {}; c += {}) {{", text(extent_of(kernel_.columns)),
                     strands_),
         column, "  }");
