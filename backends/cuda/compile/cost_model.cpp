@@ -16,10 +16,11 @@ constexpr Chip kChips[] = {
     {"rtx5090", "RTX 5090", 120, 104.8e12, 1.64e12, 209.5e12, 1.792e12},
 };
 
-// Measured on an H200: a copy from device to device and a large bf16 matmul. Assumed of the others.
-constexpr double kShareOfBandwidth = 0.9, kShareOfRate = 0.8;
-// Of a kernel with little to do that waits for another one.
-constexpr double kLatencyUs = 2.0;
+// Measured on an H100 with kernels of this compiler: norms and sums of large tensors, and matmuls in bf16. Assumed of
+// other chips, and the rate without matrix instructions of all.
+constexpr double kShareOfBandwidth = 0.85, kShareOfMatrixRate = 0.35, kShareOfRate = 0.8;
+// Of a kernel with little to do that waits for another one: what those of DeiT-Tiny take.
+constexpr double kLatencyUs = 3.0;
 
 double rate_of(const Chip& chip, Arithmetic arithmetic) {
   switch (arithmetic) {
@@ -43,7 +44,9 @@ const Chip* find_chip(std::string_view name) {
 }
 
 PredictedTime predict(const Chip& chip, Arithmetic arithmetic, double flops, double bytes) {
-  const double computing = flops / (rate_of(chip, arithmetic) * kShareOfRate) * 1e6;
+  const bool by_matrices = arithmetic == Arithmetic::matrix_f16 || arithmetic == Arithmetic::matrix_tf32;
+  const double share = by_matrices ? kShareOfMatrixRate : kShareOfRate;
+  const double computing = flops / (rate_of(chip, arithmetic) * share) * 1e6;
   const double moving = bytes / (chip.bytes_per_second * kShareOfBandwidth) * 1e6;
   const double longest = std::max({computing, moving, kLatencyUs});
   return {longest, longest == kLatencyUs ? "latency" : longest == moving ? "memory" : "arithmetic"};

@@ -304,17 +304,17 @@ TEST_F(CudaReport, NoNodeOfAModelIsMissingAndNoBuffersAliveTogetherOverlap) {
 
 TEST(CudaCostModel, TakesTheLargestOfItsTerms) {
   const Chip& chip = *find_chip("h200");
-  EXPECT_EQ(predict(chip, Arithmetic::f32, 0, 0).us, 2.0);
+  EXPECT_EQ(predict(chip, Arithmetic::f32, 0, 0).us, 3.0);
   EXPECT_STREQ(predict(chip, Arithmetic::f32, 0, 0).bound, "latency");
-  // 4.8 TB/s, 0.9 of it: 8.64 MB take the latency.
-  EXPECT_STREQ(predict(chip, Arithmetic::f32, 0, 8.6e6).bound, "latency");
-  EXPECT_STREQ(predict(chip, Arithmetic::f32, 0, 8.7e6).bound, "memory");
-  EXPECT_NEAR(predict(chip, Arithmetic::f32, 0, 4.32e9).us, 1000, 1e-6);
-  // 989 TFLOP/s, 0.8 of it.
-  EXPECT_NEAR(predict(chip, Arithmetic::matrix_tf32, 3.956e11, 0).us, 1000, 1e-6);
-  EXPECT_STREQ(predict(chip, Arithmetic::matrix_f16, 1.58e9, 0).bound, "latency");
-  EXPECT_STREQ(predict(chip, Arithmetic::matrix_f16, 1.59e9, 0).bound, "arithmetic");
-  EXPECT_NEAR(predict(chip, Arithmetic::matrix_f16, 7.912e11, 0).us, 1000, 1e-6);
+  // 4.8 TB/s, 0.85 of it: 12.24 MB take the latency.
+  EXPECT_STREQ(predict(chip, Arithmetic::f32, 0, 12.2e6).bound, "latency");
+  EXPECT_STREQ(predict(chip, Arithmetic::f32, 0, 12.3e6).bound, "memory");
+  EXPECT_NEAR(predict(chip, Arithmetic::f32, 0, 4.08e9).us, 1000, 1e-6);
+  // 989 TFLOP/s, 0.35 of it; half of that in TF32.
+  EXPECT_NEAR(predict(chip, Arithmetic::matrix_tf32, 1.73075e11, 0).us, 1000, 1e-6);
+  EXPECT_STREQ(predict(chip, Arithmetic::matrix_f16, 1.03e9, 0).bound, "latency");
+  EXPECT_STREQ(predict(chip, Arithmetic::matrix_f16, 1.04e9, 0).bound, "arithmetic");
+  EXPECT_NEAR(predict(chip, Arithmetic::matrix_f16, 3.4615e11, 0).us, 1000, 1e-6);
   EXPECT_NEAR(predict(chip, Arithmetic::f32, 5.36e10, 0).us, 1000, 1e-6);
   EXPECT_NEAR(predict(chip, Arithmetic::f64, 2.68e10, 0).us, 1000, 1e-6);
 }
