@@ -96,6 +96,28 @@ TEST_F(Attention, ABooleanMaskMayHideAllKeysOfAQuery) {
                        1.0 / 64);
 }
 
+// As models hide keys: the lowest number of the dtype is added, to whole tiles of keys, and to all keys of a query.
+TEST_F(Attention, TheLowestNumberHidesKeys) {
+  constexpr uint8_t kLowest[] = {0x7f, 0xff};
+  for (const int queries : {1, 16, 70}) {
+    compile(fmt::format(R"(graph f(%q: bf16[1, 2, {0}, 16], %k: bf16[1, 2, 300, 16], %v: bf16[1, 2, 300, 16],
+        %m: bf16[1, 1, {0}, 300]) {{
+  %y: bf16[1, 2, {0}, 16] = aten.scaled_dot_product_attention(%q, %k, %v, %m)
+  return %y
+}})",
+                        queries));
+    HostTensor mask = numbers(DType::bf16, {1, 1, queries, 300}, 4);
+    for (size_t i = 0; i < mask.bytes.size() / 2; ++i) {
+      const bool hides = i % 300 < 130 || (i / 300 == 7 && queries > 7);
+      mask.bytes[2 * i] = hides ? kLowest[0] : 0;
+      mask.bytes[2 * i + 1] = hides ? kLowest[1] : 0;
+    }
+    expect_like_portable({numbers(DType::bf16, {1, 2, queries, 16}, 1), numbers(DType::bf16, {1, 2, 300, 16}, 2),
+                          numbers(DType::bf16, {1, 2, 300, 16}, 3), mask},
+                         1.0 / 64);
+  }
+}
+
 // 17 splits of the keys; a causal query sees those of the first one alone.
 TEST_F(Attention, ManySplitsOfTheKeysOfFewQueries) {
   compile(R"(graph f(%q: bf16[1, 1, 3, 16], %k: bf16[1, 1, 2100, 16], %v: bf16[1, 1, 2100, 32]) {

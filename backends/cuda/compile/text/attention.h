@@ -9,12 +9,12 @@ WICK_FUNCTION constexpr u32 row_of_value(u32 e) {
   return kFragments ? e % 4 / 2 : e / (kCount / kRows);
 }
 
-/// exp(x - base). Of weights that are rounded to 16 bits, with an error of a few units in the last place of f32, and of
-/// the product with log2(e), which all weights of a row share; the smallest are 0.
+/// exp(x - base). Of weights that are rounded to 16 bits, with an error of a few units in the last place of f32; the
+/// smallest are 0. The difference first: a base near the largest number has no product with log2(e).
 template <bool kFragments>
 WICK_FUNCTION f32 weight_of(f32 x, f32 base) {
   if constexpr (kFragments) {
-    return exp2_approximate(fused_multiply_add(x, 1.44269504f, -1.44269504f * base));
+    return exp2_approximate((x - base) * 1.44269504f);
   } else {
     return exp(x - base);
   }
