@@ -431,5 +431,18 @@ TEST_F(Tf32, OnlyTilesOfF32ChangeAndOnlyIfAllowed) {
   EXPECT_EQ(program_, halves);
 }
 
+// The results of a tile take more shared memory than so few steps of its factors.
+TEST_F(Contraction, ResultsOfNormedLinesOfFewStepsFit) {
+  compile(R"(graph f(%x: bf16[16384, 32], %g: bf16[32], %h: bf16[32], %w: bf16[32, 32]) {
+  %n: bf16[16384, 32], %m: bf16[16384, 1], %r: bf16[16384, 1] = aten.native_layer_norm(%x, [32], %g, %h, 1e-05)
+  %y: bf16[16384, 32] = aten.linear(%n, %w)
+  return %y
+})");
+  EXPECT_EQ(launches(), 1u);
+  expect_like_portable({numbers(DType::bf16, {16384, 32}, 1), numbers(DType::bf16, {32}, 2),
+                        numbers(DType::bf16, {32}, 3), numbers(DType::bf16, {32, 32}, 4)},
+                       1.0 / 64);
+}
+
 }  // namespace
 }  // namespace wick::cuda

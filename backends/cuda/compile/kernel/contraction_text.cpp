@@ -211,15 +211,24 @@ class ContractionWriter : public NormedLineWriter {
     return fmt::format("tile_chunks({}, {}) * {}", factor.lines, panel_width(factor) / factor.chunk(), factor.chunk());
   }
 
+  // Of the tiles, in shared memory, or of the least results that pass through there.
+  uint32_t shared_bytes() const {
+    const auto element = static_cast<uint32_t>(dtype_size_bytes(contraction_.factors));
+    return std::max((elements_of(left_) + elements_of(right_)) * element, bytes_of_results(schedule_));
+  }
+
   void declare() {
-    const uint32_t bytes =
-        (elements_of(left_) + elements_of(right_)) * static_cast<uint32_t>(dtype_size_bytes(contraction_.factors));
+    const uint32_t bytes = shared_bytes();
     const auto norms = static_cast<uint32_t>(numbers_.size()) * std::max(left_.lines, right_.lines) * 4;
     if (bytes + norms > kPlainSharedBytes) {
       source_.dynamic_shared_bytes = bytes;
       block_.line(fmt::format("WICK_DYNAMIC_SHARED({}, tiles);", element_type()));
     } else {
-      block_.line(fmt::format("WICK_SHARED({}, tiles, {} + {});", element_type(), size_of(left_), size_of(right_)));
+      const auto element = static_cast<uint32_t>(dtype_size_bytes(contraction_.factors));
+      const bool for_results = bytes > (elements_of(left_) + elements_of(right_)) * element;
+      block_.line(fmt::format(
+          "WICK_SHARED({}, tiles, {});", element_type(),
+          for_results ? std::to_string(bytes / element) : fmt::format("{} + {}", size_of(left_), size_of(right_))));
     }
     block_.line(fmt::format("{0}* const {1}_tiles = tiles, *const {2}_tiles = tiles + {3};", element_type(), left_.name,
                             right_.name, size_of(left_)));
@@ -368,7 +377,7 @@ class ContractionWriter : public NormedLineWriter {
 
   // As many parts as the tiles have room for, all of the same number.
   uint32_t parts_at_once() const {
-    const uint32_t part_bytes = bytes_of_results(schedule_), room = bytes_of_tiles(schedule_);
+    const uint32_t part_bytes = bytes_of_results(schedule_), room = shared_bytes();
     uint32_t parts = parts_m();
     while (parts > 1 && parts * part_bytes > room) parts /= 2;
     WICK_CHECK(parts_m() % parts == 0 && parts * part_bytes <= room);
