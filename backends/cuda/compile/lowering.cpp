@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "backends/cuda/compile/control/plan_control.h"
 #include "backends/cuda/compile/layout/channels_last.h"
@@ -105,10 +106,14 @@ void Lowering::store_outputs() {
     if (value->is_constant() && !tensors_.count(value)) add_constant(value);
     if (tensor(value).stage != Stage::stored) store_because(value, who_reads(value));
   }
+  // The value of an output may have a copy besides, which its readers prefer.
+  std::set<uint32_t> written;
+  for (const KernelBuffer& buffer : out_.buffers) {
+    if (buffer.kind == KernelBuffer::Kind::output) written.insert(buffer.index);
+  }
   for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+    if (written.count(static_cast<uint32_t>(i)) > 0) continue;
     const Value* value = graph_.outputs[i].value;
-    const KernelBuffer& held = out_.buffers[tensor(value).buffer];
-    if (held.kind == KernelBuffer::Kind::output && held.index == i) continue;
     KernelBuffer buffer;
     buffer.kind = KernelBuffer::Kind::output;
     buffer.index = static_cast<uint32_t>(i);

@@ -118,5 +118,21 @@ TEST_F(ChannelsLast, OtherOperatorsFollow) {
   expect_like_portable({HostValue(numbers(DType::f32, {2, 16, 8, 8}, 5))}, 1e-5);
 }
 
+// An image that is an output, too, keeps its place there: its reader has a copy.
+TEST_F(ChannelsLast, AnOutputThatAConvolutionReads) {
+  for (const char* outputs : {"%r, %y", "%y, %r"}) {
+    compile(fmt::format(R"(graph f(%x: f32[1, 16, 6, 7]) {{
+  const %v: f32[16, 16, 3, 3] = ...
+  const %w: f32[16, 16, 3, 3] = ...
+  %a: f32[1, 16, 6, 7] = aten.convolution(%x, %v, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 1)
+  %r: f32[1, 16, 6, 7] = aten.relu(%a)
+  %y: f32[1, 16, 6, 7] = aten.convolution(%r, %w, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 1)
+  return {}
+}})",
+                        outputs));
+    expect_like_portable({numbers(DType::f32, {1, 16, 6, 7}, 1)}, 1e-5);
+  }
+}
+
 }  // namespace
 }  // namespace wick::cuda
