@@ -30,7 +30,9 @@ Places picked(const Node& node, const Places& from) {
   const auto start = known(node, "start", 0), end = known(node, "end", size), step = known(node, "step", 1);
   if (!start || !end || !step || *step < 1) return {};
   Places out;
-  for (int64_t at = wrapped(*start); at < wrapped(*end); at += *step) out.push_back(from[static_cast<size_t>(at)]);
+  const int64_t stop = wrapped(*end);
+  for (int64_t at = wrapped(*start); at < stop; at += std::min(*step, stop - at))
+    out.push_back(from[static_cast<size_t>(at)]);
   return out;
 }
 
@@ -38,18 +40,30 @@ class Search {
  public:
   explicit Search(InputNumbers* found) : found_(*found) {}
 
-  void follow(const Value& value, const Places& places) {
-    for (const Node* user : value.users()) {
-      note_index(*user, value);
-      if (user->is("aten._local_scalar_dense.default")) {
-        note_number(places, user->result()->type.expr);
-      } else if (keeps_integers(*user)) {
-        follow(*user->result(), places_in(*user, places));
+  // Through conversions and views, of which a file may chain any number: no recursion.
+  void follow(const Value& input, Places held) {
+    std::vector<Holder> left;
+    left.push_back({&input, std::move(held)});
+    while (!left.empty()) {
+      const Holder holder = std::move(left.back());
+      left.pop_back();
+      for (const Node* user : holder.value->users()) {
+        note_index(*user, *holder.value);
+        if (user->is("aten._local_scalar_dense.default")) {
+          note_number(holder.places, user->result()->type.expr);
+        } else if (keeps_integers(*user)) {
+          left.push_back({user->result(), places_in(*user, holder.places)});
+        }
       }
     }
   }
 
  private:
+  struct Holder {
+    const Value* value;
+    Places places;
+  };
+
   static bool keeps_integers(const Node& node) {
     if (node.results().size() != 1 || !node.result()->type.is_tensor() || !is_integral(node.result()->dtype()))
       return false;
@@ -107,7 +121,7 @@ InputNumbers numbers_in(const Value& input) {
   Places places;
   const bool is_small = input.rank() <= 1 && count.is_const() && count.value() <= kMaxElements;
   for (int64_t i = 0; is_small && i < count.value(); ++i) places.push_back(static_cast<size_t>(i));
-  Search(&found).follow(input, places);
+  Search(&found).follow(input, std::move(places));
   return found;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/builder.h"
 #include "compiler/ir/text/text.h"
 #include "compiler/plan/linearize.h"
 #include "compiler/plan/memory_plan.h"
@@ -544,6 +545,38 @@ TEST(InputNumbers, AreFoundBehindViewsAndConversions) {
   std::vector<std::string> texts;
   for (const InputNumbers& numbers : plan.input_numbers) texts.push_back(numbers_text(numbers));
   EXPECT_EQ(texts, (std::vector<std::string>{"0:", "0: 0 0 0 u0", "0: u1", "4:", "4:"}));
+}
+
+TEST(InputNumbers, AreFoundBehindAnyNumberOfConversions) {
+  auto function = parse_graph(R"(graph forward(%v: i32[1], %x: f32[4]) {
+    range u0: 1..4
+    %e: i64[1] = aten._to_copy(%v, i64)
+    %n: int(u0) = aten._local_scalar_dense(%e)
+    %r: f32[u0] = aten.slice.Tensor(%x, 0, 0, u0)
+    return %r
+  })");
+  ASSERT_TRUE(function.ok()) << render(function.diag());
+  Graph& graph = *function->graph;
+  Value* const input = graph.inputs[0].value;
+  Node* const reads = std::next(graph.nodes().begin())->get();
+  Builder b(graph, reads);
+  Value* last = graph.nodes().front()->result();
+  for (int i = 0; i < 50'000; ++i) last = b.cast(b.cast(last, DType::i32), DType::i64);
+  graph.set_arg(reads, 0, last);
+  EXPECT_EQ(numbers_text(numbers_in(*input)), "0: u0");
+}
+
+TEST(InputNumbers, StepsMayBeAsLargeAsNumbers) {
+  const MethodPlan plan = planned(R"(graph forward(%x: f32[4], %v: i32[5]) {
+    range u0: 1..4
+    %s: i32[1] = aten.slice.Tensor(%v, 0, 3, 9223372036854775807, 9223372036854775805)
+    %e: i32[] = aten.select.int(%s, 0, 0)
+    %n: int(u0) = aten._local_scalar_dense(%e)
+    %r: f32[u0] = aten.slice.Tensor(%x, 0, 0, u0)
+    return %r
+  })");
+  ASSERT_EQ(plan.input_numbers.size(), 2u);
+  EXPECT_EQ(numbers_text(plan.input_numbers[1]), "0: 0 0 0 u0");
 }
 
 TEST(MemoryPlan, AChainOfEqualBuffersNeedsTwo) {
