@@ -33,33 +33,57 @@ bool takes(const Node& node, DType (*seen_as)(DType dtype)) {
 
 bool is_complex_half(const Value* value) { return value->type.is_tensor() && value->dtype() == DType::c32; }
 
-bool has_factor(const Node& node) {
+bool is_sum(const Node& node) {
   const bool sums = node.is(Binary::add) || node.is(Binary::sub) || node.is(Binary::rsub);
-  return sums && has_argument(node, "alpha") && literal(node.arg("alpha")) != 1.0;
+  return sums && has_argument(node, "alpha");
 }
+bool has_factor(const Node& node) { return is_sum(node) && literal(node.arg("alpha")) != 1.0; }
 
 // Eager rounds the products, too. What has no kernel is taken apart; factors that `split_factor` leaves are refused.
 bool rounds_product(const Node& node) { return node.is("aten.addcmul.default") || has_factor(node); }
 
-// x + alpha y as a product and a sum, whose operands and results are each rounded.
+// The real and imaginary parts of what eager reads beside complex halves.
+Value* half_parts(Builder& b, Value* x) {
+  return b.call("aten.view_as_real", {b.cast(b.cast(x, DType::c32), DType::c64)});
+}
+Value* half_parts(Builder& b, double real, double imaginary) {
+  const float parts[] = {static_cast<float>(half_number(real, DType::f16)), static_cast<float>(imaginary)};
+  const auto* bytes = reinterpret_cast<const uint8_t*>(parts);
+  return b.constant(TensorType{DType::f32, {2}, {}}, std::vector<uint8_t>(bytes, bytes + sizeof(parts)));
+}
+
+// What eager multiplies by; the integer 0 has no sign.
+std::optional<double> factor_of(const Node& node) {
+  const Arg& alpha = node.arg("alpha");
+  const auto factor = literal(alpha);
+  if (!factor || node.is(Binary::add)) return factor;
+  return alpha.is<double>() ? -*factor : 0 - *factor;
+}
+
+// x + alpha y as a product and a sum, whose operands and results are each rounded. Eager multiplies by 1, too, which
+// makes a NaN of 0 times an infinite part. The sum is one of parts: it multiplies no more.
 Value* split_factor(Builder& b, Node& node) {
-  if (!has_factor(node) || node.results().empty() || !is_complex_half(node.result())) return nullptr;
-  Args args = node.args();
-  Arg& scaled = args[node.is(Binary::rsub) ? 0 : 1];
-  const auto factor = literal(node.arg("alpha"));
+  if (!is_sum(node) || node.results().empty() || !is_complex_half(node.result())) return nullptr;
+  const auto factor = factor_of(node);
   if (!factor) return nullptr;
   const double half = half_number(*factor, DType::f16);
-  if (scaled.is<Value*>() && scaled.as<Value*>()->type.is_tensor()) {
-    Value* x = scaled.as<Value*>();
-    if (x->dtype() != DType::c32 && x->dtype() != DType::f16) return nullptr;
-    scaled = b.call("aten.mul.Scalar", {x, half});
-  } else {
-    const auto number = literal(scaled);
-    if (!number) return nullptr;
-    scaled = half_number(half * half_number(*number, DType::f16), DType::f16);
+  const size_t scaled = node.is(Binary::rsub) ? 0 : 1;
+  Value* parts[2];
+  for (size_t i = 0; i < 2; ++i) {
+    const Arg& arg = node.arg(i);
+    const bool is_tensor = arg.is<Value*>() && arg.as<Value*>()->type.is_tensor();
+    const auto number = is_tensor ? std::nullopt : literal(arg);
+    if (!is_tensor && !number) return nullptr;
+    if (is_tensor) {
+      Value* x = b.cast(arg.as<Value*>(), DType::c32);
+      parts[i] = half_parts(b, i == scaled ? b.call("aten.mul.Scalar", {x, half}) : x);
+    } else {
+      const double read = half_number(*number, DType::f16);
+      parts[i] = i == scaled ? half_parts(b, half * read, half * 0.0 + 0.0 * read) : half_parts(b, read, 0);
+    }
   }
-  args[static_cast<size_t>(node.op->parsed->find("alpha"))] = 1;
-  return b.call(node.op->name(), std::move(args));
+  Value* sum = b.call("aten.add.Tensor", {parts[0], parts[1]});
+  return b.cast(b.call("aten.view_as_complex", {sum}), DType::c32);
 }
 
 // What has no kernel yet is taken apart before its 8-bit floats are looked at: not all of its parts may take f32. Those
