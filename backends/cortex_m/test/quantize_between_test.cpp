@@ -196,6 +196,51 @@ TEST(CortexMQuantizeBetween, QuotientsByRoundedNumbers) {
   expect_quotients_in_floats(text, {float_input({2, 4}, x), float_input({2, 1024}, a)});
 }
 
+// Of %d and, where the body reads it, %e: rows of 24. Wherever it runs, it is within a step.
+void expect_rounding_hidden(const std::string& body, double scale, const std::string& to, float offset = 0) {
+  SCOPED_TRACE(body);
+  const std::string from = parameters(scale, 0);
+  const std::string text = "graph f(%x: f32[5, 24], %z: f32[5, 24]) {\n" + fake_quantized("d", "x", "q", from) +
+                           fake_quantized("e", "z", "r", from) + body + fake_quantized("o", "y", "p", to) +
+                           "  return %o\n}";
+  std::vector<float> x, z;
+  Random random(1);
+  for (int i = 0; i < 120; ++i) {
+    x.push_back(offset + static_cast<float>(scale) * static_cast<float>(random.in(-70, 70)));
+    z.push_back(x.back() + static_cast<float>(scale) * static_cast<float>(random.in(-1, 1)));
+  }
+  Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+  p.run_and_compare(one_step(), {float_input({5, 24}, x), float_input({5, 24}, z)});
+  EXPECT_EQ(p.failures(), "");
+}
+
+// What rounds the largest number to 16 bits is more than the least ones, by which quotients and roots are large.
+TEST(CortexMQuantizeBetween, QuotientsAndFunctionsThatShowRounding) {
+  const std::string probability = parameters(0.00390625, -128), exps = "  %a = aten.exp(%d)\n";
+  const std::string softmax =
+      "  %m = aten.amax(%d, [-1], true)\n  %c = aten.sub.Tensor(%d, %m)\n  %a = aten.exp(%c)\n"
+      "  %s = aten.sum.dim_IntList(%a, [-1], true)\n  %y = aten.div.Tensor(%a, %s)\n";
+  const std::string sum = "  %s = aten.sum.dim_IntList(%a, [-1], true)\n";
+  expect_rounding_hidden(softmax, 0.05, probability);
+  expect_rounding_hidden(softmax, 0.1, probability);
+  expect_rounding_hidden(exps + sum + "  %y = aten.div.Tensor(%a, %s)\n", 0.1, probability);
+  expect_rounding_hidden(exps + sum + "  %y = aten.log(%s)\n", 0.1, parameters(0.1, 0), -6);
+  expect_rounding_hidden(exps + "  %b = aten.exp(%e)\n  %s = aten.add.Tensor(%a, %b)\n  %y = aten.div.Tensor(%a, %s)\n",
+                         0.1, probability);
+  const std::string difference = "  %c = aten.sub.Tensor(%d, %e)\n";
+  expect_rounding_hidden(difference + "  %a = aten.pow.Tensor_Scalar(%c, 2)\n" + sum + "  %y = aten.sqrt(%s)\n", 0.1,
+                         parameters(0.05, -128));
+  expect_rounding_hidden(
+      difference + "  %a = aten.mul.Tensor(%c, %c)\n  %s = aten.mean.dim(%a, [-1])\n  %y = aten.sqrt(%s)\n", 0.1,
+      parameters(0.02, -128));
+  // Near 0, but no number comes there.
+  expect_integers(model("3, 8",
+                        "  %s = aten.sigmoid(%d)\n  %m = aten.mean.dim(%s, [1])\n  %a = aten.add.Scalar(%m, 0.01)\n"
+                        "  %y = aten.log(%a)\n",
+                        parameters(0.03125, 60)),
+                  "wick_cortex_m.graded_lookup_int16");
+}
+
 TEST(CortexMQuantizeBetween, TheLastStateOfAnLstmAndItsOutput) {
   const auto weights = [](const char* name, const char* type, int count) {
     Random random(count);

@@ -22,7 +22,6 @@ using compiler::Changed;
 using compiler::Graph;
 using compiler::Node;
 using compiler::PipelineOptions;
-using compiler::Quantization;
 using compiler::Result;
 using compiler::TensorType;
 using compiler::Value;
@@ -138,6 +137,15 @@ void consider(const Node& node, Candidates& candidates) {
   make_int16(&result->type.tensor, step > 0 ? step : 1);
 }
 
+// Differences that count between the numbers of a node's result: steps of int8, some steps of int16. 0: it has none.
+double result_grain(const Node& node, const Candidates& candidates) {
+  const Value* result = only_result(node);
+  if (!result || !has_elements(*result)) return 0;
+  const auto found = candidates.of.find(result);
+  if (found != candidates.of.end()) return found->second.grain;
+  return affine(*result).scale * (is_int8(*result) ? 1 : kStepsOfGrain);
+}
+
 // Whether numbers end with this reader of some of them: it computes on elements alone, and gives some.
 bool reads_well(const Node& user, const Candidates& candidates) {
   const std::vector<Value*> operands = user.operands();
@@ -154,6 +162,24 @@ void give_up(Value* value, Candidates& candidates) {
   const Between& between = candidates.of.at(value);
   value->type.tensor = between.before;
   candidates.of.erase(value);
+}
+
+// Numbers whose rounding shows in what a function or a quotient makes of them: near 0, of logarithms and roots.
+void give_up_coarse(const std::vector<Node*>& nodes, Candidates& candidates) {
+  std::unordered_set<const Value*> coarse;  // looked up only
+  for (const Node* node : nodes) {
+    const double grain = result_grain(*node, candidates);
+    const bool has_bound = candidates.of.count(only_result(*node)) > 0 && node->is(compiler::Binary::div);
+    if (grain == 0 || has_bound) continue;  // quotients that are numbers in between have none if rounding shows
+    for (const Value* operand : node->operands()) {
+      if (candidates.of.count(operand) > 0 && coarse.count(operand) == 0 && !hides_rounding(*node, *operand, grain))
+        coarse.insert(operand);
+    }
+  }
+  for (Value* value : candidates.order) {
+    if (coarse.count(value) > 0) give_up(value, candidates);
+  }
+  std::erase_if(candidates.order, [&](Value* value) { return coarse.count(value) > 0; });
 }
 
 void keep_closed(Candidates& candidates) {
@@ -227,15 +253,6 @@ std::vector<Group> groups_of(const std::vector<Node*>& nodes, const Candidates& 
 }
 
 // --- the nodes on int16 ---
-
-// Differences that count between the numbers of a node's result: steps of int8, some steps of int16. 0: it has none.
-double result_grain(const Node& node, const Candidates& candidates) {
-  const Value* result = only_result(node);
-  if (!result || !has_elements(*result)) return 0;
-  const auto found = candidates.of.find(result);
-  if (found != candidates.of.end()) return found->second.grain;
-  return affine(*result).scale * (is_int8(*result) ? 1 : kStepsOfGrain);
-}
 
 // Changes nodes until the backend takes them, or undoes it all.
 class Widening {
@@ -382,6 +399,7 @@ bool widen_groups(Graph& graph, const PipelineOptions& options) {
   const std::vector<Node*> nodes = graph.node_list();
   Candidates candidates;
   for (const Node* node : nodes) consider(*node, candidates);
+  give_up_coarse(nodes, candidates);
   keep_closed(candidates);
   bool changed = false;
   for (const Group& group : groups_of(nodes, candidates)) {

@@ -146,15 +146,20 @@ Divisors divisors_of(const Value& value) {
   return found;
 }
 
-// Of what all numbers are multiples, as eager computes them; 0: it is not known. No number but 0 is less. What was made
-// int16 here has the numbers of its node, not those of a quantizer.
+// What was made int16 here has the numbers of its node, not those of a quantizer.
+bool is_made_int16(const Value& value) {
+  if (!value.producer || !refuse_int16(value, "").empty()) return false;
+  const auto bound = bound_of(*value.producer, value);
+  return bound && bound->largest / INT16_MAX == affine(value).scale;
+}
+
+constexpr int kMaxDepth = 8;
+
+// Of what all numbers are multiples, as eager computes them; 0: it is not known. No number but 0 is less.
 double unit_of(const Value& value, int depth = 0) {
-  constexpr int kMaxDepth = 8;
   if (refuse_int8(value, "").empty()) return affine(value).scale;
+  if (depth == kMaxDepth || !is_made_int16(value)) return 0;
   const Node* node = value.producer;
-  if (!node || depth == kMaxDepth || !refuse_int16(value, "").empty()) return 0;
-  const auto bound = bound_of(*node, value);
-  if (!bound || bound->largest / INT16_MAX != affine(value).scale) return 0;
   const auto unit_of_operand = [&](const char* name) { return unit_of(*node->tensor(name), depth + 1); };
   if (node->is("aten.mean.dim")) return unit_of_operand("self") * count_of(value) / count_of(*node->tensor("self"));
   if (!node->is(compiler::Binary::add) && !node->is(compiler::Binary::sub)) return 0;
@@ -176,7 +181,8 @@ Bound of_quotient(const Node& node) {
   const bool is_rounded = self->dtype() == DType::i16;
   const double step = affine(*self).scale;
   const Divisors divisors = divisors_of(*other);
-  if (kSteps * saturation.largest / INT16_MAX > saturation.step) return {kUnknown};
+  const bool becomes_int16 = !refuse_elements(*node.result(), "").empty();
+  if (becomes_int16 && kSteps * saturation.largest / INT16_MAX > saturation.step) return {kUnknown};
   if (is_rounded && kSteps * step / divisors.least > saturation.step) return {kUnknown};
   if (!divisors.has_zero) return {saturation.largest};
   const double finest = is_rounded ? step : step / kFinerSteps;
@@ -270,6 +276,65 @@ double error_of_divisor(double self, const std::vector<double>& numbers, double 
     if (number != 0) largest = larger(largest, self * std::abs(1 / number - 1 / rounded));
   }
   return largest;
+}
+
+double least_of(const Value& value, int depth = 0);
+
+// Of a function of one value, whose numbers are not less than `from`.
+double least_of_table(const Node& node, const Value& x, double from) {
+  OnAllElements all(x);
+  all.add(node);
+  const std::vector<double> results = all.results();
+  const Affine q = affine(x);
+  double least = kUnknown;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const double number = (static_cast<double>(i) - static_cast<double>(results.size()) / 2 - q.zero) * q.scale;
+    if (number > from - q.scale && !std::isnan(results[i])) least = std::min(least, results[i]);
+  }
+  return std::isfinite(least) ? least : -kUnknown;
+}
+
+// Of a node on elements, from what is known of its operands; minus infinity: nothing.
+double least_of_node(const Node& node, int depth) {
+  using compiler::Movement;
+  const auto of = [&](const char* name) { return least_of(*node.tensor(name), depth + 1); };
+  const Movement movement = node.op->facts.movement;
+  if (is_tabulated(node)) {
+    const Value* x = variable(node);
+    return least_of_table(node, *x, least_of(*x, depth + 1));
+  }
+  if (node.is("aten.sum.dim_IntList")) return of("self") * count_of(*node.tensor("self")) / count_of(*node.result());
+  if (node.is("aten.mean.dim") || node.is("aten.amax.default") || node.is("aten.amin.default") ||
+      movement == Movement::view || movement == Movement::permute || movement == Movement::expand)
+    return least_of(*node.operands()[0], depth + 1);
+  const bool scales = compiler::has_argument(node, "alpha") && node.real("alpha") != 1;
+  return node.is(compiler::Binary::add) && !scales ? of("self") + of("other") : -kUnknown;
+}
+
+// No number is less, as eager computes them. Elements or a constant.
+double least_of(const Value& value, int depth) {
+  if (value.is_constant() || !refuse_elements(value, "").empty()) return -reach(&value);
+  const Affine q = affine(value);
+  const double least = q.scale * (q.min - q.zero);
+  if (depth == kMaxDepth || !is_made_int16(value)) return least;
+  return std::max(least, least_of_node(*value.producer, depth));
+}
+
+// Between numbers next to each other, as far as x has them; what saturates, and what is no number, is left out.
+bool table_hides_rounding(const Node& node, const Value& x, double grain) {
+  OnAllElements all(x);
+  all.add(node);
+  const std::vector<double> results = all.results();
+  const Affine from = affine(x), to = affine(*node.result());
+  const double low = (to.min - to.zero) * to.scale, high = (to.max - to.zero) * to.scale;
+  const auto saturated = [&](size_t i) { return std::clamp(results[i], low, high); };
+  for (size_t i = results.size(); i-- > 1;) {
+    if (std::isnan(results[i]) || std::isnan(results[i - 1])) continue;
+    if (std::abs(saturated(i) - saturated(i - 1)) <= grain / 2) continue;
+    const double lower = static_cast<double>(i - 1) - static_cast<double>(results.size()) / 2;
+    return lower < std::floor(least_of(x) / from.scale);
+  }
+  return true;
 }
 
 struct Row {
@@ -369,6 +434,16 @@ double error_of_rounding(const Node& node, const Value& constant, double step) {
   if (!node.is(Binary::div) || !refuse_elements(*other, "").empty()) return kUnknown;
   return other == operands[0] ? error_of_divisor(reach(other), numbers(constant), step)
                               : step / 2 / affine(*other).scale;
+}
+
+bool hides_rounding(const Node& reader, const Value& rounded, double grain) {
+  if (is_tabulated(reader)) return table_hides_rounding(reader, rounded, grain);
+  if (!reader.is(compiler::Binary::div)) return true;
+  const Value* other = reader.tensor("other");
+  if (!other->is_constant()) return bound_of(reader, *reader.result()).has_value();
+  double least = kUnknown;
+  for (const double number : numbers(*other)) least = std::min(least, std::abs(number));
+  return affine(rounded).scale / 2 <= least * grain / 4;
 }
 
 }  // namespace wick::cortex_m
