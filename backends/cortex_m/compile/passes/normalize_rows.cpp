@@ -69,7 +69,7 @@ bool rewrite(Graph& graph, Node& node) {
   if (!node.is("aten.div.Tensor") || !node.arg(size_t{0}).is<Value*>()) return false;
   Value* x = node.arg(size_t{0}).as<Value*>();
   if (x->rank() == 0 || !x->sizes().back().is_const() || !refuse_elements(*x, "").empty() ||
-      !refuse_elements(*node.result(), "").empty())
+      !refuse_elements(*node.result(), "").empty() || !(node.result()->sizes() == x->sizes()))
     return false;
   const auto bound = bound_of(node.arg(1), x);
   const int64_t count = x->sizes().back().value();
