@@ -421,13 +421,13 @@ Results decompose_group_norm_backward(Builder& b, Node& node) {
   return as_results(b, node, norm_gradients(c, g, output_mask(node)));
 }
 
-// Of y = softmax(x): y (g - the sum of g y).
+// Of y = softmax(x): (g - the sum of g y) y. The difference first, as in eager: of large g little may be left.
 Results decompose_softmax_backward(Builder& b, Node& node) {
   Compose c(b);
   const int64_t dim = node.static_integer("dim");
   Value* out = in_float(b, node.tensor("output"), [&](Value* y) {
-    Value* part = c.mul(b.cast(node.tensor("grad_output"), y->dtype()), y);
-    return c.sub(part, c.mul(y, c.sum(part, {dim}, true)));
+    Value* g = b.cast(node.tensor("grad_output"), y->dtype());
+    return c.mul(c.sub(g, c.sum(c.mul(g, y), {dim}, true)), y);
   });
   return {out};
 }
