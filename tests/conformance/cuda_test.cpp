@@ -3,7 +3,7 @@
 // ascending, descending and random order, with the same bits.
 //   WICK_CUDA_DEVICE=cuda:0     on a device instead of the twin, compiled for WICK_CUDA_GPU (sm_90) or all targets
 //   WICK_CASES=add.Tensor       only operators whose name contains the text
-//   WICK_CASES_PART=3/16        only every 16th case from the one at 3
+//   WICK_CASES_PART=3/16        only every 16th case from the one at 3; parts are 0/16 to 15/16
 //   WICK_CASES_VERBOSE=1        every failure, not the first few of each operator, and what no kernel takes
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -11,6 +11,7 @@
 
 #include <cstdlib>
 #include <map>
+#include <optional>
 
 #include "backends/cuda/compile/target.h"
 #include "backends/cuda/compile/text/program.h"
@@ -55,13 +56,14 @@ compiler::CompileOptions options_of_run() {
   return options;
 }
 
-// "3/16" as the first case and the step to the next.
-std::pair<size_t, size_t> wanted_part() {
+// "3/16" as the first case and the step to the next; of another text (5/1, 16/16) nothing.
+std::optional<std::pair<size_t, size_t>> wanted_part() {
   const char* const text = std::getenv("WICK_CASES_PART");  // NOLINT(concurrency-mt-unsafe)
   size_t first = 0, step = 1;
-  if (text && (std::sscanf(text, "%zu/%zu", &first, &step) != 2 || step == 0))
-    ADD_FAILURE() << "WICK_CASES_PART is not like 3/16";
-  return {first, step};
+  int length = 0;
+  if (text && (std::sscanf(text, "%zu/%zu%n", &first, &step, &length) != 2 || text[length] != '\0' || first >= step))
+    return std::nullopt;
+  return std::pair(first, step);
 }
 
 // A constant cannot change; sizes that depend on values come from the exported file.
@@ -96,7 +98,9 @@ class CudaCases : public ::testing::TestWithParam<const char*> {
     auto cases = read_cases(kFolder, GetParam());
     ASSERT_TRUE(cases.ok()) << compiler::render(cases.diag());
     const char* filter = std::getenv("WICK_CASES");
-    const auto [first, step] = wanted_part();
+    const auto part = wanted_part();
+    ASSERT_TRUE(part) << "WICK_CASES_PART is not like 3/16, or there is no such part";
+    const auto [first, step] = *part;
     for (size_t i = first; i < cases->size(); i += step) {
       const Case& test = (*cases)[i];
       if (filter && test.op.find(filter) == std::string::npos) continue;
