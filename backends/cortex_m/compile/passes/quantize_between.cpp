@@ -164,7 +164,7 @@ void give_up(Value* value, Candidates& candidates) {
   candidates.of.erase(value);
 }
 
-// Numbers whose rounding shows in what a function or a quotient makes of them: near 0, of logarithms and roots.
+// Numbers whose rounding shows in what their readers give: near 0, of logarithms and roots.
 void give_up_coarse(const std::vector<Node*>& nodes, Candidates& candidates) {
   std::unordered_set<const Value*> coarse;  // looked up only
   for (const Node* node : nodes) {

@@ -382,6 +382,23 @@ constexpr Row kRows[] = {
     {"aten.where.self", of_choice},
 };
 
+const Row* row_of(const Node& node) {
+  const auto* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& each) { return node.is(each.op); });
+  return row == std::end(kRows) ? nullptr : row;
+}
+
+// How much further off a result of sums, products and choices is than an operand; 0: it is not known.
+double gain_of(const Node& node, const Value& operand) {
+  if (only_moves(node)) return 1;
+  const Row* row = row_of(node);
+  if (!row) return 0;
+  if (row->bound == of_product) return reach(node.tensor(node.tensor("self") == &operand ? "other" : "self"));
+  if (row->bound == of_sum)
+    return node.tensor("self") == &operand || !compiler::has_argument(node, "alpha") ? 1 : std::abs(node.real("alpha"));
+  if (row->bound == of_total) return count_of(operand) / count_of(*node.result());
+  return row->bound == of_input || row->bound == of_choice || row->bound == of_average ? 1 : 0;
+}
+
 }  // namespace
 
 double largest_projected(const Node& lstm) {
@@ -408,10 +425,10 @@ double largest_projected(const Node& lstm) {
 std::optional<Bound> bound_of(const Node& node, const Value& result) {
   if (&result != node.result() && node.op->parsed->find("hx") < 0) return {};
   Bound bound = {kUnknown};
-  const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& each) { return node.is(each.op); });
+  const Row* row = row_of(node);
   if (is_tabulated(node))
     bound = of_table(node);
-  else if (row != std::end(kRows))
+  else if (row)
     bound = row->bound(node);
   else if (only_moves(node))
     bound = of_movement(node);
@@ -438,12 +455,14 @@ double error_of_rounding(const Node& node, const Value& constant, double step) {
 
 bool hides_rounding(const Node& reader, const Value& rounded, double grain) {
   if (is_tabulated(reader)) return table_hides_rounding(reader, rounded, grain);
-  if (!reader.is(compiler::Binary::div)) return true;
+  const double error = affine(rounded).scale / 2;
+  if (!reader.is(compiler::Binary::div))
+    return error * gain_of(reader, rounded) <= grain / (reader.operands().size() == 1 ? 2 : 4);
   const Value* other = reader.tensor("other");
   if (!other->is_constant()) return bound_of(reader, *reader.result()).has_value();
   double least = kUnknown;
   for (const double number : numbers(*other)) least = std::min(least, std::abs(number));
-  return affine(rounded).scale / 2 <= least * grain / 4;
+  return error <= least * grain / 4;
 }
 
 }  // namespace wick::cortex_m
