@@ -68,6 +68,18 @@ TEST(LocalCheck, KernelsOfOtherPlacesHaveOtherTasks) {
   EXPECT_FALSE(deviation_of(std::string(kIn) + " %y = aten.neg(%q) @ \"other\" \"model.py:4\"\n return %y\n", model));
 }
 
+// The program may make the one result of the line without the other, and write steps of its own.
+TEST(LocalCheck, ALineWithAnotherResultIsNotJudged) {
+  const std::string first = std::string(kIn) + kNumbers + kScaled;
+  const std::string result = " %r = quantized_decomposed.quantize_per_tensor(%y, 0.4, 0, -128, 127, i8)";
+  const std::string place = " @ \"layer\" \"model.py:3\"\n", own = " %n = aten.neg(%q)" + place;
+  const std::string model =
+      first + result + "\n %z = aten.mul.Scalar(%d, 0.7)" + place +
+      " %t = quantized_decomposed.quantize_per_tensor(%z, 0.4, 0, -128, 127, i8)\n return %r, %t\n";
+  EXPECT_FALSE(deviation_of(first + result + place + own + " return %r, %n\n", model));
+  EXPECT_TRUE(deviation_of(std::string(kIn) + own + " return %n\n", model));
+}
+
 // A rounding that turned, one step, is four steps of what follows; that is judged by the program's own elements.
 TEST(LocalCheck, JudgesWhatTheProgramMakesOfItsOwnElements) {
   const std::string first = std::string(kIn) + kNumbers + kScaled;
