@@ -237,6 +237,7 @@ TEST(CortexMQuantizeBetween, QuotientsAndFunctionsThatShowRounding) {
   expect_rounding_hidden(exps + "  %y = aten.mean.dim(%a, [-1])\n", 0.05, fine, -3.5);
   expect_rounding_hidden(exps + "  %b = aten.mul.Tensor(%a, %e)\n  %y = aten.add.Tensor(%b, %e)\n", 0.05,
                          parameters(0.015625, 0), -1);
+  expect_rounding_hidden(exps + "  %y = aten._softmax(%a, -1, false)\n", 0.08, probability, -5);
   // Near 0, but no number comes there.
   expect_integers(model("3, 8",
                         "  %s = aten.sigmoid(%d)\n  %m = aten.mean.dim(%s, [1])\n  %a = aten.add.Scalar(%m, 0.01)\n"

@@ -396,6 +396,7 @@ double gain_of(const Node& node, const Value& operand) {
   if (row->bound == of_sum)
     return node.tensor("self") == &operand || !compiler::has_argument(node, "alpha") ? 1 : std::abs(node.real("alpha"));
   if (row->bound == of_total) return count_of(operand) / count_of(*node.result());
+  if (row->bound == of_probability) return 0.25;  // 2 p (1 - p) <= 1 / 2, and of int8 they may be a whole step off
   return row->bound == of_input || row->bound == of_choice || row->bound == of_average ? 1 : 0;
 }
 

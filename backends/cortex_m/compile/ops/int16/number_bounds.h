@@ -26,7 +26,7 @@ double largest_projected(const compiler::Node& lstm);
 double error_of_rounding(const compiler::Node& node, const compiler::Value& constant, double step);
 
 /// Whether it does not show in a result, where differences of `grain` count, that an operand made int16 has rounded
-/// numbers. Functions, quotients, sums, products and choices; of other operators it is not known: true.
+/// numbers. Functions, quotients, sums, products, choices and softmax; of other operators it is not known: true.
 bool hides_rounding(const compiler::Node& reader, const compiler::Value& rounded, double grain);
 
 }  // namespace wick::cortex_m
