@@ -47,17 +47,17 @@ TEST_F(DeviceCode, IsExplainedKernelByKernel) {
   const std::string no_nvrtc = "WICK_NVRTC=/nowhere ", file = model("two_inputs_three_outputs.pt2");
   Outcome outcome = wick("explain " + file + " --backend cuda", no_nvrtc);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  expect_parts(outcome.out, {"delegate 0: 1 launch of 1 kernel, predicted 3.3 us on H200 SXM\n", "why it ends here",
+  expect_parts(outcome.out, {"delegate 0: 1 launch of 1 kernel, predicted 4.3 us on H200 SXM\n", "why it ends here",
                              "bytes of weights", "an output", "latency"});
   outcome = wick("explain " + file + " --backend cuda:chip=a100 --json", no_nvrtc);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   expect_parts(outcome.out, {R"("delegate_reports":[{"delegate":0,"device":"A100 SXM 80 GB","launches":1,"kernels":1,)",
-                             R"("time_us":3.3,"gap_us":1.3,"weight_bytes":)", R"("schedule":"map")",
+                             R"("time_us":4.3,"gap_us":1.3,"weight_bytes":)", R"("schedule":"map")",
                              R"("why":"an output","grid":["1","1","1"],"block":["256","1","1"],"flops":)"});
   compile("two_inputs_three_outputs.pt2");
   outcome = wick("explain " + path("model.pte"));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  expect_parts(outcome.out, {"delegate 0: 1 launch of 1 kernel, predicted 3.3 us on H200 SXM\n", " map "});
+  expect_parts(outcome.out, {"delegate 0: 1 launch of 1 kernel, predicted 4.3 us on H200 SXM\n", " map "});
   outcome = wick("explain " + file + " --backend cuda:chip=tesla");
   EXPECT_EQ(outcome.exit_code, 2);
   expect_parts(outcome.err, {"h200", "rtx5090"});

@@ -248,8 +248,13 @@ void add_elements(std::vector<CostProgram>& out) {
     out.push_back(quantized(fmt::format("group_norm_{}", i), shapes[i],
                             fmt::format("  %y = aten.group_norm(%d, {})\n", c % 2 == 0 ? 2 : 1)));
     out.push_back(quantized(fmt::format("table_{}", i), shapes[i], "  %y = aten.tanh(%d)\n"));
+    // Annotated behind the sum: rounding a number near 0 on the way to a steep function would show.
+    const std::string sixteen_bits = parameters(0.000244140625, 0, -32768, 32767);
     out.push_back(of_int16(fmt::format("graded16_{}", i), shapes[i],
-                           "  %a = aten.abs(%d)\n  %b = aten.add.Scalar(%a, 0.001)\n  %y = aten.rsqrt(%b)\n", 32));
+                           "  %a = aten.abs(%d)\n  %b = aten.add.Scalar(%a, 0.001)\n" +
+                               quantize_line("i", "b", sixteen_bits, "i16") +
+                               dequantize_line("j", "i", sixteen_bits, "i16") + "  %y = aten.rsqrt(%j)\n",
+                           32));
     out.push_back(quantized(fmt::format("pad_{}", i), shapes[i], "  %y = aten.constant_pad_nd(%d, [1, 2, 1, 0], 0)\n"));
     const std::vector<int> orders[] = {{0, 2, 3, 1}, {0, 3, 1, 2}, {0, 2, 1, 3}, {0, 1, 3, 2}};
     for (const std::vector<int>& order : orders)
