@@ -24,28 +24,16 @@ WICK_PAIRS(f16, "fma.rn.f16x2", 0x3c003c00u, 0x80008000u)
 
 /// Loads 8 x 8 matrices of 16-bit elements from shared memory: lane 8 i + r points to row r of matrix i (16 bytes,
 /// aligned). Register i gets row lane / 4, columns 2 (lane % 4) and the next of matrix i; transposed: of its transpose.
-WICK_FUNCTION void ldmatrix_x4(u32 (&to)[4], const void* row) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(shared_address(row))
-               : "memory");
-}
-WICK_FUNCTION void ldmatrix_x4_transposed(u32 (&to)[4], const void* row) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(shared_address(row))
-               : "memory");
-}
-/// The same from element `offset` of a tile: addresses that differ by constants share a register.
+/// From element `offset` of a tile: addresses that differ by constants share a register.
 template <typename T>
-WICK_FUNCTION void ldmatrix_x4(u32 (&to)[4], const T* tile, u32 offset) {
+WICK_FUNCTION void ldmatrix_x4(u32 (&to)[4], const T* tile, u32 offset = 0) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                : "r"(shared_address(tile) + offset * static_cast<u32>(sizeof(T)))
                : "memory");
 }
 template <typename T>
-WICK_FUNCTION void ldmatrix_x4_transposed(u32 (&to)[4], const T* tile, u32 offset) {
+WICK_FUNCTION void ldmatrix_x4_transposed(u32 (&to)[4], const T* tile, u32 offset = 0) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                : "r"(shared_address(tile) + offset * static_cast<u32>(sizeof(T)))

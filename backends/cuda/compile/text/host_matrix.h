@@ -20,18 +20,12 @@ WICK_FUNCTION void load_matrices(u32 (&to)[kMatrices], const void* row, bool tra
     to[i] = low | high << 16;
   }
 }
-WICK_FUNCTION void ldmatrix_x4(u32 (&to)[4], const void* row, int line = __builtin_LINE()) {
-  load_matrices(to, row, false, line);
-}
-WICK_FUNCTION void ldmatrix_x4_transposed(u32 (&to)[4], const void* row, int line = __builtin_LINE()) {
-  load_matrices(to, row, true, line);
-}
 template <typename T>
-WICK_FUNCTION void ldmatrix_x4(u32 (&to)[4], const T* tile, u32 offset, int line = __builtin_LINE()) {
+WICK_FUNCTION void ldmatrix_x4(u32 (&to)[4], const T* tile, u32 offset = 0, int line = __builtin_LINE()) {
   load_matrices(to, tile + offset, false, line);
 }
 template <typename T>
-WICK_FUNCTION void ldmatrix_x4_transposed(u32 (&to)[4], const T* tile, u32 offset, int line = __builtin_LINE()) {
+WICK_FUNCTION void ldmatrix_x4_transposed(u32 (&to)[4], const T* tile, u32 offset = 0, int line = __builtin_LINE()) {
   load_matrices(to, tile + offset, true, line);
 }
 WICK_FUNCTION void ldmatrix_x2(u32 (&to)[2], const void* row, int line = __builtin_LINE()) {
