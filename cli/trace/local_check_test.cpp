@@ -3,34 +3,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
-
-#include "compiler/testing/pipeline.h"
-#include "wick/module.h"
-#include "wick/portable_kernels.h"
+#include "cli/trace/watched_run.h"
 
 namespace wick::cli {
 namespace {
 
-// Runs a graph with one input, watched from its first instruction on.
 template <typename Watcher>
 void run(const std::string& body, Watcher& watcher) {
-  auto pipeline = testing::Pipeline::from_text("graph forward(%x: f32[2, 3]) {\n" + body + "}");
-  const compiler::CompileResult* compiled = pipeline.compiled();
-  ASSERT_NE(compiled, nullptr) << pipeline.failures();
-  const std::vector<uint8_t> pte = compiled->program.pte.join();
-  ModuleOptions options;
-  options.kernels = {portable_kernels()};
-  options.tracer = watcher.tracer();
-  ModuleError error;
-  const auto module = Module::load({pte.data(), pte.size()}, options, &error);
-  ASSERT_NE(module, nullptr) << error.message;
-  watcher.watch(*module->program().find_method("forward"));
-  constexpr float kElements[] = {1, -2, 3, 4, 25, -17};
-  std::vector<uint8_t> bytes(sizeof kElements);
-  std::memcpy(bytes.data(), kElements, bytes.size());
-  std::vector<HostValue> outputs;
-  ASSERT_TRUE(module->forward({HostTensor{DType::f32, {2, 3}, std::move(bytes)}}, &outputs, &error)) << error.message;
+  run_watched(body, {2, 3}, {1, -2, 3, 4, 25, -17}, watcher);
 }
 
 std::optional<Deviation> deviation_of(const std::string& program, const std::string& model) {
