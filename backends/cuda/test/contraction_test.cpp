@@ -247,6 +247,28 @@ TEST_F(Contraction, LargeTilesStoreTheirResultsInParts) {
 }
 
 // Channels and taps of the weights lie side by side; those of the image do not.
+// Rows beyond the last one have no index: none is read, nor checked.
+TEST_F(Contraction, RowsThatAnIndexNamesAreReadUpToTheLastOne) {
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    compile(fmt::format(R"(graph f(%t: {0}[9, 256], %i: i64[75], %w: {0}[64, 256]) {{
+  %a: {0}[75, 256] = aten.embedding(%t, %i)
+  %b: {0}[75, 64] = aten.linear(%a, %w, none)
+  return %b
+}})",
+                        dtype == DType::f32 ? "f32" : "bf16"));
+    EXPECT_EQ(launches(), 1u);
+    const std::string& text = kernel_text(0);
+    const size_t inside = text.find("m < 75"), index = text.find("checked_index(");
+    ASSERT_NE(index, std::string::npos);
+    EXPECT_LT(inside, index) << text;
+    EXPECT_NE(text.find(dtype == DType::f32 ? "load_vector<f32, 4>(" : "load_vector<bf16, 8>("), std::string::npos);
+    std::vector<int64_t> rows(75);
+    for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int64_t>(i * 4 % 9);
+    expect_like_portable({numbers(dtype, {9, 256}, 1), integers(rows, {75}), numbers(dtype, {64, 256}, 2)},
+                         dtype == DType::f32 ? 1e-5 : 1.0 / 128);
+  }
+}
+
 TEST_F(Contraction, WeightsOfAConvolutionAreCopied) {
   for (const auto& [name, dtype, error] : {std::tuple("f32", DType::f32, 1e-6), {"bf16", DType::bf16, 1.0 / 128}}) {
     compile(fmt::format(R"(graph f(%x: {0}[2, 8, 9, 9], %w: {0}[24, 8, 3, 3]) {{

@@ -42,6 +42,25 @@ TEST_F(VectorAccess, QuotientsAndRemaindersThatGroupsDoNotCrossAreFollowed) {
   EXPECT_EQ(access(odd * 64 + rest, column, 2), Access::vector);
 }
 
+// A row that another tensor names: where its groups begin must be known all the same.
+TEST_F(VectorAccess, RowsThatDataNamesAreVectorsWhereTheirLengthIsAMultiple) {
+  const Loop row = loop("r", 10), column = loop("c", 64);
+  ExpressionPool& pool = graph_.pool;
+  const auto gathered = [&](ExpressionPtr at, const Sym& length, const Sym& offset) {
+    const ExpressionPtr named = pool.cast(pool.load(1, DType::i64, at), ScalarType::index);
+    const ExpressionPtr place = pool.add(pool.multiply(named, pool.index(length)), pool.index(offset));
+    return access_of(graph_, pool.load(0, DType::f32, place), column, 4);
+  };
+  const ExpressionPtr of_row = pool.index(row.variable), of_column = pool.index(column.variable);
+  EXPECT_EQ(gathered(of_row, 64, column.variable), Access::vector);
+  EXPECT_EQ(gathered(of_row, 64, column.variable + 8), Access::vector);
+  EXPECT_EQ(gathered(of_row, 64, 3), Access::one);
+  EXPECT_EQ(gathered(of_row, 66, column.variable), Access::scattered);
+  EXPECT_EQ(gathered(of_row, 64, column.variable + 2), Access::scattered);
+  EXPECT_EQ(gathered(of_row, 64, column.variable * 2), Access::scattered);
+  EXPECT_EQ(gathered(of_column, 64, column.variable), Access::scattered);  // each element of another row
+}
+
 TEST_F(VectorAccess, GroupsFitIfTheInnermostLoopIsAMultiple) {
   EXPECT_TRUE(groups_fit({loop("r", 3), loop("c", 8)}, 8));
   EXPECT_FALSE(groups_fit({loop("r", 8), loop("c", 12)}, 8));
@@ -187,6 +206,45 @@ TEST_F(Vectors, PermutedMapsPassThroughSquares) {
   std::vector<int64_t> values(500 * 528);
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int64_t>(i) << 20;
   expect_bits_of_portable({numbers(DType::bf16, {520, 512}, 5), integers(values, {500, 528})});
+}
+
+size_t count_in(const std::string& text, std::string_view what) {
+  size_t count = 0;
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + what.size())) ++count;
+  return count;
+}
+
+// Rows of a table and images whose rows are named: 8 elements at once where their length is a multiple, 2 of the rows
+// of 10, and one by one where an element's own column is named or the length is odd.
+TEST_F(Vectors, RowsThatAnIndexNamesAreLoadedAtOnce) {
+  compile(
+      R"(graph f(%t: bf16[37, 1024], %i: i64[3, 100], %j: i64[96], %n: bf16[50, 24, 64], %o: bf16[37, 1023], %p: bf16[37, 1022]) {
+  %a: bf16[3, 100, 1024] = aten.embedding(%t, %i)
+  %b: bf16[50, 96, 64] = aten.index_select(%n, 1, %j)
+  %c: bf16[96, 24, 64] = aten.index.Tensor(%n, [%j])
+  %d: bf16[3, 100, 1023] = aten.embedding(%o, %i)
+  %e: bf16[3, 100, 1022] = aten.embedding(%p, %i)
+  return %a, %b, %c, %d, %e
+})");
+  ASSERT_EQ(launches(), 5u);
+  size_t of_eight = 0, of_two = 0;
+  for (size_t i = 0; i < launches(); ++i) {
+    of_eight += count_in(kernel_text(i), "load_vector<bf16, 8>(");
+    of_two += count_in(kernel_text(i), "load_vector<bf16, 2>(");
+  }
+  EXPECT_EQ(of_eight, 3u);
+  EXPECT_EQ(of_two, 1u);
+  std::vector<int64_t> rows(300), places(96);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int64_t>(i * 11 % 37);
+  for (size_t i = 0; i < places.size(); ++i) places[i] = static_cast<int64_t>(i * 7 % 24);
+  expect_bits_of_portable({numbers(DType::bf16, {37, 1024}, 1), integers(rows, {3, 100}), integers(places, {96}),
+                           numbers(DType::bf16, {50, 24, 64}, 2), numbers(DType::bf16, {37, 1023}, 3),
+                           numbers(DType::bf16, {37, 1022}, 4)});
+  rows[299] = 37;
+  expect_error(
+      {numbers(DType::bf16, {37, 1024}, 1), integers(rows, {3, 100}), integers(places, {96}),
+       numbers(DType::bf16, {50, 24, 64}, 2), numbers(DType::bf16, {37, 1023}, 3), numbers(DType::bf16, {37, 1022}, 4)},
+      "an index is out of bounds");
 }
 
 // Many rows of one element: the group of a thread is none of its columns.

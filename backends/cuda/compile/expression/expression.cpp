@@ -15,6 +15,8 @@ using compiler::SymOp;
 Sym less_than(const Sym& a, const Sym& b) { return compiler::make_sym(SymOp::lt, {a, b}); }
 Sym equals(const Sym& a, const Sym& b) { return compiler::make_sym(SymOp::eq, {a, b}); }
 
+constexpr const char *kSumText = "({0} + {1})", *kDifferenceText = "({0} - {1})", *kProductText = "({0} * {1})";
+
 bool is_integer(ScalarType type) {
   return type == ScalarType::i32 || type == ScalarType::i64 || type == ScalarType::index;
 }
@@ -63,6 +65,13 @@ std::set<std::string, std::less<>> symbols_of(ExpressionPtr expression) {
     if (e->kind == ExpressionKind::index) collect_symbols(e->index, out);
   });
   return out;
+}
+
+IndexArithmetic index_arithmetic(ExpressionPtr call) {
+  if (call->kind != ExpressionKind::call || call->type != ScalarType::index) return IndexArithmetic::other;
+  if (call->text == kSumText) return IndexArithmetic::sum;
+  if (call->text == kDifferenceText) return IndexArithmetic::difference;
+  return call->text == kProductText ? IndexArithmetic::product : IndexArithmetic::other;
 }
 
 bool is_real(ScalarType type) { return type == ScalarType::f32 || type == ScalarType::f64; }
@@ -167,16 +176,16 @@ ExpressionPtr ExpressionPool::arithmetic(ExpressionPtr a, ExpressionPtr b, Sym (
 ExpressionPtr ExpressionPool::add(ExpressionPtr a, ExpressionPtr b) {
   if (a->kind == ExpressionKind::index && a->index.is(0)) return b;
   if (b->kind == ExpressionKind::index && b->index.is(0)) return a;
-  return arithmetic(a, b, [](const Sym& x, const Sym& y) { return x + y; }, "({0} + {1})", ScalarType::index);
+  return arithmetic(a, b, [](const Sym& x, const Sym& y) { return x + y; }, kSumText, ScalarType::index);
 }
 ExpressionPtr ExpressionPool::subtract(ExpressionPtr a, ExpressionPtr b) {
   if (b->kind == ExpressionKind::index && b->index.is(0)) return a;
-  return arithmetic(a, b, [](const Sym& x, const Sym& y) { return x - y; }, "({0} - {1})", ScalarType::index);
+  return arithmetic(a, b, [](const Sym& x, const Sym& y) { return x - y; }, kDifferenceText, ScalarType::index);
 }
 ExpressionPtr ExpressionPool::multiply(ExpressionPtr a, ExpressionPtr b) {
   if (a->kind == ExpressionKind::index && a->index.is(1)) return b;
   if (b->kind == ExpressionKind::index && b->index.is(1)) return a;
-  return arithmetic(a, b, [](const Sym& x, const Sym& y) { return x * y; }, "({0} * {1})", ScalarType::index);
+  return arithmetic(a, b, [](const Sym& x, const Sym& y) { return x * y; }, kProductText, ScalarType::index);
 }
 // Sizes of 0 divide indices of tensors without elements only, which no thread computes.
 ExpressionPtr ExpressionPool::floor_divide(ExpressionPtr a, ExpressionPtr b) {

@@ -55,6 +55,10 @@ void for_each(std::vector<ExpressionPtr> roots, const std::function<void(Express
 /// The symbols of all index expressions in it.
 std::set<std::string, std::less<>> symbols_of(ExpressionPtr expression);
 
+/// What a call makes of two indices of which one depends on data; anything else is `other`.
+enum class IndexArithmetic : uint8_t { sum, difference, product, other };
+IndexArithmetic index_arithmetic(ExpressionPtr call);
+
 /// Makes and owns expressions. Index arithmetic is done in `Sym`, which simplifies it with the ranges of the SymScope
 /// that is open on this thread.
 class ExpressionPool {

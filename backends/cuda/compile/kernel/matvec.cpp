@@ -114,9 +114,12 @@ class MatvecWriter : public KernelWriter {
       if (e->kind != ExpressionKind::load || e->args.size() > 1 || dtype_size_bytes(e->dtype) * count > 16) return;
       if (access_of(graph_, e, k_, count) != Access::vector) return;
       const std::string name = fmt::format("left{}", vectors_++);
-      const Sym first = substitute(change(e->args[0]->index), {{std::string(steps_.inner.symbol_name()), Sym(0)}});
+      std::map<ExpressionPtr, ExpressionPtr> of_first;
+      const std::map<std::string, Sym, std::less<>> at_first = {{std::string(steps_.inner.symbol_name()), Sym(0)}};
+      const ExpressionPtr first =
+          graph_.pool.rewrite(e->args[0], [&](const Sym& sym) { return substitute(change(sym), at_first); }, of_first);
       part.line(fmt::format("const Vector<{0}, {1}> {2} = load_vector<{0}, {1}>({3} + {4});", storage_name(e->dtype),
-                            count, name, parameter(e->buffer, false), value(part, graph_.pool.index(first))));
+                            count, name, parameter(e->buffer, false), value(part, first)));
       known[e] = graph_.pool.call(e->type, element_text(e->dtype, name), {graph_.pool.index(steps_.inner)});
     });
     return graph_.pool.rewrite(row, change, known);

@@ -121,6 +121,13 @@ std::vector<ExpressionPtr> expressions_of(const LoopKernel& kernel) {
 }
 
 bool steps_by_one(ExpressionPtr offset, const Loop& loop) {
+  if (offset->kind == ExpressionKind::call) {
+    const auto grows = [&](size_t i) { return steps_by_one(offset->args[i], loop); };
+    const auto stays = [&](size_t i) { return !mentions_any(offset->args[i], {loop}); };
+    const IndexArithmetic made = index_arithmetic(offset);
+    if (made == IndexArithmetic::sum) return (grows(0) && stays(1)) || (stays(0) && grows(1));
+    return made == IndexArithmetic::difference && grows(0) && stays(1);
+  }
   if (offset->kind != ExpressionKind::index) return false;
   bool one = false;
   const compiler::Status status = compiler::catch_failure([&] { one = step_of(offset->index, loop.variable).is(1); });

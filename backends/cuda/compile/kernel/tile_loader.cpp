@@ -40,9 +40,12 @@ bool is_near(ExpressionPtr element, const Loop& loop) {
   return status.ok() && near;
 }
 
-// Whether its elements stand in memory as they do in tiles.
+// Whether its elements stand in memory as they do in tiles, where loop variables alone say: what other elements say is
+// not read beyond the factor's end.
 bool is_plain(const TileFactor& factor) {
-  return factor.element->kind == ExpressionKind::load && factor.element->dtype == factor.dtype;
+  bool reads = false;
+  for_each(factor.element->args, [&](ExpressionPtr e) { reads = reads || e->kind == ExpressionKind::load; });
+  return factor.element->kind == ExpressionKind::load && factor.element->dtype == factor.dtype && !reads;
 }
 
 }  // namespace

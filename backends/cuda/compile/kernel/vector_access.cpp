@@ -113,10 +113,52 @@ bool is_even(LoweredGraph& graph, ExpressionPtr expression, const Loop& loop, ui
   return even;
 }
 
+// The same of any index, which may depend on data: the row of a table that another tensor names.
+class Steps {
+ public:
+  Steps(LoweredGraph& graph, const Loop& loop, uint32_t count) : graph_(graph), loop_(loop), count_(count) {}
+
+  bool is_vector(ExpressionPtr offset) const { return step_of(offset) == 1 && begins_at_multiple(offset); }
+
+ private:
+  // From each of a group to the next one; nothing if that differs.
+  std::optional<int64_t> step_of(ExpressionPtr e) const {
+    if (e->kind == ExpressionKind::index) {
+      const std::optional<Run> run = run_of(graph_, e->index, loop_, count_);
+      return run ? std::optional(run->step) : std::nullopt;
+    }
+    if (is_even(graph_, e, loop_, count_)) return 0;
+    switch (index_arithmetic(e)) {
+      case IndexArithmetic::sum: return combined(step_of(e->args[0]), step_of(e->args[1]), 1);
+      case IndexArithmetic::difference: return combined(step_of(e->args[0]), step_of(e->args[1]), -1);
+      default: return std::nullopt;
+    }
+  }
+  static std::optional<int64_t> combined(std::optional<int64_t> a, std::optional<int64_t> b, int64_t sign) {
+    return a && b ? std::optional(*a + sign * *b) : std::nullopt;
+  }
+
+  // Whether the first of a group is a multiple of its length; not all that are ones are found.
+  bool begins_at_multiple(ExpressionPtr e) const {
+    if (e->kind == ExpressionKind::index) {
+      const std::optional<Run> run = run_of(graph_, e->index, loop_, count_);
+      return run && divides(count_, run->first);
+    }
+    switch (index_arithmetic(e)) {
+      case IndexArithmetic::sum:
+      case IndexArithmetic::difference: return begins_at_multiple(e->args[0]) && begins_at_multiple(e->args[1]);
+      case IndexArithmetic::product: return begins_at_multiple(e->args[0]) || begins_at_multiple(e->args[1]);
+      default: return false;
+    }
+  }
+
+  LoweredGraph& graph_;
+  const Loop& loop_;
+  const uint32_t count_;
+};
+
 bool is_vector(LoweredGraph& graph, ExpressionPtr offset, ExpressionPtr guard, const Loop& loop, uint32_t count) {
-  if (offset->kind != ExpressionKind::index || (guard && !is_even(graph, guard, loop, count))) return false;
-  const std::optional<Run> run = run_of(graph, offset->index, loop, count);
-  return run && run->step == 1 && divides(count, run->first);
+  return (!guard || is_even(graph, guard, loop, count)) && Steps(graph, loop, count).is_vector(offset);
 }
 
 }  // namespace
