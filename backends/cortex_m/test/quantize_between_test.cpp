@@ -246,6 +246,56 @@ TEST(CortexMQuantizeBetween, QuotientsAndFunctionsThatShowRounding) {
                   "wick_cortex_m.graded_lookup_int16");
 }
 
+// Norms divide by a deviation, which may be as small as what rounds their input.
+TEST(CortexMQuantizeBetween, NormsThatShowRounding) {
+  const std::string to = parameters(0.03125, 0);
+  const std::string inputs[] = {"  %a = aten.exp(%d)\n",
+                                "  %b = aten.mul.Tensor(%d, %d)\n  %a = aten.mul.Tensor(%b, %e)\n"};
+  for (const std::string& input : inputs) {
+    expect_rounding_hidden(input + "  %y = aten.layer_norm(%a, [24])\n", 0.05, to, -3);
+    expect_rounding_hidden(input + "  %y = aten.rms_norm(%a, [24], none, 1e-05)\n", 0.05, to, -3);
+    expect_rounding_hidden(
+        input + "  %v = aten.view(%a, [5, 4, 6])\n  %n = aten.group_norm(%v, 2)\n  %y = aten.view(%n, [5, 24])\n", 0.05,
+        to, -3);
+  }
+  const std::string norm = "  %y = aten.layer_norm(%s, [8])\n", exp = "  %s = aten.exp(%d)\n";
+  expect_floats(model("2, 8", exp + norm, to));
+  // An eps beside which rounding is small.
+  expect_integers(model("2, 8", exp + "  %y = aten.layer_norm(%s, [8], none, none, 0.1)\n", to),
+                  "wick_cortex_m.layer_norm");
+}
+
+// Whose multiples of a step of the model all have int16 elements.
+TEST(CortexMQuantizeBetween, NormsOfNumbersThatAreExact) {
+  const std::string to = parameters(0.03125, 0), norm = "  %y = aten.layer_norm(%s, [8])\n";
+  expect_integers(model("2, 49, 8", "  %s = aten.mean.dim(%d, [1])\n" + norm, to), "wick_cortex_m.layer_norm");
+  expect_integers(model("2, 3, 8", "  %m = aten.amax(%d, [1], true)\n  %s = aten.sub.Tensor(%d, %m)\n" + norm, to),
+                  "wick_cortex_m.layer_norm");
+  expect_integers(model("2, 8", "  %s = aten.mul.Scalar(%d, 0.3)\n" + norm, to), "wick_cortex_m.layer_norm");
+  expect_integers(model("2, 8", "  %s = aten.mul.Tensor(%d, %d)\n" + norm, to), "wick_cortex_m.layer_norm");
+  expect_floats(model("2, 900, 8", "  %s = aten.mean.dim(%d, [1])\n" + norm, to));
+}
+
+TEST(CortexMQuantizeBetween, PositionsAndComparisonsThatShowRounding) {
+  std::vector<float> x;
+  for (int i = 0; i < 24; ++i) x.push_back(2.6f + 0.03125f * static_cast<float>(i % 12 * 7 % 12));
+  const auto expect = [&](const std::string& body) {
+    const std::string text = "graph f(%x: f32[2, 12]) {\n" + fake_quantized("d", "x", "q", kFrom) +
+                             "  %f = aten.mul.Scalar(%d, 4.0)\n  %s = aten.sigmoid(%f)\n" + body + "  return %y\n}";
+    SCOPED_TRACE(text);
+    Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+    p.run_and_compare({.quantization_steps = 0}, {float_input({2, 12}, x)});
+    EXPECT_EQ(p.failures(), "");
+  };
+  expect("  %m = aten.mean.dim(%s, [0], true)\n  %y = aten.argmax(%m, -1)\n");
+  expect("  %m = aten.mean.dim(%s, [0], true)\n  %y = aten.gt.Scalar(%m, 0.99998)\n");
+  const std::string exact =
+      "  %m = aten.mean.dim(%d, [0], true)\n  %y = aten.mul.Scalar(%m, 0.5)\n  %k = aten.argmax(%m, -1)\n";
+  const std::string text = "graph f(%x: f32[2, 12]) {\n" + fake_quantized("d", "x", "q", kFrom) + exact +
+                           fake_quantized("o", "y", "p", kTo) + "  return %o, %k\n}";
+  expect_integers(text, "aten.argmax");
+}
+
 TEST(CortexMQuantizeBetween, TheLastStateOfAnLstmAndItsOutput) {
   const auto weights = [](const char* name, const char* type, int count) {
     Random random(count);

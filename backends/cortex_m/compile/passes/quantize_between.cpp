@@ -6,7 +6,9 @@
 #include <unordered_set>
 
 #include "backends/cortex_m/compile/all_elements.h"
+#include "backends/cortex_m/compile/ops/int16/made_numbers.h"
 #include "backends/cortex_m/compile/ops/int16/number_bounds.h"
+#include "backends/cortex_m/compile/ops/int16/rounding.h"
 #include "backends/cortex_m/compile/passes/split_weights.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "backends/cortex_m/compile/requantization.h"
@@ -33,7 +35,8 @@ constexpr double kLargest = 32767;  // element of int16
 constexpr int kFinerSteps = 128;    // of int16 in one of int8: 255 times as many fit 16 bits
 constexpr double kGrains = 256;     // that numbers are divided into, at least
 constexpr double kStepsOfGrain = 4;
-constexpr double kMostSlack = 128;  // of numbers behind two loose bounds: leaves 256 steps for what is usual
+constexpr double kMostError = 0.75;  // of what counts in a result; the rest is left to kernels
+constexpr double kMostSlack = 128;   // of numbers behind two loose bounds: leaves 256 steps for what is usual
 
 bool has_elements(const Value& value) { return refuse_elements(value, "").empty(); }
 bool is_int8(const Value& value) { return refuse_int8(value, "").empty(); }
@@ -51,6 +54,7 @@ struct Between {
   bool is_loose = false;
   double grain = 0;  // differences that count
   double slack = 1;  // how far the numbers are below their bound
+  double error = 0;  // how far elements can be from the numbers that eager computes
 };
 // By value; in an order that depends on nothing but the graph.
 struct Candidates {
@@ -117,6 +121,16 @@ double slack_of(const Node& node, const Bound& bound, const Candidates& candidat
   return slack * bound.slack;
 }
 
+// Of what a node computes of rounded numbers.
+double error_of(const Node& node, const Candidates& candidates) {
+  double error = 0;
+  for (const Value* operand : node.operands()) {
+    const auto found = candidates.of.find(operand);
+    if (found != candidates.of.end()) error += error_behind(node, *operand, found->second.error);
+  }
+  return error;
+}
+
 void consider(const Node& node, Candidates& candidates) {
   Value* result = only_result(node);
   if (!result || !has_known_sizes(node) || node.is("wick.convert.default")) return;
@@ -128,13 +142,15 @@ void consider(const Node& node, Candidates& candidates) {
     const auto found = candidates.of.find(operand);
     behind_loose = behind_loose || (found != candidates.of.end() && found->second.is_loose);
   }
-  const double grain = grain_of(node, *bound, candidates), step = bound->largest / kLargest;
+  const double grain = grain_of(node, *bound, candidates), step = int16_scale(node, bound->largest);
   const double slack = slack_of(node, *bound, candidates);
   if ((behind_loose && slack > kMostSlack) || kStepsOfGrain * step > grain) return;
-  candidates.of.emplace(result,
-                        Between{result->tensor(), result->stands_for, bound->is_loose || behind_loose, grain, slack});
+  const double error = error_of(node, candidates);
+  Between between = {result->tensor(), result->stands_for, bound->is_loose || behind_loose, grain, slack};
+  make_int16(&result->type.tensor, step);
+  between.error = error + error_of_elements(*result);
+  candidates.of.emplace(result, std::move(between));
   candidates.order.push_back(result);
-  make_int16(&result->type.tensor, step > 0 ? step : 1);
 }
 
 // Differences that count between the numbers of a node's result: steps of int8, some steps of int16. 0: it has none.
@@ -164,16 +180,27 @@ void give_up(Value* value, Candidates& candidates) {
   candidates.of.erase(value);
 }
 
-// Numbers whose rounding shows in what their readers give: near 0, of logarithms and roots.
+// Whether numbers that are off by their errors show in what a node gives to the model: in a step of elements, or at
+// all where results are positions or truth.
+bool shows_errors(const Node& node, const Candidates& candidates) {
+  if (shows_any_rounding(node)) {
+    const std::vector<Value*> operands = node.operands();
+    return std::any_of(operands.begin(), operands.end(), [&](const Value* operand) {
+      const auto found = candidates.of.find(operand);
+      return found != candidates.of.end() && found->second.error > 0;
+    });
+  }
+  const double grain = candidates.of.count(only_result(node)) > 0 ? 0 : result_grain(node, candidates);
+  return grain > 0 && error_of(node, candidates) > kMostError * grain;
+}
+
+// Numbers whose rounding shows in what their readers give.
 void give_up_coarse(const std::vector<Node*>& nodes, Candidates& candidates) {
   std::unordered_set<const Value*> coarse;  // looked up only
   for (const Node* node : nodes) {
-    const double grain = result_grain(*node, candidates);
-    const bool has_bound = candidates.of.count(only_result(*node)) > 0 && node->is(compiler::Binary::div);
-    if (grain == 0 || has_bound) continue;  // quotients that are numbers in between have none if rounding shows
+    if (!shows_errors(*node, candidates)) continue;
     for (const Value* operand : node->operands()) {
-      if (candidates.of.count(operand) > 0 && coarse.count(operand) == 0 && !hides_rounding(*node, *operand, grain))
-        coarse.insert(operand);
+      if (candidates.of.count(operand) > 0) coarse.insert(operand);
     }
   }
   for (Value* value : candidates.order) {

@@ -21,12 +21,7 @@ std::optional<Bound> bound_of(const compiler::Node& node, const compiler::Value&
 /// infinite if its weights are not known.
 double largest_projected(const compiler::Node& lstm);
 
-/// How far a result can be off if the numbers of a constant operand are rounded to multiples of `step`. Infinite: it is
-/// not known.
-double error_of_rounding(const compiler::Node& node, const compiler::Value& constant, double step);
-
-/// Whether it does not show in a result, where differences of `grain` count, that an operand made int16 has rounded
-/// numbers. Functions, quotients, sums, products, choices and softmax; of other operators it is not known: true.
-bool hides_rounding(const compiler::Node& reader, const compiler::Value& rounded, double grain);
+/// How far the sum of a row's elements can be above 1; unknown for others than probabilities of 16 bits.
+double excess_of_probabilities(const compiler::Value* value);
 
 }  // namespace wick::cortex_m

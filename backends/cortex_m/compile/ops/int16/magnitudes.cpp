@@ -1,0 +1,51 @@
+#include "backends/cortex_m/compile/ops/int16/magnitudes.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cortex_m/compile/all_elements.h"
+#include "backends/cortex_m/compile/quantized.h"
+
+namespace wick::cortex_m {
+
+using compiler::Node;
+using compiler::Value;
+
+double larger(double a, double b) { return std::isnan(a) || std::isnan(b) ? kUnknown : std::max(a, b); }
+
+double largest_of(const std::vector<double>& numbers) {
+  double largest = numbers.empty() ? kUnknown : 0;
+  for (const double number : numbers) largest = larger(largest, std::abs(number));
+  return largest;
+}
+
+double reach(const Value* value) {
+  if (!value) return 0;
+  if (value->is_constant()) return largest_of(numbers(*value));
+  if (!refuse_elements(*value, "").empty()) return kUnknown;
+  const Affine q = affine(*value);
+  return q.scale * std::max(std::abs(q.min - q.zero), std::abs(q.max - q.zero));
+}
+
+double count_of(const Value& value) { return static_cast<double>(numel(value.sizes()).value()); }
+
+const Value* variable(const Node& node) {
+  for (const Value* operand : node.operands()) {
+    if (!is_number(*operand)) return operand;
+  }
+  return nullptr;
+}
+
+Divisors divisors_of(const Value& value) {
+  const Affine q = affine(value);
+  if (!value.producer || !value.producer->is("wick.lookup.default"))
+    return {q.scale, q.min <= q.zero && q.zero <= q.max};
+  Divisors found;
+  for (const double element : numbers(*value.producer->tensor("table"))) {
+    if (element == q.zero) found.has_zero = true;
+    if (element != q.zero) found.least = std::min(found.least, std::abs(element - q.zero) * q.scale);
+  }
+  return found;
+}
+
+}  // namespace wick::cortex_m
