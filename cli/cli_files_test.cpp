@@ -68,7 +68,8 @@ TEST_F(Cli, CompileWritesAllOfItsFilesOrNone) {
   EXPECT_EQ(wick(elsewhere + path("nowhere/m.pte")).exit_code, 2);
   EXPECT_EQ(wick(elsewhere + path("m.pte") + " --backend cuda:gpu=none --twin " + path("m.pte")).exit_code, 2);
   EXPECT_EQ(wick(elsewhere + path("m.pte") + " --backend cuda:gpu=none,twin=" + path("nowhere/t")).exit_code, 2);
-  EXPECT_FALSE(fs::exists(path("r")) || fs::exists(path("m.pte")));
+  EXPECT_EQ(wick(elsewhere + "/dev/full --external-weights " + path("w")).exit_code, 2);
+  EXPECT_FALSE(fs::exists(path("r")) || fs::exists(path("m.pte")) || fs::exists(path("w")));
   EXPECT_EQ(wick(compile + "--external-weights " + path("w.ptd") + " --report /dev/null").exit_code, 0);
   EXPECT_TRUE(fs::exists(path("m.pte")) && fs::exists(path("w.ptd")));
 }

@@ -39,6 +39,18 @@ TEST_F(DeviceCode, RunsComparesMeasuresAndProfilesOnATwin) {
   EXPECT_NE(outcome.out.find("\"library\":\"CUDA kernel\""), std::string::npos) << outcome.out;
 }
 
+TEST_F(DeviceCode, FailsToCompileWithoutLeavingATwinOrSources) {
+  fs::create_directory(path("d"));
+  const std::string compile = "compile " + model("two_inputs_three_outputs.pt2") +
+                              " --backend cuda --gpu none --twin " + path("d/twin.so") + " --emit-source " + path("d") +
+                              " -o ";
+  EXPECT_EQ(wick(compile + "/dev/full").exit_code, 2);
+  EXPECT_EQ(wick(compile + path("model.pte") + " --max-file 10").exit_code, 6);
+  EXPECT_TRUE(fs::is_empty(path("d")));
+  EXPECT_EQ(wick(compile + path("model.pte")).exit_code, 0);
+  EXPECT_TRUE(fs::exists(path("d/twin.so")) && fs::exists(path("d/vocabulary.h")));
+}
+
 // A .pt2 is explained without NVRTC; of a .pte what its plan holds.
 TEST_F(DeviceCode, IsExplainedKernelByKernel) {
   const auto expect_parts = [](const std::string& text, const std::vector<std::string>& parts) {

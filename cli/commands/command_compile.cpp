@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "cli/command.h"
@@ -102,24 +101,23 @@ Status dump(const std::string& folder, std::string_view method, int number, std:
                               Span<const uint8_t>(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
 }
 
-Status write_outputs(const compiler::CompileResult& result, const CompileFlags& flags, const std::string& report) {
-  // A program without its weights is of no use: no file appears before the bytes of all are written.
-  std::optional<compiler::FileWriter> weights, text;
+// `files`: those of the targets.
+Status write_outputs(const compiler::CompileResult& result, const CompileFlags& flags, const std::string& report,
+                     std::vector<compiler::FileWriter>& files) {
   if (result.program.ptd.size_bytes > 0) {
-    ASSIGN_OR_RETURN(compiler::FileWriter begun, compiler::begin_file(flags.external_weights, result.program.ptd));
-    weights.emplace(std::move(begun));
+    ASSIGN_OR_RETURN(compiler::FileWriter weights, compiler::begin_file(flags.external_weights, result.program.ptd));
+    files.push_back(std::move(weights));
   } else if (!flags.external_weights.empty()) {
     fmt::print(stderr, "note: no weight has a name, so {} is not written\n", flags.external_weights);
   }
   if (!flags.report.empty()) {
-    ASSIGN_OR_RETURN(compiler::FileWriter begun, compiler::FileWriter::open(flags.report, report.size()));
-    RETURN_IF_ERROR(begun.append({reinterpret_cast<const uint8_t*>(report.data()), report.size()}));
-    text.emplace(std::move(begun));
+    ASSIGN_OR_RETURN(compiler::FileWriter text, compiler::FileWriter::open(flags.report, report.size()));
+    RETURN_IF_ERROR(text.append({reinterpret_cast<const uint8_t*>(report.data()), report.size()}));
+    files.push_back(std::move(text));
   }
   ASSIGN_OR_RETURN(compiler::FileWriter program, compiler::begin_file(flags.output, result.program.pte));
-  if (weights) RETURN_IF_ERROR(weights->finish());
-  if (text) RETURN_IF_ERROR(text->finish());
-  return program.finish();
+  files.push_back(std::move(program));
+  return compiler::finish_all(files);
 }
 
 Status check_budgets(const compiler::CompileResult& result, const CompileFlags& flags,
@@ -192,6 +190,8 @@ std::vector<std::string> advise(const compiler::CompileResult& result, const Com
                          other.on_stage = nullptr;
                          other.on_begin = nullptr;
                          other.targets = targets;
+                         std::vector<compiler::FileWriter> dropped;
+                         other.files = &dropped;
                          return compiler::compile(inputs, other);
                        });
 }
@@ -259,6 +259,9 @@ int compile_command(const CompileFlags& flags) {
       if (dumped.ok()) dumped = dump(flags.dump_ir, method, stage_number++, stage, graph);
     };
   }
+  // A program without its weights or its twin is of no use: no file appears before the bytes of all are written.
+  std::vector<compiler::FileWriter> files;
+  options.files = &files;
   const auto start = std::chrono::steady_clock::now();
   compiler::Result<compiler::CompileResult> result = compile_with_progress(inputs, options);
   if (!result.ok()) return report(result.diag());
@@ -271,7 +274,7 @@ int compile_command(const CompileFlags& flags) {
     if (Status status = write_report(flags, json); !status.ok()) return report(status.diag());
     return report(over.diag());
   }
-  if (Status status = write_outputs(*result, flags, json); !status.ok()) return report(status.diag());
+  if (Status status = write_outputs(*result, flags, json, files); !status.ok()) return report(status.diag());
   if (flags.json) {
     std::fputs(json.c_str(), stdout);
     return 0;

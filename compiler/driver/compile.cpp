@@ -421,7 +421,8 @@ Status compile_methods(std::vector<Imported> methods, const CompileOptions& opti
   return {};
 }
 
-Status write_files_of_targets(const std::vector<MethodPlan>& method_plans, const CompileOptions& options) {
+Status write_files_of_targets(const std::vector<MethodPlan>& method_plans, const CompileOptions& options,
+                              std::vector<FileWriter>& files) {
   for (const TargetRequest& request : options.targets) {
     if (!request.target->write_files) continue;
     std::vector<const Delegate*> delegates;
@@ -430,8 +431,9 @@ Status write_files_of_targets(const std::vector<MethodPlan>& method_plans, const
         if (delegate->id == request.target->id) delegates.push_back(delegate.get());
       }
     }
-    RETURN_IF_ERROR(request.target->write_files(delegates, {options.strict_nan, options.profile == Profile::stock,
-                                                            nullptr, &request.settings, options.for_report}));
+    const TargetOptions target_options = {options.strict_nan, options.profile == Profile::stock, nullptr,
+                                          &request.settings, options.for_report};
+    RETURN_IF_ERROR(request.target->write_files(delegates, target_options, files));
   }
   return {};
 }
@@ -457,7 +459,8 @@ Result<CompileResult> finish(std::vector<MethodPlan> method_plans, std::vector<M
     result.methods.back().stages = std::move(stages[i].times);
     result.methods.back().stages.push_back({"plan", clock.lap()});
   }
-  RETURN_IF_ERROR(write_files_of_targets(result.method_plans, options));
+  std::vector<FileWriter> files;
+  RETURN_IF_ERROR(write_files_of_targets(result.method_plans, options, options.files ? *options.files : files));
   EmitOptions emit_options;
   emit_options.external_weights = options.external_weights;
   if (options.on_begin) options.on_begin("emit");
@@ -466,6 +469,7 @@ Result<CompileResult> finish(std::vector<MethodPlan> method_plans, std::vector<M
   result.file_bytes = result.program.pte.size_bytes;
   result.constant_bytes = result.program.constant_bytes;
   note_widened(imported, result);
+  RETURN_IF_ERROR(finish_all(files));
   return result;
 }
 

@@ -38,6 +38,8 @@ struct CompileOptions {
   std::vector<std::string> skip_passes;
   std::vector<ExtraPass> extra_passes;  // those of phase target run before partitioning, also where there is no target
   ImportOptions import;
+  /// Takes the files that options of targets ask for: written, to be finished beside the program. Null: compile() does.
+  std::vector<FileWriter>* files = nullptr;
   /// Called before each stage: "import", each pass, "partition", "linearize", "plan", "emit".
   std::function<void(std::string_view stage)> on_begin;
   /// Called after import ("import"), after each pass that changed the graph, and before planning, with the IR.

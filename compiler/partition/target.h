@@ -14,6 +14,7 @@
 #include "compiler/partition/delegate_report.h"
 #include "compiler/partition/firmware.h"
 #include "compiler/passes/pass.h"
+#include "compiler/support/file_map.h"
 #include "compiler/support/result.h"
 #include "wick/span.h"
 
@@ -112,8 +113,10 @@ struct Target {
   /// Form kernels: what the operators are prepared for, "KEY=VALUE" each, without spaces. A program that holds any of
   /// them says so, and is refused by kernels that are built for another value. Null: nothing.
   std::vector<std::string> (*prepared_for)(const TargetOptions& options) = nullptr;
-  /// Form delegate: writes files that its options ask for, for all delegates of the target in a program. Null: none.
-  Status (*write_files)(const std::vector<const Delegate*>& delegates, const TargetOptions& options) = nullptr;
+  /// Form delegate: writes files that its options ask for, for all delegates of the target in a program, and adds them
+  /// to `files`, whose owner finishes them. Null: none.
+  Status (*write_files)(const std::vector<const Delegate*>& delegates, const TargetOptions& options,
+                        std::vector<FileWriter>& files) = nullptr;
   /// Form delegate: what a delegate executes, from its payload, and from what `lower` kept if there is any. Errors:
   /// corrupt_file. Null: nothing to tell.
   Result<DelegateReport> (*report)(const Delegate& delegate, const TargetOptions& options) = nullptr;

@@ -155,12 +155,23 @@ Status FileWriter::write_waiting() {
   return {};
 }
 
-Status FileWriter::finish() {
+Status FileWriter::close() {
   RETURN_IF_ERROR(write_waiting());
-  if (!file_.close()) return io_error("write", path_, errno);  // delayed write errors show up here
+  if (file_.fd >= 0 && !file_.close()) return io_error("write", path_, errno);  // delayed write errors show up here
+  return {};
+}
+
+Status FileWriter::finish() {
+  RETURN_IF_ERROR(close());
   if (temporary_.empty()) return {};
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return io_error("write", path_, errno);
   temporary_.clear();
+  return {};
+}
+
+Status finish_all(std::vector<FileWriter>& files) {
+  for (FileWriter& file : files) RETURN_IF_ERROR(file.close());
+  for (FileWriter& file : files) RETURN_IF_ERROR(file.finish());
   return {};
 }
 

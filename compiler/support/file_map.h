@@ -60,7 +60,14 @@ class FileWriter {
   FileWriter(FileWriter&& other) noexcept;
   ~FileWriter();
 
+  /// A file whose bytes another program wrote to `temporary`, in the same folder. Takes that file over.
+  static FileWriter written(std::string path, std::string temporary) {
+    return {std::move(path), std::move(temporary), -1};
+  }
+
   Status append(Span<const uint8_t> bytes);
+  /// Writes what waits and closes, so that finish() only renames. After that no append().
+  Status close();
   Status finish();
 
  private:
@@ -74,6 +81,9 @@ class FileWriter {
   Descriptor file_;
   std::vector<uint8_t> waiting_;  // less than a block, to be written at the end of a block
 };
+
+/// All of the files or none, unless a rename fails: none appears before the bytes of all are written. Errors: file_io.
+Status finish_all(std::vector<FileWriter>& files);
 
 /// A whole file at once.
 Status write_file(const std::string& path, Span<const uint8_t> bytes);

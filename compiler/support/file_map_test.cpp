@@ -142,6 +142,26 @@ TEST_F(FileMapTest, WithoutItsEndAFileIsNotReplaced) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator{}), 1);
 }
 
+TEST_F(FileMapTest, NoneOfSeveralFilesAppearsIfOneCannotBeWritten) {
+  const auto begin = [](const std::string& name) {
+    Result<FileWriter> file = FileWriter::open(name, 0);
+    EXPECT_TRUE(file.ok() && file->append(bytes_of("new")).ok()) << name;
+    return std::move(*file);
+  };
+  for (const bool fails : {true, false}) {
+    std::vector<FileWriter> files;
+    files.push_back(begin(path("a")));
+    ASSERT_TRUE(write_file(path("made"), bytes_of("by another program")).ok());
+    files.push_back(FileWriter::written(path("b"), path("made")));
+    if (fails) files.push_back(begin("/dev/full"));
+    EXPECT_EQ(finish_all(files).ok(), !fails);
+    files.clear();
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator{}), fails ? 0 : 2);
+  }
+  EXPECT_EQ(text_of(FileMap::open(path("a"))->bytes()), "new");
+  EXPECT_EQ(text_of(FileMap::open(path("b"))->bytes()), "by another program");
+}
+
 TEST_F(FileMapTest, AFullDeviceIsAnError) {
   EXPECT_EQ(write_file("/dev/full", bytes_of("x")).diag().help, "free some space, or write to another disk");
 }

@@ -100,7 +100,8 @@ Status add_device_code(const BuiltPlan& built, const TargetOptions& options, Pla
   return {};
 }
 
-Status write_files(const std::vector<const Delegate*>& delegates, const TargetOptions& options) {
+Status write_files(const std::vector<const Delegate*>& delegates, const TargetOptions& options,
+                   std::vector<compiler::FileWriter>& files) {
   const std::string twin(options.setting(kTwinOption)), folder(options.setting(kEmitSourceOption));
   if (twin.empty() && folder.empty()) return {};
   std::map<std::string, KernelText> by_name;
@@ -110,8 +111,10 @@ Status write_files(const std::vector<const Delegate*>& delegates, const TargetOp
   }
   std::vector<KernelText> kernels;
   for (const auto& [name, kernel] : by_name) kernels.push_back(kernel);
-  if (!folder.empty()) RETURN_IF_ERROR(emit_source({kernels.data(), kernels.size()}, folder));
-  if (!twin.empty()) RETURN_IF_ERROR(build_twin({kernels.data(), kernels.size()}, twin));
+  if (!folder.empty()) RETURN_IF_ERROR(emit_source({kernels.data(), kernels.size()}, folder, files));
+  if (twin.empty()) return {};
+  ASSIGN_OR_RETURN(compiler::FileWriter library, begin_twin({kernels.data(), kernels.size()}, twin));
+  files.push_back(std::move(library));
   return {};
 }
 

@@ -22,6 +22,6 @@ compiler::Status add_device_code(const BuiltPlan& built, const compiler::TargetO
                                  compiler::Delegate& delegate);
 /// The twin library and the sources of all delegates of a program.
 compiler::Status write_files(const std::vector<const compiler::Delegate*>& delegates,
-                             const compiler::TargetOptions& options);
+                             const compiler::TargetOptions& options, std::vector<compiler::FileWriter>& files);
 
 }  // namespace wick::cuda

@@ -280,7 +280,10 @@ TEST_F(Twin, WithoutACompilerItSaysHowToGetOne) {
 
 TEST_F(Twin, KernelsAreWrittenAsFilesBesideTheirVocabulary) {
   const std::string folder = ::testing::TempDir() + "wick_emit_source_" + std::to_string(getpid());
-  ASSERT_TRUE(emit_source({&kRmsNorm, 1}, folder).ok());
+  std::vector<compiler::FileWriter> files;
+  ASSERT_TRUE(emit_source({&kRmsNorm, 1}, folder, files).ok());
+  EXPECT_FALSE(std::filesystem::exists(folder + "/rmsnorm.cu"));
+  ASSERT_TRUE(compiler::finish_all(files).ok());
   const auto read = [&](const char* name) {
     std::ifstream stream(folder + "/" + name);
     return std::string(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
@@ -289,7 +292,7 @@ TEST_F(Twin, KernelsAreWrittenAsFilesBesideTheirVocabulary) {
             "#include \"vocabulary.h\"\n\nnamespace wick_text {\n" + kRmsNorm.text + "\n}  // namespace wick_text\n");
   EXPECT_EQ(read("vocabulary.h"), "#pragma once\n" + device_vocabulary());
   std::filesystem::remove_all(folder);
-  EXPECT_EQ(emit_source({&kRmsNorm, 1}, "/proc/no/such/folder").diag().code, compiler::Code::file_io);
+  EXPECT_EQ(emit_source({&kRmsNorm, 1}, "/proc/no/such/folder", files).diag().code, compiler::Code::file_io);
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ namespace {
 using compiler::Code;
 using compiler::Descriptor;
 using compiler::Diag;
+using compiler::FileWriter;
 using compiler::Result;
 using compiler::Status;
 
@@ -193,29 +194,34 @@ Status write_launcher(const std::vector<std::string>& compile, const std::string
 
 }  // namespace
 
-Status build_twin(Span<const KernelText> kernels, const std::string& path, const TwinOptions& options) {
+Result<FileWriter> begin_twin(Span<const KernelText> kernels, const std::string& path, const TwinOptions& options) {
   ASSIGN_OR_RETURN(const std::string compiler, find_compiler());
   const std::vector<std::string> compile = command(compiler, options);
   const std::string library = fmt::format("{}.{}", path, getpid()), launcher = library + ".o";
-  Status status = write_launcher(compile, launcher);
-  if (status.ok()) {
-    status =
-        compile_text(compile, {"-x", "none", launcher.c_str(), "-shared", "-Wl,--build-id=none", "-o", library.c_str()},
-                     host_program(kernels, own_text({"twin_kernels.h", "fibers.h"})));
-  }
-  unlink(launcher.c_str());
-  if (status.ok() && rename(library.c_str(), path.c_str()) != 0)
-    status = Diag(Code::file_io, fmt::format("{} cannot be written: {}", path, std::strerror(errno)));
-  if (!status.ok()) unlink(library.c_str());
-  return status;
+  FileWriter file = FileWriter::written(path, library);
+  const FileWriter removed_at_the_end = FileWriter::written("", launcher);
+  RETURN_IF_ERROR(write_launcher(compile, launcher));
+  RETURN_IF_ERROR(
+      compile_text(compile, {"-x", "none", launcher.c_str(), "-shared", "-Wl,--build-id=none", "-o", library.c_str()},
+                   host_program(kernels, own_text({"twin_kernels.h", "fibers.h"}))));
+  return file;
 }
 
-Status emit_source(Span<const KernelText> kernels, const std::string& folder) {
+Status build_twin(Span<const KernelText> kernels, const std::string& path, const TwinOptions& options) {
+  ASSIGN_OR_RETURN(FileWriter file, begin_twin(kernels, path, options));
+  return file.finish();
+}
+
+Status emit_source(Span<const KernelText> kernels, const std::string& folder, std::vector<FileWriter>& files) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return Diag(Code::file_io, fmt::format("{}: {}", folder, error.message()));
-  const auto write = [&](const std::string& name, const std::string& text) {
-    return compiler::write_file(folder + "/" + name, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  const auto write = [&](const std::string& name, const std::string& text) -> Status {
+    ASSIGN_OR_RETURN(FileWriter file, FileWriter::open(folder + "/" + name, text.size()));
+    RETURN_IF_ERROR(file.append({reinterpret_cast<const uint8_t*>(text.data()), text.size()}));
+    RETURN_IF_ERROR(file.close());
+    files.push_back(std::move(file));
+    return {};
   };
   RETURN_IF_ERROR(write("vocabulary.h", "#pragma once\n" + device_vocabulary()));
   for (const KernelText& kernel : kernels) {

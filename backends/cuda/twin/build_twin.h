@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "backends/cuda/compile/text/program.h"
+#include "compiler/support/file_map.h"
 #include "compiler/support/result.h"
 #include "wick/span.h"
 
@@ -16,10 +17,14 @@ struct TwinOptions {
 /// Writes a library with the kernels, their launcher and a stand-in for the CUDA driver (twin/twin_kernels.h and the
 /// functions cu*). The compiler is WICK_CXX if set, else clang++-19, clang++, g++ or c++, whichever is found first.
 /// Errors: missing_tool if there is no compiler; internal if it refuses the text, with its first message; file_io.
+compiler::Result<compiler::FileWriter> begin_twin(Span<const KernelText> kernels, const std::string& path,
+                                                  const TwinOptions& options = {});
+/// The same, in its place.
 compiler::Status build_twin(Span<const KernelText> kernels, const std::string& path, const TwinOptions& options = {});
 
 /// Writes each kernel as FOLDER/name.cu and the vocabulary of devices as FOLDER/vocabulary.h, for reading and for
-/// other compilers. Creates the folder. Errors: file_io.
-compiler::Status emit_source(Span<const KernelText> kernels, const std::string& folder);
+/// other compilers, and adds these files to `files`. Creates the folder. Errors: file_io.
+compiler::Status emit_source(Span<const KernelText> kernels, const std::string& folder,
+                             std::vector<compiler::FileWriter>& files);
 
 }  // namespace wick::cuda
