@@ -200,6 +200,64 @@ TEST(CortexMNormalization, RowsDividedByTheirLength) {
     expect_integer(divided_by_length(bound), op);
 }
 
+TEST(CortexMNormalization, RowsDividedByRootsOfTheirSquares) {
+  const char* op = "wick_cortex_m.layer_norm";
+  const std::string square = "%s = aten.pow.Tensor_Scalar(%d, 2)\n  ",
+                    sum = "%t = aten.sum.dim_IntList(%s, [2], true)\n  ",
+                    mean = "%t = aten.mean.dim(%s, [-1], true)\n  ";
+  const auto form = [&](const std::string& body, const std::string& to = parameters(0.0079, 5)) {
+    return model(body, "2, 3, 4", to);
+  };
+  const std::string divide = "%y = aten.div.Tensor(%d, %l)";
+  expect_integer(form("%l = aten.linalg_vector_norm(%d, 2, [-1], true)\n  " + divide), op);
+  expect_integer(form(square + sum + "%l = aten.sqrt(%t)\n  " + divide), op);
+  expect_integer(form(square + sum + "%e = aten.add.Scalar(%t, 0.5)\n  %l = aten.sqrt(%e)\n  " + divide), op);
+  expect_integer(form(square + mean + "%l = aten.pow.Tensor_Scalar(%t, 0.5)\n  " + divide, parameters(0.0157, 5)), op);
+  expect_integer(
+      form(square + sum + "%e = aten.add.Scalar(%t, 0.5)\n  %l = aten.rsqrt(%e)\n  %y = aten.mul.Tensor(%l, %d)"), op);
+  // A quotient that no quantizer annotated.
+  expect_integer(form("%l = aten.linalg_vector_norm(%d, 2, [-1], true)\n  %z = aten.div.Tensor(%d, %l)\n"
+                      "  %y = aten.mul.Scalar(%z, 3.0)",
+                      parameters(0.024, 5)),
+                 op);
+}
+
+TEST(CortexMNormalization, LengthsOfRows) {
+  const char* op = "wick_cortex_m.layer_norm";
+  const std::string to = parameters(0.02, -128);
+  for (const char* body :
+       {"%y = aten.linalg_vector_norm(%d, 2, [-1])", "%y = aten.linalg_vector_norm(%d, 2, [2], true)",
+        "%l = aten.linalg_vector_norm(%d, 2, [-1], true)\n  %y = aten.clamp_min(%l, 1e-12)",
+        "%s = aten.mul.Tensor(%d, %d)\n  %t = aten.sum.dim_IntList(%s, [-1], true)\n  %y = aten.sqrt(%t)"})
+    expect_integer(model(body, "2, 3, 4", to), op);
+}
+
+TEST(CortexMNormalization, WhatIsNoLengthOfARowStays) {
+  const std::string to = parameters(0.02, -128);
+  for (const char* body :
+       {"%y = aten.linalg_vector_norm(%d, 1, [-1])", "%y = aten.linalg_vector_norm(%d, 2, [1])",
+        "%y = aten.linalg_vector_norm(%d, 2, [1, 2])",
+        "%l = aten.linalg_vector_norm(%d, 2, [-1], true)\n  %y = aten.clamp_min(%l, 0.5)",
+        "%s = aten.mul.Tensor(%d, %d)\n  %t = aten.sum.dim_IntList(%s, [-1])\n  %e = aten.add.Scalar(%t, 0.5)\n"
+        "  %y = aten.sqrt(%e)"}) {
+    SCOPED_TRACE(body);
+    Pipeline p = std::move(Pipeline::from_text(model(body, "2, 3, 4", to)).backend("cortex-m"));
+    EXPECT_EQ(p.count("wick_cortex_m.layer_norm", Stage::lower), 0u);
+    p.run_and_compare(one_step());
+    EXPECT_EQ(p.failures(), "");
+  }
+}
+
+// A row of zeros divided by its length is not a number, which the graph returns.
+TEST(CortexMNormalization, QuotientsThatTheGraphReturnsAreEagers) {
+  const std::string text = "graph f(%x: f32[2, 4]) {\n" + fake_quantized("d", "x", "q", kInput) +
+                           "  %l = aten.linalg_vector_norm(%d, 2, [-1], true)\n  %y = aten.div.Tensor(%d, %l)\n"
+                           "  return %y\n}";
+  Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+  p.run_and_compare({}, {float_input({2, 4}, {0, 0, 0, 0, 1, 2, 3, 4})});
+  EXPECT_EQ(p.failures(), "");
+}
+
 TEST(CortexMNormalization, OtherDivisorsAreNotTheLengthOfARow) {
   Pipeline p = std::move(Pipeline::from_text(divided_by_length("aten.clamp_min(%l, 0.5)")).backend("cortex-m"));
   EXPECT_EQ(p.count("wick_cortex_m.layer_norm", Stage::lower), 0u);

@@ -4,6 +4,7 @@
 
 #include "backends/cortex_m/compile/quantized.h"
 #include "compiler/layout/constant_elements.h"
+#include "compiler/ops/arguments.h"
 #include "compiler/ops/rules.h"
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/rewrite.h"
@@ -43,56 +44,164 @@ bool is_square_of(const Arg& arg, const Value* x) {
          (node->is("aten.mul.Tensor") && node->arg(1).is<Value*>() && node->arg(1).as<Value*>() == x);
 }
 
-// sqrt(sum(x * x, -1, keepdim))
-bool is_length_of(const Arg& arg, const Value* x) {
-  const Node* root = maker(arg);
-  if (!root || !(root->is("aten.sqrt.default") || is_power(*root, 0.5))) return false;
-  const Node* sum = maker(root->arg(size_t{0}));
-  if (!sum || !sum->is("aten.sum.dim_IntList") || sum->is_none("dim") || !sum->boolean("keepdim")) return false;
-  const auto dims = sum->static_ints("dim");
-  return dims.size() == 1 && compiler::wrap_dim(dims[0], x->rank()) + 1 == static_cast<int64_t>(x->rank()) &&
-         is_square_of(sum->arg(size_t{0}), x);
+// sum(x * x, -1) or mean(x * x, -1), and what is added to it.
+struct Squares {
+  bool is_mean = false;
+  double added = 0;
+};
+
+// One dimension, the last one of x.
+bool is_over_rows(const Node& node, const Value* x, bool keepdim) {
+  if (node.is_none("dim") || node.boolean("keepdim") != keepdim) return false;
+  const auto dims = node.static_ints("dim");
+  return dims.size() == 1 && compiler::wrap_dim(dims[0], x->rank()) + 1 == static_cast<int64_t>(x->rank());
 }
 
-// The lower bound of the length of x that a divisor is; nothing if it is none.
-std::optional<double> bound_of(const Arg& divisor, const Value* x) {
+std::optional<Squares> squares_of(const Arg& arg, const Value* x, bool keepdim) {
+  Squares found;
+  const Node* node = maker(arg);
+  if (node && (node->is("aten.add.Scalar") || (node->is("aten.add.Tensor") && !node->arg(1).is<Value*>()))) {
+    const auto number = compiler::number_of(node->arg(1), DType::f64);
+    if (!number || !(number->real >= 0) || (compiler::has_argument(*node, "alpha") && node->real("alpha") != 1))
+      return std::nullopt;
+    found.added = number->real;
+    node = maker(node->arg(size_t{0}));
+  }
+  if (!node || !(node->is("aten.sum.dim_IntList") || node->is("aten.mean.dim"))) return std::nullopt;
+  found.is_mean = node->is("aten.mean.dim");
+  const bool found_squares = is_over_rows(*node, x, keepdim) && is_square_of(node->arg(size_t{0}), x);
+  return found_squares ? std::optional(found) : std::nullopt;
+}
+
+bool is_length_of(const Node& node, const Value* x, bool keepdim) {
+  if (!node.is("aten.linalg_vector_norm.default") || !node.is_none("dtype")) return false;
+  const auto order = compiler::number_of(node.arg("ord"), DType::f64);
+  return order && order->is(2) && node.arg(size_t{0}).is<Value*>() && node.arg(size_t{0}).as<Value*>() == x &&
+         is_over_rows(node, x, keepdim);
+}
+
+// Of the root of a node: sqrt, or 1 / sqrt.
+std::optional<Squares> squares_under_root(const Node* node, const Value* x, bool is_reciprocal, bool keepdim = true) {
+  if (!node) return std::nullopt;
+  if (!is_reciprocal && is_length_of(*node, x, keepdim)) return Squares{};
+  const bool is_root = is_reciprocal ? node->is("aten.rsqrt.default") || is_power(*node, -0.5)
+                                     : node->is("aten.sqrt.default") || is_power(*node, 0.5);
+  return is_root ? squares_of(node->arg(size_t{0}), x, keepdim) : std::nullopt;
+}
+
+bool is_lower_bound(const Node& node) {
+  return node.is("aten.clamp_min.default") || (node.is("aten.clamp.default") && node.is_none("max"));
+}
+
+// The squares of rows of x whose root, if it is above a small bound, a divisor is.
+std::optional<Squares> squares_of_divisor(const Arg& divisor, const Value* x) {
   const Node* node = maker(divisor);
   while (node && node->is("aten.expand.default")) node = maker(node->arg(size_t{0}));
-  const bool is_bound =
-      node && (node->is("aten.clamp_min.default") || (node->is("aten.clamp.default") && node->is_none("max")));
-  if (!is_bound || !is_length_of(node->arg(size_t{0}), x)) return std::nullopt;
+  if (!node || !is_lower_bound(*node)) return squares_under_root(node, x, false);
   const auto bound = compiler::number_of(node->arg("min"), DType::f64);
-  return bound && bound->real > 0 ? std::optional(bound->real) : std::nullopt;
+  const auto squares = squares_under_root(maker(node->arg(size_t{0})), x, false);
+  if (!squares || squares->is_mean || squares->added != 0 || !bound || !(bound->real > 0) ||
+      bound->real > kLargestBound * affine(*x).scale)
+    return std::nullopt;
+  return Squares{false, bound->real * bound->real};
 }
 
-bool rewrite(Graph& graph, Node& node) {
-  if (!node.is("aten.div.Tensor") || !node.arg(size_t{0}).is<Value*>()) return false;
-  Value* x = node.arg(size_t{0}).as<Value*>();
-  if (x->rank() == 0 || !x->sizes().back().is_const() || !refuse_elements(*x, "").empty() ||
-      !refuse_elements(*node.result(), "").empty() || !(node.result()->sizes() == x->sizes()))
-    return false;
-  const auto bound = bound_of(node.arg(1), x);
-  const int64_t count = x->sizes().back().value();
-  if (!bound || *bound > kLargestBound * affine(*x).scale || count == 0) return false;
-  Builder b(graph, &node);
+bool has_rows(const Value& x) {
+  return x.rank() > 0 && x.sizes().back().is_const() && x.sizes().back().value() > 0 && refuse_elements(x, "").empty();
+}
+
+// The length of a row of zeros, so that it is divided to zeros.
+double least_square(const Value& x) { return std::pow(kLargestBound * affine(x).scale, 2); }
+
+compiler::Args norm_args(Graph& graph, Node& before, Value* x, const Squares& squares) {
+  const auto count = x->sizes().back().value();
+  if (squares.is_mean) return {x, Ints{count}, compiler::None{}, squares.added};
+  Builder b(graph, &before);
   const std::vector<float> weights(static_cast<size_t>(count), 1 / std::sqrt(static_cast<float>(count)));
   Value* weight = b.constant({DType::f32, {count}, {}}, compiler::layout::own(weights), "weight");
-  graph.rewrite(&node, compiler::op("aten.rms_norm.default"),
-                {x, Ints{count}, weight, *bound * *bound / static_cast<double>(count)});
+  return {x, Ints{count}, weight, squares.added / static_cast<double>(count)};
+}
+
+// Where numbers of a row of zeros are no numbers in eager, only quantized values may see them.
+bool is_read_inside(const Value& value) { return value.users().size() == value.num_uses(); }
+
+bool divides(Graph& graph, Node& node) {
+  const bool is_product = node.is("aten.mul.Tensor");
+  if (!is_product && !node.is("aten.div.Tensor")) return false;
+  for (size_t side : {size_t{0}, size_t{1}}) {
+    if ((side == 1 && !is_product) || !node.arg(side).is<Value*>()) continue;
+    Value* x = node.arg(side).as<Value*>();
+    if (!has_rows(*x) || !(node.result()->sizes() == x->sizes())) continue;
+    auto squares =
+        is_product ? squares_under_root(maker(node.arg(1 - side)), x, true) : squares_of_divisor(node.arg(1), x);
+    if (!squares || (squares->added == 0 && !is_read_inside(*node.result()))) continue;
+    if (squares->added == 0) squares->added = least_square(*x);
+    graph.rewrite(&node, compiler::op("aten.rms_norm.default"), norm_args(graph, node, x, *squares));
+    return true;
+  }
+  return false;
+}
+
+Value* floats(Graph& graph, Node& before, const char* op, compiler::Args args, const Value& like) {
+  Node* node = graph.add_node(compiler::op(op), std::move(args), 1, &before, like.name);
+  node->origin = before.origin;
+  node->result()->type = compiler::Type::of(DType::f32, like.sizes());
+  return node->result();
+}
+
+// Of which a node may be the length; null: of none.
+Value* measured(const Node& node) {
+  const Node* from = &node;
+  if (!node.is("aten.linalg_vector_norm.default")) {
+    const bool is_root = node.is("aten.sqrt.default") || is_power(node, 0.5);
+    const Node* sum = is_root ? maker(node.arg(size_t{0})) : nullptr;
+    from = sum && sum->is("aten.sum.dim_IntList") ? maker(sum->arg(size_t{0})) : nullptr;
+  }
+  return from && from->arg(size_t{0}).is<Value*>() ? from->arg(size_t{0}).as<Value*>() : nullptr;
+}
+
+// The length of which a node takes the maximum with a number that counts in rows of zeros only; the node itself if it
+// takes none; null: it counts.
+const Node* without_bound(const Node& node, const Value& result) {
+  if (!is_lower_bound(node)) return &node;
+  const auto bound = compiler::number_of(node.arg("min"), DType::f64);
+  const Node* length = maker(node.arg(size_t{0}));
+  const Value* x = length ? measured(*length) : nullptr;
+  if (!x || !has_rows(*x) || !bound) return nullptr;
+  return bound->real <= kLargestBound * std::min(affine(*x).scale, affine(result).scale) ? length : nullptr;
+}
+
+// A length that is an element is the sum of a row's products with its direction, which has 15 bits.
+bool measures(Graph& graph, Node& node) {
+  if (node.results().size() != 1 || !refuse_int8(*node.result(), "").empty()) return false;
+  const Node* length = without_bound(node, *node.result());
+  Value* x = length ? measured(*length) : nullptr;
+  if (!x || !has_rows(*x)) return false;
+  const bool keepdim = node.result()->rank() == x->rank();
+  const auto under_root = squares_under_root(length, x, false, keepdim);
+  if (!under_root || under_root->added != 0) return false;
+  const Squares squares = {false, least_square(*x)};
+  Value* direction = floats(graph, node, "aten.rms_norm.default", norm_args(graph, node, x, squares), *x);
+  Value* along = floats(graph, node, "aten.mul.Tensor", {x, direction}, *x);
+  graph.rewrite(&node, compiler::op("aten.sum.dim_IntList"), {along, Ints{-1}, keepdim, compiler::None{}});
   return true;
 }
 
 }  // namespace
 
-// A row divided by its length (functional.normalize) is an RMS norm, which has a kernel.
-//   before: l = sqrt(sum(x * x, -1)); z: i8 q = x / max(l, eps)       x: i8 q(s), rows of n
-//   after:  z: i8 q = rms_norm(x, weight = 1 / sqrt(n), eps = eps^2 / n)
-// Requires: quantization is in types, none in between; eps <= s / 10000, so that it counts in rows of zeros only.
-// Keeps: every number, apart from rounding in floats.
+// A row divided by its length, or by the root of its mean square, is an RMS norm, which has a kernel; a length is the
+// sum of a row's products with its direction.
+//   before: l = sqrt(sum(x * x, -1)); z = x / max(l, eps)       x: i8 q(s), rows of n
+//   after:  z = rms_norm(x, weight = 1 / sqrt(n), eps = eps^2 / n)
+//   before: l: i8 q = sqrt(sum(x * x, -1))
+//   after:  z = rms_norm(x, weight = 1 / sqrt(n)); l: i8 q = sum(x * z, -1)
+// x / sqrt(sum(x * x, -1) + eps), its mean instead of its sum, and factors 1 / sqrt(..) are norms, too. Requires:
+// quantization is in types, none in between; eps <= s / 10000 where it bounds a length, so that it counts in rows of
+// zeros only. Keeps: every number, apart from rounding in floats; rows of zeros that eager divides by 0 are zeros.
 Result<Changed> normalize_rows(Graph& graph) {
   return compiler::for_each_graph(graph, [](Graph& g) {
     bool changed = false;
-    for (Node* node : g.node_list()) changed = rewrite(g, *node) || changed;
+    for (Node* node : g.node_list()) changed = divides(g, *node) || measures(g, *node) || changed;
     return Changed(changed);
   });
 }
