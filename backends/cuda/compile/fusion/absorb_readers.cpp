@@ -2,8 +2,8 @@
 #include <functional>
 #include <set>
 
+#include "backends/cuda/compile/expression/substitution.h"
 #include "backends/cuda/compile/fusion/fuse_kernels.h"
-#include "backends/cuda/compile/fusion/substitution.h"
 #include "backends/cuda/compile/kernel/matvec.h"
 #include "compiler/support/failure.h"
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "backends/cuda/compile/expression/substitution.h"
 #include "backends/cuda/compile/fusion/fuse_kernels.h"
-#include "backends/cuda/compile/fusion/substitution.h"
 
 namespace wick::cuda {
 namespace {

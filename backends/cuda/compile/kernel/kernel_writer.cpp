@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/cuda/compile/kernel/neighbours/load_runs.h"
 #include "backends/cuda/compile/kernel/vector_access.h"
 #include "compiler/support/failure.h"
 
@@ -140,6 +141,17 @@ void KernelWriter::define_vector(Scope& outer, ExpressionPtr load, uint32_t coun
     const std::string guard = value(outer, load->args[1]);
     outer.line(fmt::format("Vector<{}, {}> {} = {{}};", type, count, name));
     outer.line(fmt::format("if ({}) {} = {};", guard, name, from));
+  }
+}
+
+void KernelWriter::hold_runs(Scope& scope, const std::vector<ExpressionPtr>& roots) {
+  for (const LoadRun& run : load_runs(roots)) {
+    if (run.size() == 1 || held_.count(run[0]) > 0) continue;
+    Scope* home = &scope;
+    while (belongs_outside(*home, run[0])) home = home->outer;
+    const std::string name = fmt::format("v{}", locals_++);
+    define_vector(*home, run[0], static_cast<uint32_t>(run.size()), name);
+    for (size_t i = 0; i < run.size(); ++i) hold(run[i], element_of(run[i]->dtype, fmt::format("{}[{}]", name, i)));
   }
 }
 

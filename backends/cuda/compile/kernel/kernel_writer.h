@@ -63,6 +63,8 @@ class KernelWriter {
   /// What each thread has loaded before: `text` is that of a vector for groups, else of an element as it is computed
   /// with.
   void hold(ExpressionPtr load, const std::string& text) { held_[load] = text; }
+  /// Loads what lies side by side of what the roots read, each run at once.
+  void hold_runs(Scope& scope, const std::vector<ExpressionPtr>& roots);
   /// The stores of such a group, each of them at once.
   void write_group_stores(Scope& outer, const Loop& loop, uint32_t count, const std::vector<Store>& stores);
   /// Takes the element of column number `number` into a reduction's value `acc`.
@@ -82,6 +84,7 @@ class KernelWriter {
   /// Loads `count` neighbours, of which the load is the first.
   void define_vector(Scope& outer, ExpressionPtr load, uint32_t count, const std::string& name);
   static std::string stored_as(DType dtype, const std::string& value);
+  std::string stored_text(Scope& scope, const Store& store);
   std::string parameter(uint32_t buffer, bool writes);
   /// Runs the kernel's prologues, by all threads of a block (loop_text.cpp).
   void write_prologues(Scope& scope, uint32_t threads);
@@ -110,7 +113,6 @@ class KernelWriter {
   bool belongs_outside(const Scope& scope, ExpressionPtr expression);
   std::string load_text(Scope& scope, ExpressionPtr e);
   void load_vector(Scope& outer, Scope& inner, ExpressionPtr load, uint32_t count);
-  std::string stored_text(Scope& scope, const Store& store);
   std::string call_text(Scope& scope, ExpressionPtr e);
   std::string status_parameter();
   std::string check_parameter(uint32_t number);

@@ -44,6 +44,7 @@ KernelSource write_kernel(LoweredGraph& graph, const LoopKernel& kernel);
 KernelSource write_beside(LoweredGraph& graph, const LoopKernel& kernel);
 /// A map that stores along one loop and loads along another, if it is one and is large.
 std::optional<KernelSource> write_turned(LoweredGraph& graph, const LoopKernel& kernel);
+KernelSource write_unrolled(LoweredGraph& graph, const LoopKernel& kernel, const Schedule& schedule);
 KernelSource write_strands(LoweredGraph& graph, const LoopKernel& kernel, const Schedule& schedule);
 KernelSource write_loops(LoweredGraph& graph, const LoopKernel& kernel, const Schedule& schedule);
 

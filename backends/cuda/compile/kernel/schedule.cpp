@@ -156,6 +156,7 @@ KernelSource write_kernel(LoweredGraph& graph, const LoopKernel& kernel) {
   if (const auto contraction = find_contraction(kernel)) return write_contraction(graph, kernel, *contraction);
   if (auto turned = write_turned(graph, kernel)) return std::move(*turned);
   const Schedule schedule = choose_schedule(graph, kernel);
+  if (schedule.kind == ScheduleKind::unrolled) return write_unrolled(graph, kernel, schedule);
   return schedule.kind == ScheduleKind::strands ? write_strands(graph, kernel, schedule)
                                                 : write_loops(graph, kernel, schedule);
 }
@@ -266,6 +267,31 @@ void hold_rows(LoweredGraph& graph, const LoopKernel& kernel, int64_t rows, Sche
 
 }  // namespace
 
+// How far an offset goes with each value of a loop; 0 if that is no constant.
+int64_t constant_step(ExpressionPtr offset, const Loop& loop) {
+  int64_t out = 0;
+  if (offset->kind != ExpressionKind::index) return out;
+  const compiler::Status status = compiler::catch_failure([&] {
+    if (const Sym step = step_of(offset->index, loop.variable); step.is_const()) out = step.value();
+  });
+  return status.ok() ? out : 0;
+}
+
+// Whether rows read elements that their neighbours read, too.
+bool is_window(const LoopKernel& kernel) {
+  constexpr int64_t kMostColumns = 256;
+  if (kernel.rows.empty() || max_extent(kernel.columns) > kMostColumns) return false;
+  const Loop &row = kernel.rows.back(), &column = kernel.columns.back();
+  bool overlaps = false;
+  for_each(expressions_of(kernel), [&](ExpressionPtr e) {
+    if (e->kind != ExpressionKind::load) return;
+    const int64_t of_row = constant_step(e->args[0], row), of_column = constant_step(e->args[0], column);
+    overlaps = overlaps || (of_row > 0 && of_column > 0 && of_row < of_column * max_extent({column}) &&
+                            of_column < of_row * max_extent({row}));
+  });
+  return overlaps;
+}
+
 Schedule choose_schedule(LoweredGraph& graph, const LoopKernel& kernel) {
   Schedule out;
   const int64_t rows = max_extent(kernel.rows);
@@ -275,7 +301,7 @@ Schedule choose_schedule(LoweredGraph& graph, const LoopKernel& kernel) {
     // Fewer threads than that leave multiprocessors without work.
     const int64_t most = std::clamp<int64_t>(rows / kThreadsOfDevice, 1, 16);
     out.vector = vector_of(graph, kernel, kernel.rows, kernel.row_stores, static_cast<uint32_t>(most));
-    return out;
+    return choose_unrolled(graph, kernel, out.vector).value_or(out);
   }
   out.threads = 128;
   out.kind = ScheduleKind::thread_per_row;
@@ -291,7 +317,7 @@ Schedule choose_schedule(LoweredGraph& graph, const LoopKernel& kernel) {
   if (along_rows && !along_columns) {
     if (const std::optional<Schedule> strands = choose_strands(graph, kernel)) return *strands;
   }
-  if (columns <= 16 || prefers_rows) return out;
+  if (columns <= 16 || prefers_rows || is_window(kernel)) return choose_unrolled(graph, kernel, 1).value_or(out);
   // Sums over many columns of enough rows read more at once, so a warp is enough for longer ones. What a block computes
   // first serves more rows that way, too, if there are more than multiprocessors.
   const int64_t sums = rows * std::max<int64_t>(static_cast<int64_t>(kernel.reductions.size()), 1);

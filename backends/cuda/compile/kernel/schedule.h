@@ -14,6 +14,7 @@ struct LoweredGraph;
 enum class ScheduleKind : uint8_t {
   map,             // no columns: a thread for each row, or for `vector` rows
   turned_map,      // the same by squares, where loads and stores have neighbours along different loops
+  unrolled,        // a thread for `vector` rows, of which each is written out: they read what is no vector
   thread_per_row,  // a thread walks over the columns
   warp_per_row,
   strands,  // a thread walks over a part of the columns, the same of `vector` rows that lie side by side
@@ -102,6 +103,9 @@ Schedule choose_schedule(LoweredGraph& graph, const LoopKernel& kernel);
 
 /// Nothing if the kernel's rows do not lie side by side, or are few.
 std::optional<Schedule> choose_strands(LoweredGraph& graph, const LoopKernel& kernel);
+/// Of a map, or of reductions in one walk, whose stores are vectors though its loads are not all: of more rows than
+/// `vector`. Nothing if that takes no less time.
+std::optional<Schedule> choose_unrolled(LoweredGraph& graph, const LoopKernel& kernel, uint32_t vector);
 
 /// To read: "matrix tiles 64 x 64 x 32, 3 stages".
 std::string schedule_text(const Schedule& schedule);

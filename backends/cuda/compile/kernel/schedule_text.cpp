@@ -9,6 +9,7 @@ const char* name_of(ScheduleKind kind) {
   switch (kind) {
     case ScheduleKind::map: return "map";
     case ScheduleKind::turned_map: return "turned map";
+    case ScheduleKind::unrolled: return "rows written out";
     case ScheduleKind::thread_per_row: return "thread per row";
     case ScheduleKind::warp_per_row: return "warp per row";
     case ScheduleKind::strands: return "rows side by side";

@@ -11,19 +11,6 @@ using compiler::SymNode;
 using compiler::SymOp;
 using compiler::SymScope;
 
-// Whether the expression is a multiple of the divisor; not all that are ones are found.
-bool divides(int64_t divisor, const Sym& sym) {
-  if (sym.is_const()) return sym.value() % divisor == 0;
-  const SymNode& node = *sym.node();
-  const auto divides_arg = [divisor](const Sym& arg) { return divides(divisor, arg); };
-  switch (node.op) {
-    case SymOp::sum:
-    case SymOp::mod: return std::all_of(node.args.begin(), node.args.end(), divides_arg);
-    case SymOp::product: return std::any_of(node.args.begin(), node.args.end(), divides_arg);
-    default: return false;
-  }
-}
-
 class Runs {
  public:
   Runs(const Loop& loop, Sym group, int64_t count)
@@ -76,7 +63,7 @@ class Runs {
     if (a->step == 0) return Run{make_sym(node.op, {a->first, b->first}), 0};
     if (a->step < 0 || !b->first.is_const()) return std::nullopt;
     const int64_t length = a->step * count_, divisor = b->first.value();
-    if (divisor % length != 0 || !divides(length, a->first)) return std::nullopt;
+    if (divisor % length != 0 || !is_multiple(length, a->first)) return std::nullopt;
     return Run{make_sym(node.op, {a->first, b->first}), quotient ? 0 : a->step};
   }
 
@@ -93,7 +80,7 @@ class Runs {
       parts.push_back(*part);
     }
     const bool below = node.op == SymOp::lt && parts[0].step == 1 && parts[1].step == 0;
-    if (!even && !(below && divides(count_, args[0]) && divides(count_, args[1]))) return std::nullopt;
+    if (!even && !(below && is_multiple(count_, args[0]) && is_multiple(count_, args[1]))) return std::nullopt;
     return Run{make_sym(node.op, args), 0};
   }
 
@@ -101,6 +88,20 @@ class Runs {
   const Sym group_;
   const int64_t count_;
 };
+
+// Whether an index is a multiple of what those that it is made of are multiples of.
+template <typename IsMultiple>
+bool made_of_multiples(ExpressionPtr e, IsMultiple&& is_multiple_of) {
+  if (e->kind == ExpressionKind::index) return is_multiple_of(e->index);
+  switch (index_arithmetic(e)) {
+    case IndexArithmetic::sum:
+    case IndexArithmetic::difference:
+      return made_of_multiples(e->args[0], is_multiple_of) && made_of_multiples(e->args[1], is_multiple_of);
+    case IndexArithmetic::product:
+      return made_of_multiples(e->args[0], is_multiple_of) || made_of_multiples(e->args[1], is_multiple_of);
+    default: return false;
+  }
+}
 
 // Whether an expression has the same value for all of a group.
 bool is_even(LoweredGraph& graph, ExpressionPtr expression, const Loop& loop, uint32_t count) {
@@ -140,16 +141,10 @@ class Steps {
 
   // Whether the first of a group is a multiple of its length; not all that are ones are found.
   bool begins_at_multiple(ExpressionPtr e) const {
-    if (e->kind == ExpressionKind::index) {
-      const std::optional<Run> run = run_of(graph_, e->index, loop_, count_);
-      return run && divides(count_, run->first);
-    }
-    switch (index_arithmetic(e)) {
-      case IndexArithmetic::sum:
-      case IndexArithmetic::difference: return begins_at_multiple(e->args[0]) && begins_at_multiple(e->args[1]);
-      case IndexArithmetic::product: return begins_at_multiple(e->args[0]) || begins_at_multiple(e->args[1]);
-      default: return false;
-    }
+    return made_of_multiples(e, [&](const Sym& sym) {
+      const std::optional<Run> run = run_of(graph_, sym, loop_, count_);
+      return run && is_multiple(count_, run->first);
+    });
   }
 
   LoweredGraph& graph_;
@@ -163,6 +158,22 @@ bool is_vector(LoweredGraph& graph, ExpressionPtr offset, ExpressionPtr guard, c
 
 }  // namespace
 
+bool is_multiple(int64_t divisor, const Sym& sym) {
+  if (sym.is_const()) return sym.value() % divisor == 0;
+  const SymNode& node = *sym.node();
+  const auto is_one = [divisor](const Sym& arg) { return is_multiple(divisor, arg); };
+  switch (node.op) {
+    case SymOp::sum:
+    case SymOp::mod: return std::all_of(node.args.begin(), node.args.end(), is_one);
+    case SymOp::product: return std::any_of(node.args.begin(), node.args.end(), is_one);
+    default: return false;
+  }
+}
+
+bool is_multiple(int64_t divisor, ExpressionPtr index) {
+  return made_of_multiples(index, [divisor](const Sym& sym) { return is_multiple(divisor, sym); });
+}
+
 std::optional<Run> run_of(LoweredGraph& graph, const Sym& sym, const Loop& loop, uint32_t count) {
   const std::string name = "group_of_" + std::string(loop.variable.symbol_name());
   const compiler::SymRange range = SymScope::range(loop.extent);
@@ -175,7 +186,7 @@ std::optional<Run> run_of(LoweredGraph& graph, const Sym& sym, const Loop& loop,
 }
 
 bool groups_fit(const std::vector<Loop>& loops, uint32_t count) {
-  return !loops.empty() && divides(count, loops.back().extent);
+  return !loops.empty() && is_multiple(count, loops.back().extent);
 }
 
 Access access_of(LoweredGraph& graph, ExpressionPtr load, const Loop& loop, uint32_t count) {

@@ -16,6 +16,10 @@ struct Run {
 /// Nothing if it does not grow evenly. `graph` gets the fresh symbol's range.
 std::optional<Run> run_of(LoweredGraph& graph, const Sym& sym, const Loop& loop, uint32_t count);
 
+/// Whether an index is a multiple of the divisor; not all that are ones are found.
+bool is_multiple(int64_t divisor, const Sym& sym);
+bool is_multiple(int64_t divisor, ExpressionPtr index);
+
 /// Whether `count` neighbours along the innermost of these loops, in groups from 0 on, never reach into another value
 /// of an outer loop or beyond the end.
 bool groups_fit(const std::vector<Loop>& loops, uint32_t count);

@@ -12,6 +12,8 @@ namespace {
 
 // That columns which are loaded at once may take, in registers of a thread.
 constexpr uint64_t kMostWords = 64;
+// That a thread takes all of, if rows are enough: the taps of most windows.
+constexpr int64_t kFewColumns = 9;
 
 class StrandsWriter : public KernelWriter {
  public:
@@ -90,12 +92,14 @@ class StrandsWriter : public KernelWriter {
     body(column);
     block_.line("if (inside) {");
     const uint64_t held = words_of_column();
-    block_.line(held <= kMostWords / 4   ? "  WICK_UNROLL_BY_4"
+    const Sym columns = extent_of(kernel_.columns);
+    const bool are_few = strands_ == 1 && columns.is_const() && columns.value() <= kFewColumns;
+    block_.line(are_few                  ? "  WICK_UNROLL"
+                : held <= kMostWords / 4 ? "  WICK_UNROLL_BY_4"
                 : held <= kMostWords / 2 ? "  WICK_UNROLL_BY_2"
                                          : "  WICK_NO_UNROLL");
-    put(fmt::format("  for (idx c = static_cast<idx>(strand); c < {}; c += {}) {{", text(extent_of(kernel_.columns)),
-                    strands_),
-        column, "  }");
+    const char* const first = strands_ == 1 ? "0" : "static_cast<idx>(strand)";
+    put(fmt::format("  for (idx c = {}; c < {}; c += {}) {{", first, text(columns), strands_), column, "  }");
     block_.line("}");
   }
 
@@ -132,6 +136,7 @@ class StrandsWriter : public KernelWriter {
 
 std::optional<Schedule> choose_strands(LoweredGraph& graph, const LoopKernel& kernel) {
   constexpr int64_t kMultiprocessors = 132, kLeastRows = 1024, kMostLineBytes = 40 * 1024;
+  constexpr int64_t kRowsOfFullDevice = kMultiprocessors * 1024 * 8;
   constexpr size_t kMostReductions = 4;
   const int64_t rows = max_extent(kernel.rows), columns = max_extent(kernel.columns);
   if (rows < kLeastRows || columns < 4 || !kernel.prologues.empty() || !kernel.row_parts.empty()) return std::nullopt;
@@ -141,7 +146,8 @@ std::optional<Schedule> choose_strands(LoweredGraph& graph, const LoopKernel& ke
   std::vector<Store> stores = kernel.row_stores;
   stores.insert(stores.end(), kernel.column_stores.begin(), kernel.column_stores.end());
   out.strands = 1;
-  while (out.strands < 32 && out.strands * 8 <= columns) out.strands *= 2;
+  const bool are_few = columns <= kFewColumns && rows >= kRowsOfFullDevice;
+  while (!are_few && out.strands < 32 && out.strands * 8 <= columns) out.strands *= 2;
   // Blocks for all multiprocessors, as long as a warp still reads 32 bytes side by side.
   const int64_t lanes = out.threads / out.strands;
   const int64_t most = std::clamp<int64_t>(rows / (lanes * kMultiprocessors), 4, 16);

@@ -1,4 +1,4 @@
-#include "backends/cuda/compile/fusion/substitution.h"
+#include "backends/cuda/compile/expression/substitution.h"
 
 namespace wick::cuda {
 
