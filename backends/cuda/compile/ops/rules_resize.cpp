@@ -1,5 +1,6 @@
 // Resizing by interpolation: each element is a weighted sum of few others.   Source: aten::upsample_*.
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -55,6 +56,7 @@ class Axis {
   std::vector<Tap> taps(ExpressionPtr o) {
     const ExpressionPtr last = pool_.index(in_ - 1);
     if (r_.filter == Filter::nearest || r_.filter == Filter::nearest_exact) {
+      if (const ExpressionPtr at = whole_place(o)) return {{at}};
       const ExpressionPtr step = pool_.cast(step_of(), ScalarType::f32);
       const ExpressionPtr half = pool_.number(r_.filter == Filter::nearest_exact ? 0.5 : 0, ScalarType::f32);
       const ExpressionPtr place = mul(pool_, step, add(pool_, pool_.cast(o, ScalarType::f32), half));
@@ -112,6 +114,28 @@ class Axis {
   ExpressionPtr number(double value) { return pool_.number(value, type_); }
   ExpressionPtr floor_of(ExpressionPtr place) {
     return pool_.call(ScalarType::index, "static_cast<idx>(floor({0}))", {place});
+  }
+
+  // The nearest input where one size is a multiple of the other, without floats: neighbours have neighbours then. Null
+  // if it is not what floats give for each output.
+  ExpressionPtr whole_place(ExpressionPtr o) {
+    constexpr int64_t kMostOutputs = 1 << 16;
+    if (!in_.is_const() || !out_.is_const() || in_.value() < 1) return nullptr;
+    const int64_t in = in_.value(), out = out_.value();
+    if (out < 1 || out > kMostOutputs) return nullptr;
+    const int64_t grows = out / in, shrinks = in / out;
+    if (out != in * grows && in != out * shrinks) return nullptr;
+    const bool exact = r_.filter == Filter::nearest_exact;
+    const int64_t middle = exact ? shrinks / 2 : 0;
+    const auto step =
+        static_cast<float>(scale_ > 0 ? 1.0 / scale_ : static_cast<double>(in) / static_cast<double>(out));
+    for (int64_t i = 0; i < out; ++i) {
+      const float place = step * (static_cast<float>(i) + (exact ? 0.5f : 0.0f));
+      const double given = std::min(static_cast<double>(std::floor(place)), static_cast<double>(in - 1));
+      if (given != static_cast<double>(grows > 0 ? i / grows : i * shrinks + middle)) return nullptr;
+    }
+    if (grows > 0) return pool_.floor_divide(o, pool_.index(grows));
+    return pool_.add(pool_.multiply(o, pool_.index(shrinks)), pool_.index(middle));
   }
 
   // Input steps for one output step.

@@ -159,6 +159,29 @@ TEST_F(CudaUnrolled, MapsGiveTheSameAsOneByOne) {
                "an index is out of bounds");
 }
 
+// Nearest neighbours of images that grow or shrink by whole factors are those of integers; floats give them else, also
+// where the model's scale is not that of the sizes.
+TEST_F(CudaUnrolled, NearestNeighboursGiveTheSameAsOneByOne) {
+  const struct {
+    const char* op;
+    int32_t in, out;
+    const char* scale;
+    bool whole;
+  } cases[] = {{"nearest", 40, 80, "2.0", true},         {"nearest", 40, 120, "none", true},
+               {"nearest", 84, 28, "none", true},        {"_nearest_exact", 40, 80, "none", true},
+               {"_nearest_exact", 84, 28, "none", true}, {"nearest", 40, 60, "1.5", false},
+               {"nearest", 40, 80, "2.04", false},       {"_nearest_exact", 28, 42, "none", false}};
+  for (const auto& c : cases) {
+    compile(fmt::format(R"(graph f(%x: bf16[2, 8, {0}, {0}]) {{
+  %y: bf16[2, 8, {1}, {1}] = aten.{2}2d(%x, [{1}, {1}], {3}, {3})
+  return %y
+}})",
+                        c.in, c.out, c.op[0] == '_' ? "_upsample_nearest_exact" : "upsample_nearest", c.scale));
+    EXPECT_EQ(kernel_text(0).find("floor(") == std::string::npos, c.whole) << kernel_text(0);
+    expect_bits_of_portable({numbers(DType::bf16, {2, 8, c.in, c.in}, 1)});
+  }
+}
+
 // Fewer rows than threads of a device, and sizes of run time up to many.
 TEST_F(CudaUnrolled, RowsOfRunTimeAndFewOnes) {
   compile(R"(graph f(%x: bf16[s0, 512], %y: bf16[16, 512]) {
