@@ -236,10 +236,24 @@ constexpr char kRandomAndControl[] =
 })";
 
 // Operators whose kernels have schedules or vocabulary of their own, which few models use.
+// Windows over the innermost dimension, images that are resized, and gathered and written rows: of many elements.
+constexpr char kNeighbours[] =
+    R"(graph f(%x: bf16[8, 96, 56, 56], %w: bf16[96, 1, 7, 7], %k: f32[96, 1, 3, 3], %z: f32[8, 96, 56, 56], %i: i64[4096], %t: bf16[999, 1024], %r: bf16[4096, 1024]) {
+  %a: bf16[8, 96, 56, 56] = aten.convolution(%x, %w, none, [1, 1], [3, 3], [1, 1], false, [0, 0], 96)
+  %b: f32[8, 96, 56, 56] = aten.convolution(%z, %k, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 96)
+  %c: bf16[8, 96, 28, 28], %d: i64[8, 96, 28, 28] = aten.max_pool2d_with_indices(%x, [3, 3], [2, 2], [1, 1])
+  %e: f32[8, 96, 56, 56] = aten.avg_pool2d(%z, [5, 5], [1, 1], [2, 2])
+  %f: bf16[8, 96, 112, 112] = aten.upsample_bilinear2d.vec(%x, none, false, [2.0, 2.0])
+  %g: f32[8, 96, 112, 112] = aten.upsample_bicubic2d.vec(%z, none, false, [2.0, 2.0])
+  %h: bf16[4096, 1024] = aten.embedding(%t, %i)
+  %j: bf16[999, 1024] = aten.index_put(%t, [%i], %r)
+  return %a, %b, %c, %d, %e, %f, %g, %h, %j
+})";
+
 TEST(CudaResources, ASampleOfOperatorsDoesNotSpill) {
   SKIP_WITHOUT_NVRTC();
   Kernels kernels;
-  for (const char* text : {kOperators, kRandomAndControl}) add_kernels_of_graph(text, &kernels);
+  for (const char* text : {kOperators, kRandomAndControl, kNeighbours}) add_kernels_of_graph(text, &kernels);
   for (const auto& [name, rows] : resources_of(kernels)) {
     uint32_t most = 0;
     for (const KernelResources& row : rows) most = std::max(most, row.registers);

@@ -41,12 +41,16 @@ Indices AdvancedIndex::result_at(const Indices& shared_at, const Indices& rest_a
   return at;
 }
 
+Indices AdvancedIndex::shared_at(const Indices& at) const {
+  const auto begin = at.begin() + static_cast<std::ptrdiff_t>(place_);
+  return {begin, begin + static_cast<std::ptrdiff_t>(shared.size())};
+}
+
 Indices AdvancedIndex::self_at(Lowering& l, const Indices& at, uint32_t check) const {
-  const auto begin = at.begin() + static_cast<std::ptrdiff_t>(place_),
-             end = begin + static_cast<std::ptrdiff_t>(shared.size());
-  Indices rest_at(at.begin(), begin);
-  rest_at.insert(rest_at.end(), end, at.end());
-  return self_at(l, Indices(begin, end), rest_at, check);
+  Indices rest_at = at;
+  const auto begin = rest_at.begin() + static_cast<std::ptrdiff_t>(place_);
+  rest_at.erase(begin, begin + static_cast<std::ptrdiff_t>(shared.size()));
+  return self_at(l, shared_at(at), rest_at, check);
 }
 
 Indices AdvancedIndex::self_at(Lowering& l, const Indices& shared_at, const Indices& rest_at, uint32_t check) const {

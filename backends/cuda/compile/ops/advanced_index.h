@@ -18,6 +18,8 @@ class AdvancedIndex {
   Indices region(Lowering& lowering) const;
   /// Where an element of the indexed tensor stands.
   Indices result_at(const Indices& shared_at, const Indices& rest_at) const;
+  /// The part of an element's indices that says which elements of the index tensors name it.
+  Indices shared_at(const Indices& at) const;
   /// The element of self that stands at `at` of the indexed tensor.
   Indices self_at(Lowering& lowering, const Indices& at, uint32_t check) const;
   /// The same from its parts.

@@ -36,7 +36,44 @@ bool is_one_update(const AdvancedIndex& index, const Value& values) {
          compiler::numel(values.sizes()) == compiler::numel(index.rest);
 }
 
-// Columns are the updates, in order; rows are what a single update writes.
+// Updates that are compared with all later ones, so that each is written on its own.
+constexpr int64_t kFewestCompared = 32, kMostCompared = 1 << 16;
+bool are_compared(const Sym& updates) {
+  const int64_t most = compiler::SymScope::range(updates).max;
+  return most >= kFewestCompared && most <= kMostCompared;
+}
+
+// Whether a later update writes the same elements, for each one.
+uint32_t find_replaced(Lowering& l, const AdvancedIndex& index, const Value& x, uint32_t check) {
+  ExpressionPool& pool = l.pool();
+  const Sym updates = compiler::numel(index.shared);
+  const uint32_t replaced = l.scratch(DType::boolean, updates);
+  Draft draft = l.draft(index.shared, {updates});
+  const Indices first(index.rest.size(), pool.index(0));
+  const auto place = [&](const Indices& at) { return l.join(index.self_at(l, at, first, check), x.sizes()); };
+  const ExpressionPtr number = l.join(draft.rows, index.shared), later = draft.columns[0];
+  const ExpressionPtr same = pool.equal(place(draft.rows), place(l.split(later, index.shared)));
+  const ExpressionPtr any = l.reduce(draft, ReductionKind::disjunction, pool.both(pool.less(number, later), same));
+  draft.kernel.row_stores.push_back({replaced, DType::boolean, number, any, nullptr});
+  l.finish_stores(std::move(draft));
+  return replaced;
+}
+
+// Each update that stays writes what it has, all of them at once.
+void write_last_updates(Lowering& l, const AdvancedIndex& index, const Node& node, uint32_t buffer, uint32_t check) {
+  ExpressionPool& pool = l.pool();
+  const Value *x = node.tensor("self"), *values = node.tensor("values"), *y = node.result();
+  const uint32_t replaced = find_replaced(l, index, *x, check);
+  Draft draft = l.draft(index.indexed(), {});
+  const ExpressionPtr number = l.join(index.shared_at(draft.rows), index.shared);
+  const ExpressionPtr stays = pool.negation(pool.load(replaced, DType::boolean, number));
+  const ExpressionPtr element = l.element(values, l.broadcast(*values, draft.rows, index.indexed()));
+  const Indices at = index.self_at(l, draft.rows, check);
+  l.store_at(draft, buffer, y, at, pool.rounded(pool.cast(element, scalar_type(y->dtype())), y->dtype()), stays);
+  l.finish_stores(std::move(draft));
+}
+
+// Where updates wait for each other, columns are these, in order, and rows are what a single one writes.
 void lower_index_put(Lowering& l, const Node& node) {
   const Value *x = node.tensor("self"), *values = node.tensor("values"), *y = node.result();
   const AdvancedIndex index(node);
@@ -47,6 +84,8 @@ void lower_index_put(Lowering& l, const Node& node) {
     return;
   }
   const uint32_t buffer = l.place_copy(y, x, region);
+  if (!node.boolean("accumulate") && are_compared(compiler::numel(index.shared)))
+    return write_last_updates(l, index, node, buffer, check);
   Draft draft = l.draft(index.rest, index.shared);
   draft.kernel.in_order = true;
   const Indices at = index.self_at(l, draft.columns, draft.rows, check);
