@@ -16,6 +16,7 @@
 #include "backends/cortex_m/compile/passes/merge_tables.h"
 #include "backends/cortex_m/compile/passes/normalize_rows.h"
 #include "backends/cortex_m/compile/passes/quantize_between.h"
+#include "backends/cortex_m/compile/passes/recognize_softmax.h"
 #include "backends/cortex_m/compile/passes/signed_elements.h"
 #include "backends/cortex_m/compile/passes/split_weights.h"
 #include "backends/cortex_m/compile/passes/spread_quantization.h"
@@ -44,6 +45,8 @@ constexpr compiler::Pass kPasses[] = {
      "before fold_quantization, which asks what the backend takes"},
     {"normalize_rows", compiler::run_simple<normalize_rows>, compiler::Phase::last,
      "before quantize_between, which would round squares and their sum"},
+    {"recognize_softmax", compiler::run_simple<recognize_softmax>, compiler::Phase::last,
+     "before quantize_between, which would round exponentials and their sum"},
     {"join_cells", compiler::run_simple<join_cells>, compiler::Phase::last,
      "before spread_quantization: leaves views of elements"},
     {"spread_quantization", compiler::run_simple<spread_quantization>, compiler::Phase::last,
@@ -70,9 +73,9 @@ const compiler::Target kTarget = {
     .keep = keep,
     .supports = supports,
     .passes = {"recognize_quantization", "recognize_cells", "recognize_norms", "additive_masks", "linear_layers",
-               "signed_elements", "fold_quantization", "normalize_rows", "join_cells", "spread_quantization",
-               "fold_elements", "absorb_padding", "fold_hardsigmoid", "fuse_activations", "merge_tables",
-               "split_weights", "quantize_between"},
+               "signed_elements", "fold_quantization", "normalize_rows", "recognize_softmax", "join_cells",
+               "spread_quantization", "fold_elements", "absorb_padding", "fold_hardsigmoid", "fuse_activations",
+               "merge_tables", "split_weights", "quantize_between"},
     .own_passes = kPasses,
     .options = kOptions,
     .rewrite = rewrite,

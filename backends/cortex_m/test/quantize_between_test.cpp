@@ -296,6 +296,34 @@ TEST(CortexMQuantizeBetween, PositionsAndComparisonsThatShowRounding) {
   expect_integers(text, "aten.argmax");
 }
 
+TEST(CortexMQuantizeBetween, SoftmaxWrittenOut) {
+  const std::string probability = parameters(0.00390625, -128);
+  const std::string maximum = "  %m = aten.amax(%d, [-1], true)\n", minus = "  %c = aten.sub.Tensor(%d, %m)\n";
+  const auto softmax = [&](const std::string& scores, const char* of, const char* dims = "[-1], true") {
+    return model("3, 8",
+                 scores + fmt::format("  %e = aten.exp({})\n  %s = aten.sum.dim_IntList(%e, {})\n"
+                                      "  %y = aten.div.Tensor(%e, %s)\n",
+                                      of, dims),
+                 probability);
+  };
+  const auto is_softmax = [](const std::string& text) {
+    Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+    p.run_and_compare(one_step());
+    EXPECT_EQ(p.failures(), "");
+    return p.count("cortex_m.softmax", Stage::lower) > 0 && p.outside().empty();
+  };
+  EXPECT_TRUE(is_softmax(softmax(maximum + minus, "%c")));
+  EXPECT_TRUE(is_softmax(softmax("  %m, %i = aten.max.dim(%d, 1, true)\n" + minus, "%c")));
+  EXPECT_TRUE(
+      is_softmax(softmax(maximum + fake_quantized("n", "m", "mq", kFrom) + "  %c = aten.sub.Tensor(%d, %n)\n", "%c")));
+  EXPECT_TRUE(is_softmax(softmax("", "%d")));
+  EXPECT_FALSE(is_softmax(softmax(maximum + "  %c = aten.sub.Tensor(%d, %m, 2)\n", "%c")));
+  EXPECT_FALSE(is_softmax(softmax("  %m = aten.amax(%d, [0], true)\n" + minus, "%c")));
+  EXPECT_FALSE(is_softmax(softmax(maximum + minus, "%c", "[0, 1], true")));
+  EXPECT_FALSE(is_softmax(softmax(
+      maximum + fake_quantized("n", "m", "mq", parameters(0.5, 0)) + "  %c = aten.sub.Tensor(%d, %n)\n", "%c")));
+}
+
 TEST(CortexMQuantizeBetween, TheLastStateOfAnLstmAndItsOutput) {
   const auto weights = [](const char* name, const char* type, int count) {
     Random random(count);
