@@ -152,8 +152,16 @@ class Steps {
   const uint32_t count_;
 };
 
+// Of a group of rows, each has results of its own.
+bool reads_results(ExpressionPtr offset, ExpressionPtr guard) {
+  bool reads = false;
+  for_each({offset, guard}, [&](ExpressionPtr e) { reads = reads || e->kind == ExpressionKind::reduced; });
+  return reads;
+}
+
 bool is_vector(LoweredGraph& graph, ExpressionPtr offset, ExpressionPtr guard, const Loop& loop, uint32_t count) {
-  return (!guard || is_even(graph, guard, loop, count)) && Steps(graph, loop, count).is_vector(offset);
+  if (reads_results(offset, guard) || (guard && !is_even(graph, guard, loop, count))) return false;
+  return Steps(graph, loop, count).is_vector(offset);
 }
 
 }  // namespace

@@ -182,6 +182,18 @@ TEST_F(CudaUnrolled, NearestNeighboursGiveTheSameAsOneByOne) {
   }
 }
 
+// Neighbours whose results say where they are stored or what they read are no vectors: columns that are sorted, each
+// element at its own rank, and the largest elements of columns, read again at their positions.
+TEST_F(CudaUnrolled, PlacesThatResultsNameAreNotSharedByNeighbours) {
+  compile(R"(graph f(%x: f32[4, 40000], %y: f32[64, 2048]) {
+  %s: f32[4, 40000], %p: i64[4, 40000] = aten.sort(%x, 0, true)
+  %i: i64[1, 2048] = aten.argmax(%y, 0, true)
+  %g: f32[1, 2048] = aten.gather(%y, 0, %i)
+  return %s, %p, %i, %g
+})");
+  expect_bits_of_portable({numbers(DType::f32, {4, 40000}, 1), numbers(DType::f32, {64, 2048}, 2)});
+}
+
 // Fewer rows than threads of a device, and sizes of run time up to many.
 TEST_F(CudaUnrolled, RowsOfRunTimeAndFewOnes) {
   compile(R"(graph f(%x: bf16[s0, 512], %y: bf16[16, 512]) {
