@@ -311,19 +311,25 @@ ExpressionPtr guarded_element(Lowering& l, const Pool& pool, const PoolDraft& dr
   return element;
 }
 
+// Sums of integers are i64 and wrap; their quotient is rounded toward zero.
 void average(Lowering& l, const Node& node, const Pool& pool) {
   ExpressionPool& p = l.pool();
   PoolDraft draft = draft_pool(l, pool);
-  const ExpressionPtr element = guarded_element(l, pool, draft);
+  ExpressionPtr element = guarded_element(l, pool, draft);
+  const bool reals = is_real(element->type);
+  if (!reals) element = p.cast(element, ScalarType::i64);
   const ExpressionPtr sum = l.reduce(draft.draft, ReductionKind::sum, element, draft.guard);
   ExpressionPtr divisor = draft.counted;
   if (node.op->parsed->find("divisor_override") >= 0 && !node.is_none("divisor_override"))
     divisor = p.index(node.integer("divisor_override"));
-  ExpressionPtr out = div(p, sum, p.cast(divisor, element->type));
+  const ExpressionPtr by = p.cast(divisor, element->type);
+  ExpressionPtr out = reals ? div(p, sum, by) : p.call(ScalarType::i64, "divide_trunc({0}, {1})", {sum, by});
   // A window that lies in the padding.
-  out = p.select(p.equal(divisor, p.index(0)), p.number(0, element->type), out);
+  out = p.select(p.equal(divisor, p.index(0)), p.constant(0, 0, element->type), out);
   const Indices at = draft.draft.rows;
-  l.finish(std::move(draft.draft), {{pool.y, at, p.rounded(out, pool.y->dtype())}});
+  const DType dtype = pool.y->dtype();
+  out = p.rounded(reals ? out : p.cast(out, scalar_type(dtype)), dtype);
+  l.finish(std::move(draft.draft), {{pool.y, at, out}});
 }
 
 // The flat position in the input's plane of the best tap.
@@ -400,10 +406,10 @@ void convolution_needs(const Node& node, SizeRequirements& out) {
 
 constexpr OpRule kRows[] = {
     needing(rereading(of_images({"aten.convolution.default", lower_convolution})), convolution_needs),
-    of_images({"aten.avg_pool2d.default", lower_average<2>, gives_floats}),
-    of_images({"aten.avg_pool3d.default", lower_average<3>, gives_floats}),
-    of_images({"aten._adaptive_avg_pool2d.default", lower_adaptive_average<2>, gives_floats}),
-    of_images({"aten._adaptive_avg_pool3d.default", lower_adaptive_average<3>, gives_floats}),
+    of_images({"aten.avg_pool2d.default", lower_average<2>}),
+    of_images({"aten.avg_pool3d.default", lower_average<3>}),
+    of_images({"aten._adaptive_avg_pool2d.default", lower_adaptive_average<2>}),
+    of_images({"aten._adaptive_avg_pool3d.default", lower_adaptive_average<3>}),
     of_images({"aten.max_pool2d_with_indices.default", lower_maximum<2>}),
     of_images({"aten.max_pool3d_with_indices.default", lower_maximum<3>}),
     of_images({"aten.adaptive_max_pool2d.default", lower_adaptive_maximum<2>}),
