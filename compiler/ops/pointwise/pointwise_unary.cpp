@@ -44,7 +44,9 @@ Results decompose_sgn(Builder& b, Node& node) {
   if (is_complex(x->dtype())) {  // x / |x|, 0 at 0
     Compose c(b);
     Value* size = c.abs(x);
-    return {c.div(x, c.where(c.compare("eq", size, 0), 1.0, size, size->dtype()))};
+    size = c.where(c.compare("eq", size, 0), 1.0, size, size->dtype());
+    Value* parts = c.div(b.call("aten.view_as_real", {x}), b.unsqueeze(size, -1));  // each on its own
+    return {b.call("aten.view_as_complex", {parts})};
   }
   return {b.call("aten.sign", {node.tensor("self")})};
 }

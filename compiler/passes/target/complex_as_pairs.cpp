@@ -6,6 +6,7 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/passes/constants/constant_element.h"
+#include "compiler/passes/fourier/complex_arithmetic.h"
 #include "compiler/passes/fourier/fourier.h"
 #include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/passes.h"
@@ -87,8 +88,6 @@ bool has_parts(const Node& node, const TargetFacts& facts) {
   return is_border(node) || node.op->has(kPartwise) || is_conjugate(node) || node.is("aten.abs.default");
 }
 
-Value* scaled(Builder& b, Value* x, const Arg& factor) { return x ? b.call("aten.mul.Scalar", {x, factor}) : nullptr; }
-
 class Splitter {
  public:
   Splitter(Graph& graph, const TargetFacts& facts) : graph_(graph), facts_(facts) {}
@@ -152,8 +151,11 @@ class Splitter {
     if (drops_imaginary(node)) return graph_.replace(node.result(), b.cast(pair_of(b, x).re, node.result()->dtype()));
     if (node.is("aten._fft_c2r.default")) return graph_.replace(node.result(), to_real(b, node));
     Pair pair = parts(b, node, x);
+    const Sizes& sizes = node.result()->sizes();
     for (Value** part : {&pair.re, &pair.im}) {
-      if (*part) *part = b.cast(*part, part_of(node.result()->dtype()));
+      if (!*part) continue;
+      *part = b.cast(*part, part_of(node.result()->dtype()));
+      if ((*part)->sizes() != sizes) *part = b.reshape(*part, sizes);  // stated by other symbols
     }
     pairs_[node.result()] = pair;
     if (is_border(node) || !leaves(node)) return;
@@ -184,24 +186,27 @@ class Splitter {
     if (moves_parts(node)) return moved(b, node);
     if (is_transform(node)) return spectrum(b, node);
     const Pair a = pair_of(b, x);
-    if (node.is("aten.mul.Scalar")) return {scaled(b, a.re, node.arg(1)), scaled(b, a.im, node.arg(1))};
+    if (node.is("aten.mul.Scalar")) return complex_scaled(b, a, node.arg(1));
     if (node.is("aten.neg.default")) return {negative(b, a.re), negative(b, a.im)};
     if (is_conjugate(node)) return {a.re, negative(b, a.im)};
-    if (node.is("aten.div.Tensor")) {
-      Value* divisor = node.operands()[1];
-      const auto quotient = [&](Value* part) { return part ? b.call("aten.div.Tensor", {part, divisor}) : nullptr; };
-      return {quotient(a.re), quotient(a.im)};
-    }
-    const Pair out = combined(b, node, a, pair_of(b, node.operands()[1]));
-    if (is_matrix_product(node)) return out;
+    if (node.is("aten.div.Tensor")) return spread(b, complex_quotient(b, a, node.operands()[1]), node);
+    const Pair other = pair_of(b, node.operands()[1]);
+    if (is_matrix_product(node)) return product(b, whole(b, a), whole(b, other), node.op->name());
+    return spread(b, combined(b, node, a, other), node);
+  }
+
+  Pair whole(Builder& b, const Pair& x) { return {x.re, imaginary(b, x)}; }
+
+  // In the sizes of the node's result.
+  static Pair spread(Builder& b, const Pair& x, const Node& node) {
     const Sizes& sizes = node.result()->sizes();
-    return {b.expand(out.re, sizes), out.im ? b.expand(out.im, sizes) : nullptr};
+    return {b.expand(x.re, sizes), x.im ? b.expand(x.im, sizes) : nullptr};
   }
 
   static Pair combined(Builder& b, const Node& node, const Pair& a, const Pair& c) {
-    if (node.is("aten.add.Tensor")) return {sum(b, a.re, c.re), sum(b, a.im, c.im)};
-    if (node.is("aten.sub.Tensor")) return {difference(b, a.re, c.re), difference(b, a.im, c.im)};
-    return product(b, a, c, node.op->name());
+    if (node.is("aten.add.Tensor")) return complex_sum(b, a, c);
+    if (node.is("aten.sub.Tensor")) return complex_difference(b, a, c);
+    return complex_product(b, a, c);
   }
 
   // [.., 2], possibly just concatenated.
@@ -304,9 +309,7 @@ class Splitter {
       const Sym rows = last ? node.result()->sizes()[dim_of(node, i)] : points[i];
       x = transformed(b, x, {dim_of(node, i), rows, points[i], last ? scale_of(node) : 1, forward});
     }
-    const Sizes& sizes = node.result()->sizes();
-    const auto shaped = [&](Value* part) { return part->sizes() == sizes ? part : b.reshape(part, sizes); };
-    return {shaped(divided(b, x.re, node)), shaped(divided(b, x.im, node))};
+    return {divided(b, x.re, node), divided(b, x.im, node)};
   }
 
   // The last dimension holds one half of the values. The other half mirrors it.
@@ -334,7 +337,7 @@ class Splitter {
 //   after:  re = x[.., 0] * c.re - x[.., 1] * c.im; im = x[.., 0] * c.im + x[.., 1] * c.re; y = cat(re, im)
 // Applies only to c64, with TargetFacts::takes_parts_of_complex to c128 too, and only if every complex value of the
 // graph is made from floats and read as floats by the operators listed here; with TargetFacts::takes_parts_of_complex
-// what others read or make is joined or taken apart. Keeps: values up to rounding.
+// what others read or make is joined or taken apart. Keeps: values up to rounding, infinities and NaN.
 Result<Changed> complex_as_pairs(Graph& graph, const TargetFacts& facts) {
   const SymScope scope(graph.ranges);
   return for_each_graph(graph, [&](Graph& g) { return &g == &graph ? Splitter(g, facts).run() : Changed::no; });

@@ -11,9 +11,9 @@ struct AddScaled {
   template <typename T>
   T operator()(T a, T b) const {
     if constexpr (is_integer_lane<T>) {
-      return wrap_add(a, wrap_mul(number_as<T>(alpha), b));
+      return wrap_add(a, multiply(number_as<T>(alpha), b));
     } else {
-      return a + number_as<T>(alpha) * b;
+      return a + multiply(number_as<T>(alpha), b);
     }
   }
 };
@@ -23,9 +23,9 @@ struct SubScaled {
   template <typename T>
   T operator()(T a, T b) const {
     if constexpr (is_integer_lane<T>) {
-      return wrap_sub(a, wrap_mul(number_as<T>(alpha), b));
+      return wrap_sub(a, multiply(number_as<T>(alpha), b));
     } else {
-      return a - number_as<T>(alpha) * b;
+      return a - multiply(number_as<T>(alpha), b);
     }
   }
 };
@@ -33,13 +33,7 @@ struct SubScaled {
 struct Multiply {
   template <typename T>
   T operator()(T a, T b) const {
-    if constexpr (is_integer_lane<T>) {
-      return wrap_mul(a, b);
-    } else if constexpr (is_complex_lane<T>) {
-      return T(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
-    } else {
-      return a * b;
-    }
+    return multiply(a, b);
   }
 };
 
@@ -48,7 +42,7 @@ template <typename T>
 T divide_complex(T a, T b) {
   using Part = typename T::value_type;
   const Part c = b.real(), d = b.imag();
-  const Part size_c = c < 0 ? -c : c, size_d = d < 0 ? -d : d;
+  const Part size_c = c <= 0 ? 0 - c : c, size_d = d <= 0 ? 0 - d : d;  // of -0: 0
   if (size_c == 0 && size_d == 0) return T(a.real() / size_c, a.imag() / size_d);
   if (size_c >= size_d) {
     const Part ratio = d / c, scale = c + d * ratio;

@@ -46,6 +46,18 @@ T wrap_negate(T a) {
   return wrap_sub(T(0), a);
 }
 
+/// a * b; of complex numbers without the C library's rules for infinite parts, as eager has it.
+template <typename T>
+T multiply(T a, T b) {
+  if constexpr (is_integer_lane<T>) {
+    return wrap_mul(a, b);
+  } else if constexpr (is_complex_lane<T>) {
+    return T(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
+  } else {
+    return a * b;
+  }
+}
+
 /// A number in the lane's type.
 template <typename T>
 T number_as(const Operand& number) {

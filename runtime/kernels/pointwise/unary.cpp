@@ -54,6 +54,8 @@ struct Exp {
     using Part = typename T::value_type;
     const double scale = math::exp(static_cast<double>(x.real())), angle = static_cast<double>(x.imag());
     if (angle == 0) return T(static_cast<Part>(scale), x.imag());
+    if (!math::is_finite(angle) && math::is_inf(static_cast<double>(x.real())))
+      return x.real() > 0 ? T(x.real(), static_cast<Part>(math::kNaN)) : T(0, 0);
     return T(static_cast<Part>(scale * math::cos(angle)), static_cast<Part>(scale * math::sin(angle)));
   }
 };
@@ -69,6 +71,43 @@ T complex_function(T x, F&& f) {
 
 double hypotenuse(double a, double b);
 
+/// Functions of x + i y with the C standard's results for zeros and parts that are not finite, which are eager's.
+void complex_sin(double x, double y, double* re, double* im) {
+  *re = x == 0 ? x : math::sin(x) * math::cosh(y);
+  *im = math::is_finite(x) ? math::cos(x) * math::sinh(y) : math::is_inf(y) ? math::kInfinity : y == 0 ? y : math::kNaN;
+}
+void complex_cos(double x, double y, double* re, double* im) {
+  *re = math::is_finite(x) ? math::cos(x) * math::cosh(y) : math::is_inf(y) ? math::kInfinity : math::kNaN;
+  *im = x == 0 ? math::copy_sign(x, -math::copy_sign(1, x) * y) : y == 0 ? y : -math::sin(x) * math::sinh(y);
+}
+void complex_tanh(double x, double y, double* re, double* im) {
+  if (math::is_inf(x)) {
+    *re = math::copy_sign(1, x);
+    *im = math::copy_sign(0, y);
+    return;
+  }
+  if (!math::is_finite(y) || y == 0) {
+    *re = y == 0 ? math::tanh(x) : x == 0 ? x : math::kNaN;
+    *im = y == 0 ? y : math::kNaN;
+    return;
+  }
+  const double scale = math::cosh(2 * x) + math::cos(2 * y);
+  *re = math::abs(x) > 20 ? math::copy_sign(1, x) : math::sinh(2 * x) / scale;
+  *im = math::abs(x) > 300 ? 0 * y : math::sin(2 * y) / scale;
+}
+void complex_sqrt(double x, double y, double* re, double* im) {
+  if (math::is_inf(x) || math::is_inf(y)) {
+    const double none = y != y ? math::kNaN : 0;  // of the part that is not infinite
+    *re = math::is_inf(y) || x > 0 ? math::kInfinity : none;
+    *im = math::is_inf(y) ? y : math::copy_sign(x > 0 ? none : math::kInfinity, y);
+    return;
+  }
+  const double large = math::sqrt((hypotenuse(x, y) + math::abs(x)) / 2);
+  const double small = large == 0 ? y : y / (2 * large);
+  *re = x >= 0 ? large : math::abs(small);
+  *im = x >= 0 ? small : math::copy_sign(large, y);
+}
+
 #define WICK_COMPLEX_UNARY(type, real_float, real_double, body)                            \
   struct type {                                                                            \
     float operator()(float x) const { return real_float(x); }                              \
@@ -78,29 +117,14 @@ double hypotenuse(double a, double b);
       return complex_function(x, [](double a, double b, double* re, double* im) { body }); \
     }                                                                                      \
   };
-WICK_COMPLEX_UNARY(Sin, math::sin_f, math::sin, {
-  *re = math::sin(a) * math::cosh(b);
-  *im = math::cos(a) * math::sinh(b);
-})
-WICK_COMPLEX_UNARY(Cos, math::cos_f, math::cos, {
-  *re = math::cos(a) * math::cosh(b);
-  *im = -math::sin(a) * math::sinh(b);
-})
+WICK_COMPLEX_UNARY(Sin, math::sin_f, math::sin, { complex_sin(a, b, re, im); })
+WICK_COMPLEX_UNARY(Cos, math::cos_f, math::cos, { complex_cos(a, b, re, im); })
 WICK_COMPLEX_UNARY(Log, math::log_f, math::log, {
   *re = math::log(hypotenuse(a, b));
   *im = math::atan2(b, a);
 })
-WICK_COMPLEX_UNARY(Sqrt, math::sqrt, math::sqrt, {
-  const double large = math::sqrt((hypotenuse(a, b) + math::abs(a)) / 2);
-  const double small = large == 0 ? b : b / (2 * large);
-  *re = a >= 0 ? large : math::abs(small);
-  *im = a >= 0 ? small : math::copy_sign(large, b);
-})
-WICK_COMPLEX_UNARY(Tanh, math::tanh_f, math::tanh, {
-  const double scale = math::cosh(2 * a) + math::cos(2 * b);
-  *re = math::abs(a) > 20 ? math::copy_sign(1, a) : math::sinh(2 * a) / scale;
-  *im = math::abs(a) > 300 ? 0 * b : math::sin(2 * b) / scale;
-})
+WICK_COMPLEX_UNARY(Sqrt, math::sqrt, math::sqrt, { complex_sqrt(a, b, re, im); })
+WICK_COMPLEX_UNARY(Tanh, math::tanh_f, math::tanh, { complex_tanh(a, b, re, im); })
 #undef WICK_COMPLEX_UNARY
 
 struct Sigmoid {

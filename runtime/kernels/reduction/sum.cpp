@@ -204,8 +204,9 @@ void sum(KernelContext& context, const Tensor& in, const EValue& dims, bool keep
       } else {
         using Part = typename T::value_type;
         const T total = state.total();
-        const Part divisor = is_mean ? static_cast<Part>(count) : Part(1);
-        write(output, T(total.real() / divisor, total.imag() / divisor));
+        const Part re = total.real(), im = total.imag(), divisor = static_cast<Part>(count), none = 0;
+        // The quotient by a complex number: beside an infinite part the other one is NaN.
+        write(output, is_mean ? T((re + im * none) / divisor, (im - re * none) / divisor) : total);
       }
     });
   });

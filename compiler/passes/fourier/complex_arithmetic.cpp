@@ -1,0 +1,59 @@
+#include "compiler/passes/fourier/complex_arithmetic.h"
+
+#include <cmath>
+
+#include "compiler/passes/constants/constant_element.h"
+
+namespace wick::compiler {
+namespace {
+
+// x * 0: NaN where x is not finite. Null: 0 everywhere, which needs no term.
+Value* no_part(Builder& b, Value* x) {
+  if (!x) return nullptr;
+  const auto number = uniform_element(x);
+  return number && std::isfinite(number->real) ? nullptr : b.call("aten.mul.Scalar", {x, 0.0});
+}
+
+// x * y, where null is 0.
+Value* term(Builder& b, Value* x, Value* y) { return x && y ? product(b, x, y) : no_part(b, x ? x : y); }
+
+Pair times_one(Builder& b, const Pair& x) {
+  return {difference(b, x.re, no_part(b, x.im)), sum(b, no_part(b, x.re), x.im)};
+}
+
+}  // namespace
+
+Pair complex_sum(Builder& b, const Pair& x, const Pair& y) {
+  const Pair other = times_one(b, y);
+  return {sum(b, x.re, other.re), sum(b, x.im, other.im)};
+}
+
+Pair complex_difference(Builder& b, const Pair& x, const Pair& y) {
+  const Pair other = times_one(b, y);
+  return {difference(b, x.re, other.re), difference(b, x.im, other.im)};
+}
+
+Pair complex_product(Builder& b, const Pair& x, const Pair& y) {
+  return {difference(b, product(b, x.re, y.re), term(b, x.im, y.im)), sum(b, term(b, x.re, y.im), term(b, x.im, y.re))};
+}
+
+Pair complex_scaled(Builder& b, const Pair& x, const Arg& factor) {
+  const auto scaled = [&](Value* part) { return part ? b.call("aten.mul.Scalar", {part, factor}) : nullptr; };
+  return {difference(b, scaled(x.re), no_part(b, x.im)), sum(b, no_part(b, x.re), scaled(x.im))};
+}
+
+// (re + im * 0) / divisor, (im - re * 0) / divisor; where the divisor is 0, whatever its sign, re / 0 and im / 0.
+Pair complex_quotient(Builder& b, const Pair& x, Value* divisor) {
+  Compose c(b);
+  const auto number = uniform_element(divisor);
+  const bool is_known = number && !number->is(0);
+  if (!is_known) divisor = c.add(divisor, 0.0);  // of -0: 0
+  Value *re = x.re, *im = x.im ? x.im : b.full(re->sizes(), 0.0, re->dtype());
+  const auto quotient = [&](Value* part, Value* with_other) {
+    if (!is_known && with_other != part) with_other = c.where(c.compare("eq", divisor, 0), part, with_other);
+    return c.div(with_other, divisor);
+  };
+  return {quotient(re, sum(b, re, no_part(b, x.im))), quotient(im, difference(b, im, no_part(b, re)))};
+}
+
+}  // namespace wick::compiler

@@ -1,0 +1,18 @@
+// Arithmetic on complex numbers as pairs of real tensors, with eager's results beside infinities and NaN. C++20.
+#pragma once
+#include "compiler/passes/fourier/pair.h"
+
+namespace wick::compiler {
+
+/// x + y, x - y: eager multiplies y by a complex 1 first, so that beside an infinite part of y the other one is NaN.
+Pair complex_sum(Builder& b, const Pair& x, const Pair& y);
+Pair complex_difference(Builder& b, const Pair& x, const Pair& y);
+
+/// x * y, element by element: an imaginary part that is missing multiplies as 0 does.
+Pair complex_product(Builder& b, const Pair& x, const Pair& y);
+
+/// x * factor, x / divisor: a real number is a complex one with an imaginary part of 0.
+Pair complex_scaled(Builder& b, const Pair& x, const Arg& factor);
+Pair complex_quotient(Builder& b, const Pair& x, Value* divisor);
+
+}  // namespace wick::compiler
