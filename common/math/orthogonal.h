@@ -117,11 +117,11 @@ struct LegendreP {
   }
 };
 
-/// T: float or double. `degree` is rounded down.
+/// T: float or double. `degree` is rounded toward 0; below 0, and where it is no number of 64 bits, the result is 0.
 template <typename Polynomial, typename T>
 T polynomial_at(T x, T degree) {
-  const double n = floor(static_cast<double>(degree));
-  if (!(n >= 0)) return n < 0 ? T(0) : static_cast<T>(kNaN);
+  const double n = trunc(static_cast<double>(degree));
+  if (!(n >= 0 && n < 0x1p63)) return T(0);
   if (n > kMaxDegree) return static_cast<T>(kNaN);
   return Polynomial{}(static_cast<int64_t>(n), x);
 }

@@ -133,6 +133,7 @@ Results decompose_polygamma(Builder& b, Node& node) { return {b.call("aten.polyg
    "aten::special_" name ".out",                                                                                       \
    kPointwise | kNoStock,                                                                                              \
    {"f64[3, 8]{range=-2..2}, i64[8]{=0, 1, 2, 5, 6, 7, 9, -1}", "f32[3, 4]{range=-1..1}, f32[4]{=0, 1, 3.5, 6}",       \
+    "f32[2, 9], f32[9]{=-2.5, -1, -0.5, -0.0, 0.5, 1.5, 2.9, nan, inf}",                                               \
     "f64[12]{=0, 1, -1, 0, 1, -1, 0.5, 0.25, inf, -inf, nan, 1}, i64[12]{=11, 11, 11, 12, 12, 12, 30, 9, 2, 3, 4, "    \
     "1}"}},                                                                                                            \
       {"aten::special_" name ".x_scalar(Scalar x, Tensor n) -> Tensor",                                                \

@@ -1,4 +1,4 @@
-// Orthogonal polynomials of degree n (rounded down; 0 below degree 0) at x, and Airy's function.
+// Orthogonal polynomials of degree n (rounded toward 0; 0 below degree 0) at x, and Airy's function.
 // Source: aten::special_chebyshev_polynomial_t and its like. Recurrences run in the dtype, as eager's do.
 #include "common/math/orthogonal.h"
 #include "common/math/special.h"
