@@ -28,8 +28,8 @@ void infer_quantize(Node& node) {
 void infer_dequantize(Node& node) {
   const Value* x = node.tensor("input");
   require(is_integral(x->dtype()), "dequantize of a tensor that is not integral");
-  const bool token = node.is("quantized_decomposed.dequantize_per_token.default");
-  const std::optional<DType> named = token ? node.dtype("dtype") : std::nullopt;
+  const bool group = node.is("quantized_decomposed.dequantize_per_channel_group.default");  // it does not look
+  const std::optional<DType> named = group ? std::nullopt : node.dtype("dtype");
   require(!named || *named == x->dtype(), "dequantize: the tensor does not have the dtype that is named");
   DType dtype = DType::f32;
   for (const char* name : {"out_dtype", "output_dtype"}) {
@@ -54,7 +54,8 @@ void infer_dequantize_channel(Node& node) {
 }
 
 void infer_qparams(Node& node) {
-  node.tensor("input");
+  require(is_floating(node.tensor("input")->dtype()),
+          "quantization parameters are chosen of a tensor that is not floating");
   set_result(node, 0, DType::f64, {1});
   set_result(node, 1, DType::i64, {1});
 }

@@ -346,6 +346,7 @@ Results decompose_trace(Builder& b, Node& node) {
 void infer_cdist(Node& node) {
   const Value *x = node.tensor("x1"), *y = node.tensor("x2");
   require(x->rank() >= 2 && y->rank() >= 2, "cdist needs matrices");
+  require(is_floating(x->dtype()) && is_floating(y->dtype()), "cdist takes floating-point numbers");
   require_equal(x->sizes().back(), y->sizes().back(), "cdist: features");
   Sizes sizes =
       broadcast(Sizes(x->sizes().begin(), x->sizes().end() - 2), Sizes(y->sizes().begin(), y->sizes().end() - 2));
@@ -360,6 +361,7 @@ Results decompose_cdist(Builder& b, Node& node) {
 void infer_pdist(Node& node) {
   const Value* x = node.tensor("self");
   require_rank(x, 2, "pdist");
+  require(is_floating(x->dtype()), "pdist takes floating-point numbers");
   const Sym n = x->sizes()[0];
   set_result(node, x->dtype(), {floor_div(n * (n - 1), 2)});
 }

@@ -170,6 +170,7 @@ Results decompose_arange(Builder& b, Node& node) {
 void infer_linspace(Node& node) {
   const Sym steps = node.integer("steps");
   if (steps.is_const() && steps.value() < 0) reject("linspace: the number of steps is negative");
+  for (const Value* end : node.operands()) require(!is_complex(end->dtype()), "linspace takes real ends");
   set_result(node, node.dtype("dtype").value_or(DType::f32), {steps});
 }
 
