@@ -178,6 +178,26 @@ TEST(TileChoice, ResultsFitWhereTheTilesWere) {
   }
 }
 
+// Lines of a factor with norms stay in shared memory as a whole, beside the tiles of the other one.
+TEST(TileChoice, NormedLinesStayInSharedMemoryIfTheyFit) {
+  Schedule schedule;
+  schedule.kind = ScheduleKind::matrix_tiles;
+  schedule.threads = 128;
+  schedule.tile = {64, 64, 64};
+  schedule.stages = 3;
+  EXPECT_EQ(panel_steps(schedule, true, 512), 512u);
+  EXPECT_EQ(panel_steps(schedule, true, 1024), 0u);  // too many bytes
+  schedule.tile = {16, 64, 64};
+  EXPECT_EQ(panel_steps(schedule, true, 1024), 1024u);
+  EXPECT_EQ(panel_steps(schedule, false, 1024), 0u);
+  EXPECT_EQ(panel_steps(schedule, true, 1025), 0u);  // too long
+  schedule.threads = 256;
+  EXPECT_EQ(panel_steps(schedule, true, 1024), 0u);  // more threads than norm its lines
+  schedule.threads = 128;
+  schedule.kind = ScheduleKind::tf32_tiles;
+  EXPECT_EQ(panel_steps(schedule, true, 512), 0u);
+}
+
 TEST(TileChoice, AThreadHoldsFewComputedElements) {
   for (const bool by_matrices : {false, true}) {
     uint32_t most = 0;

@@ -14,8 +14,6 @@
 namespace wick::cuda {
 namespace {
 
-// Of a normed line that stays in shared memory.
-constexpr uint32_t kMostPanelSteps = 1024;
 // Columns of tiles that blocks walk through together, if a device cannot run all tiles at a time.
 constexpr int64_t kGroupedColumns = 8, kManyTiles = 256;
 // Of a function such as gelu, for a result, in costs of a result that is only stored.
@@ -154,14 +152,8 @@ class ContractionWriter : public NormedLineWriter {
   // Steps of the normed factor that stay in shared memory, 0: too many, or not known. Each line is then read and
   // normed once, ahead of the arithmetic.
   uint32_t panel_width(const TileFactor& factor) const {
-    if (!by_matrices_ || by_tf32_ || !fits_panel(factor, schedule_.threads)) return 0;
     const Sym steps = steps_of_block();
-    if (!steps.is_const()) return 0;
-    const uint32_t width = static_cast<uint32_t>(std::min<int64_t>(steps.value(), kMostPanelSteps + 1));
-    const uint64_t bytes = uint64_t{2} * factor.lines * (width + factor.chunk());
-    const TileFactor& other = &factor == &left_ ? right_ : left_;
-    const uint64_t ring = uint64_t{2} * schedule_.stages * other.lines * schedule_.tile.k;
-    return width > kMostPanelSteps || bytes + ring > kMostSharedBytes ? 0 : width;
+    return steps.is_const() && fits_panel(factor) ? panel_steps(schedule_, &factor == &left_, steps.value()) : 0;
   }
 
   // Which tile, and which part of k, the block computes. Tiles along m are neighbours; of many tiles, those of a few

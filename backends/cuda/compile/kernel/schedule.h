@@ -72,11 +72,17 @@ constexpr uint32_t padded_chunks(uint32_t chunks) {
 }
 /// Lanes of a warp along m and n, where each thread has lines of its own.
 constexpr uint32_t kLanesM = 4, kLanesN = 8;
+/// Lanes that norm a line of a factor together.
+constexpr uint32_t kLanesOfNorm = 8;
 /// Floats between two rows of results in shared memory, so that they lie in different banks.
 constexpr uint32_t kResultPadding = 8;
 /// Of a contraction: bytes of its tiles in shared memory, and of the rows of results that pass through there at least.
 uint32_t bytes_of_tiles(const Schedule& schedule);
 uint32_t bytes_of_results(const Schedule& schedule);
+
+/// Of a factor with norms along m or n: its steps if a block keeps all of them in shared memory beside the other
+/// factor's tiles, so that each line is read and normed once. 0: too many, or they fit no tile of 16-bit factors.
+uint32_t panel_steps(const Schedule& schedule, bool along_m, int64_t steps);
 
 /// The same of attention: `batch` problems of `queries` and `keys`, with `features` of each query and key and `results`
 /// of each value.

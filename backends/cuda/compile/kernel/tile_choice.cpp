@@ -113,38 +113,28 @@ double clocks(const ContractionFacts& facts, const Row& row, int64_t splits) {
   return std::max(arithmetic, (bytes + partial_bytes) / kBytesPerClock) + waiting + (splits > 1 ? kClocksPerMerge : 0);
 }
 
-int64_t lines_of_norms(const ContractionFacts& facts, const Tile& tile) {
-  return facts.norms == 0 ? 0 : facts.norms_m ? tile.m : tile.n;
-}
-
-// Whether all steps of the normed lines fit beside the other factor's tiles.
-bool has_panel(const ContractionFacts& facts, const Row& row, int64_t steps) {
-  const int64_t lines = lines_of_norms(facts, row.tile), others = row.tile.m + row.tile.n - lines;
-  return lines > 0 && 2 * (lines * (steps * row.tile.k + 8) + row.stages * others * row.tile.k) <= kMostSharedBytes;
-}
-
-double nanoseconds(const ContractionFacts& facts, const Row& row, int64_t splits) {
-  const double m = row.tile.m, n = row.tile.n, k = row.tile.k;
-  const uint32_t warps = row.warps_m * row.warps_n, threads = 32 * warps;
-  const int64_t steps = quotient_up(quotient_up(facts.k, row.tile.k), splits);
-  const auto blocks = std::ceil(count_tiles(facts, row.tile) * static_cast<double>(splits) / kMultiprocessors);
+double nanoseconds(const ContractionFacts& facts, const Schedule& schedule) {
+  const Tile& tile = schedule.tile;
+  const double m = tile.m, n = tile.n, k = tile.k;
+  const uint32_t warps = schedule.warps_m * schedule.warps_n, threads = 32 * warps;
+  const int64_t steps = quotient_up(quotient_up(facts.k, tile.k), schedule.splits);
+  const double splits = schedule.splits, blocks = std::ceil(count_tiles(facts, tile) * splits / kMultiprocessors);
   const double results = m * n / threads;  // of a thread
-  const auto registers =
-      std::min(kMostRegisters, kRegistersBesideSums + 2 * row.tile.m * row.tile.n / threads) * threads;
-  const uint32_t shared = row.stages * (row.tile.m + row.tile.n) * row.tile.k * element_bytes(facts);
+  const auto registers = std::min(kMostRegisters, kRegistersBesideSums + 2 * tile.m * tile.n / threads) * threads;
+  const uint32_t shared = schedule.stages * (tile.m + tile.n) * tile.k * element_bytes(facts);
   const uint32_t resident =
       std::max(1u, std::min({kSharedBytesOfMultiprocessor / shared, kWarpsOfMultiprocessor / warps,
                              kRegistersOfMultiprocessor / registers}));
   const double rounds = std::ceil(blocks / resident), all_steps = blocks * static_cast<double>(steps);
-  double normed = blocks * static_cast<double>(lines_of_norms(facts, row.tile) * facts.k) / threads;
-  if (!has_panel(facts, row, steps)) normed *= 3;
-  const double stored = splits > 1 ? blocks / static_cast<double>(splits) : blocks;
+  const int64_t lines = facts.norms == 0 ? 0 : facts.norms_m ? tile.m : tile.n;
+  double normed = blocks * static_cast<double>(lines * facts.k) / threads;
+  if (panel_steps(schedule, facts.norms_m, steps * tile.k) == 0) normed *= 3;
+  const double stored = blocks / splits;
   return kNsPerRound * rounds + kNsPerStep * rounds * static_cast<double>(steps) +
          kNsPerMegaFlop * all_steps * 2 * m * n * k / 1e6 +
          kNsPerKilobyte * all_steps * (m + n) * k * element_bytes(facts) / 1e3 +
          kNsPerResult * facts.cost_of_result * stored * results + kNsPerNormedElement * normed +
-         (splits > 1 ? kNsOfMerge + kNsPerSplit * static_cast<double>(splits) + kNsPerMergedResult * blocks * results
-                     : 0);
+         (splits > 1 ? kNsOfMerge + kNsPerSplit * splits + kNsPerMergedResult * blocks * results : 0);
 }
 
 constexpr double kBlocksOfAttention = 2;  // of a multiprocessor: while one waits, another one computes
@@ -221,9 +211,9 @@ Schedule best_of_matrices(const ContractionFacts& facts) {
         const bool fills = count_tiles(facts, row.tile) >= kMultiprocessors;
         if (wanted > 1 && (fills || steps / wanted < kFewestStepsPerSplit)) break;
         const int64_t splits = quotient_up(steps, quotient_up(steps, wanted));  // none is empty
-        const double taken = nanoseconds(facts, row, splits);
         Schedule made = schedule_of(facts, row, splits);
         made.stages = row.stages;
+        const double taken = nanoseconds(facts, made);
         if (taken >= least || bytes_of_results(made) > bytes_of_tiles(made)) continue;
         least = taken;
         out = made;
@@ -255,6 +245,15 @@ Schedule best(const ContractionFacts& facts, const std::array<Row, kRows>& rows)
 }
 
 }  // namespace
+
+uint32_t panel_steps(const Schedule& schedule, bool along_m, int64_t steps) {
+  constexpr int64_t kMostPanelSteps = 1024, kPadding = 8;
+  const int64_t lines = along_m ? schedule.tile.m : schedule.tile.n, others = schedule.tile.m + schedule.tile.n - lines;
+  if (schedule.kind != ScheduleKind::matrix_tiles || lines % (schedule.threads / kLanesOfNorm) != 0) return 0;
+  const int64_t ring = schedule.stages * others * schedule.tile.k;
+  if (steps > kMostPanelSteps || 2 * (lines * (steps + kPadding) + ring) > kMostSharedBytes) return 0;
+  return static_cast<uint32_t>(steps);
+}
 
 Schedule choose_tiles(const ContractionFacts& facts) {
   if (facts.by_matrices) return best_of_matrices(facts);

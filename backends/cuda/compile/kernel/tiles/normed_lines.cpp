@@ -10,8 +10,6 @@
 namespace wick::cuda {
 namespace {
 
-// Of a warp, for the norms of one line.
-constexpr uint32_t kLanesOfNorm = 8;
 // Of a line that is read for its norms and again: steps of a lane that stay in registers.
 constexpr uint32_t kMostUnrolledSteps = 12;
 
@@ -30,8 +28,8 @@ std::string NormedLineWriter::norm_text(ExpressionPtr reduced, const TileFactor&
   return fmt::format("norm{}[{}]", number, factor.along_k ? "row" : "column");
 }
 
-bool NormedLineWriter::fits_panel(const TileFactor& factor, uint32_t threads) {
-  return factor.load == TileLoad::chunks && factor.along_k && factor.lines % (threads / kLanesOfNorm) == 0;
+bool NormedLineWriter::fits_panel(const TileFactor& factor) {
+  return factor.load == TileLoad::chunks && factor.along_k;
 }
 
 // The largest parts of the element that norms and the line alone decide, such as a mean: numbers_, which the element

@@ -19,8 +19,8 @@ class NormedLineWriter : public TileWriter {
   void take_out_numbers_of_lines(TileFactor& factor);
   /// Writes the numbers norm0, norm1 .. of the tile's lines to shared memory, ahead of loaders that read them.
   void write_norms(const TileFactor& factor, uint32_t threads);
-  /// Whether the threads can write a panel of the factor.
-  static bool fits_panel(const TileFactor& factor, uint32_t threads);
+  /// Whether write_panel() can write the factor.
+  static bool fits_panel(const TileFactor& factor);
   /// Writes the tile's lines, normed, to shared memory: `width` steps from k_begin on.
   void write_panel(const TileFactor& factor, uint32_t width, uint32_t threads);
   /// What a norm's result, or a number of a line, is called where it is read.
