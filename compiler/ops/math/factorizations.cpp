@@ -187,23 +187,9 @@ Results decompose_lu_factor(Builder& b, Node& node) {
   Results all = b.call_multi("aten.linalg_lu_factor_ex", {first(node), node.arg("pivot"), true});
   return {all[0], all[1]};
 }
-// P is the identity with its columns swapped as the pivots say: the solution of L U x = 1 without L and U.
 Results decompose_lu(Builder& b, Node& node) {
-  Compose c(b);
-  Value* a = first(node);
-  Results factors = b.call_multi("aten.linalg_lu_factor_ex", {a, node.arg("pivot"), false});
-  const Sym n = sym_min(rows(a), columns(a)), m = rows(a);
-  require(m.is_const() && columns(a).is_const(), "lu of a dynamic size is not supported");
-  Value* lower = b.call("aten.tril", {b.slice(factors[0], -1, 0, n), -1});
-  lower = c.add(lower, c.call("aten.eye.m", {m, n, a->dtype()}));
-  Value* upper = b.call("aten.triu", {b.slice(factors[0], -2, 0, n)});
-  Sizes square = batch_of(a, {m, m});
-  Value* unit = b.expand(identity(c, m, a->dtype()), square);
-  Value* pivots = factors[1];
-  for (int64_t i = n.value(); i < m.value(); ++i)
-    pivots = c.cat({pivots, b.full(batch_of(a, {1}), i + 1, DType::i32)}, static_cast<int64_t>(pivots->rank()) - 1);
-  Value* order = b.call("aten.linalg_lu_solve", {unit, pivots, unit, true, true});
-  return {order, lower, upper};
+  Results factors = b.call_multi("aten.linalg_lu_factor_ex", {first(node), node.arg("pivot"), false});
+  return b.call_multi("aten.lu_unpack", {factors[0], factors[1], true, true});
 }
 Results decompose_lu_solve(Builder& b, Node& node) {
   const bool modern = node.op->parsed->find("LU") >= 0;
@@ -471,7 +457,7 @@ const OpDef kFactorizationRows[] = {
     {"aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", nullptr, decompose_lu_factor,
      nullptr, kPure, Cases("f32[2, 4, 4]")},
     {"aten::linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", nullptr, decompose_lu, nullptr,
-     kPure, Cases("f32[2, 4, 4]")},
+     kPure, Cases("f32[2, 4, 4]", "f64[5, 3]", "f32[3, 5]")},
     {"aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", nullptr, decompose_lu_solve, nullptr,
      kPure, Cases("f32[3, 2], f32[3, 3]{definite}, i32[3]{=1, 2, 3}")},
     {"aten::triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) "

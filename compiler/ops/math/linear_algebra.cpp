@@ -341,33 +341,7 @@ Results decompose_trace(Builder& b, Node& node) {
   return {Compose(b).sum(b.call("aten.diagonal", {node.tensor("self")}), {0})};
 }
 
-// --- distances ---
-
-void infer_cdist(Node& node) {
-  const Value *x = node.tensor("x1"), *y = node.tensor("x2");
-  require(x->rank() >= 2 && y->rank() >= 2, "cdist needs matrices");
-  require(is_floating(x->dtype()) && is_floating(y->dtype()), "cdist takes floating-point numbers");
-  require_equal(x->sizes().back(), y->sizes().back(), "cdist: features");
-  Sizes sizes =
-      broadcast(Sizes(x->sizes().begin(), x->sizes().end() - 2), Sizes(y->sizes().begin(), y->sizes().end() - 2));
-  sizes.push_back(x->sizes()[x->rank() - 2]);
-  sizes.push_back(y->sizes()[y->rank() - 2]);
-  set_result(node, x->dtype(), std::move(sizes));
-}
-Results decompose_cdist(Builder& b, Node& node) {
-  return {b.call("aten._cdist_forward", {node.arg("x1"), node.arg("x2"), node.real("p"), node.arg("compute_mode")})};
-}
-
-void infer_pdist(Node& node) {
-  const Value* x = node.tensor("self");
-  require_rank(x, 2, "pdist");
-  require(is_floating(x->dtype()), "pdist takes floating-point numbers");
-  const Sym n = x->sizes()[0];
-  set_result(node, x->dtype(), {floor_div(n * (n - 1), 2)});
-}
-Results decompose_pdist(Builder& b, Node& node) {
-  return {b.call("aten._pdist_forward", {node.arg("self"), node.real("p")})};
-}
+// --- matmuls by groups of rows ---
 
 // Row r of x times weights[g], g = the first group whose end in `offsets` lies beyond r; zeros after the last group:
 // the products with all groups, of which each row takes its own.
@@ -523,15 +497,6 @@ const OpDef kLinearAlgebraRows[] = {
     {"aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", nullptr, decompose_cross, nullptr, kPure,
      Cases("f32[2, 3], f32[2, 3]")},
     {"aten::trace(Tensor self) -> Tensor", nullptr, decompose_trace, nullptr, kPure, Cases("f32[4, 4]")},
-    {"aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", infer_cdist, nullptr,
-     "aten::_cdist_forward.out", kPure,
-     Cases("f32[2, 3, 4], f32[2, 5, 4], 1.0, None", "f32[2, 3, 4], f32[2, 5, 4], inf, None")},
-    {"aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor", infer_cdist, decompose_cdist,
-     nullptr, kPure, Cases("f32[3, 4], f32[3, 4]", "f32[2, 3, 4], f32[2, 3, 4], 1.0")},
-    {"aten::_pdist_forward(Tensor self, float p=2.) -> Tensor", infer_pdist, nullptr, "aten::_pdist_forward.out", kPure,
-     Cases("f32[4, 3], 2.0")},
-    {"aten::pdist(Tensor self, float p=2.) -> Tensor", infer_pdist, decompose_pdist, nullptr, kPure,
-     Cases("f32[3, 4]")},
     {"aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", nullptr,
      decompose_ormqr, nullptr, kPure,
      Cases("f32[4, 3], f32[3], f32[4, 2]", "f32[2, 4, 3], f32[2, 3], f32[2, 3, 4], false, true"), &kManyTerms},

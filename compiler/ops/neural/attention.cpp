@@ -19,14 +19,12 @@ Sizes attention_sizes(const Node& node) {
   if (q->dtype() != k->dtype() || q->dtype() != v->dtype()) reject("attention: query, key and value differ in dtype");
   require_equal(q->sizes().back(), k->sizes().back(), "attention: features of query and key");
   require_equal(k->sizes()[k->rank() - 2], v->sizes()[v->rank() - 2], "attention: length of key and value");
-  Sizes sizes = q->sizes();
   const bool grouped = node.op->parsed->find("enable_gqa") >= 0 && node.boolean("enable_gqa");
-  if (!grouped) {
-    const Sizes keys(k->sizes().begin(), k->sizes().end() - 2);
-    sizes = broadcast(Sizes(q->sizes().begin(), q->sizes().end() - 2), keys);
-    sizes.push_back(q->sizes()[q->rank() - 2]);
-    sizes.push_back(0);
-  }
+  const size_t own = grouped ? 3 : 2;  // dimensions of the query that keys do not share
+  if (q->rank() < own || k->rank() < own) reject("grouped attention needs heads");
+  const auto lead = [&](const Value* x) { return Sizes(x->sizes().begin(), x->sizes().end() - own); };
+  Sizes sizes = broadcast(lead(q), lead(k));
+  sizes.insert(sizes.end(), q->sizes().end() - own, q->sizes().end());
   sizes.back() = v->sizes().back();
   return sizes;
 }
@@ -123,7 +121,7 @@ Results decompose_sdpa(Builder& b, Node& node) {
   const auto widened = [&](Value* x) { return is_16_bit(dtype) ? b.cast(x, DType::f32) : x; };
   q = scaled_query(c, node, q, widened), k = widened(k), v = widened(v);
   if (node.op->parsed->find("enable_gqa") >= 0 && node.boolean("enable_gqa")) {
-    require(q->rank() >= 3 && k->rank() == q->rank() && v->rank() == q->rank(), "grouped attention needs heads");
+    require(q->rank() >= 3 && k->rank() >= 3 && v->rank() >= 3, "grouped attention needs heads");
     const Sym heads = q->sizes()[q->rank() - 3];
     k = repeat_heads(b, k, heads);
     v = repeat_heads(b, v, heads);
@@ -145,7 +143,8 @@ const OpDef kAttentionRows[] = {
      Cases("f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 8]",
            "f32[1, 2, 6, 8], f32[1, 2, 6, 8], f32[1, 2, 6, 8], None, 0.0, true",
            "f32[1, 2, 3, 8], f32[1, 2, 5, 8], f32[1, 2, 5, 8], bool[3, 5], scale=0.3",
-           "f32[1, 4, 3, 8], f32[1, 2, 5, 8], f32[1, 2, 5, 8], f32[1, 1, 3, 5], enable_gqa=true"),
+           "f32[1, 4, 3, 8], f32[1, 2, 5, 8], f32[1, 2, 5, 8], f32[1, 1, 3, 5], enable_gqa=true",
+           "f32[4, 3, 8], f32[2, 2, 5, 8], f32[2, 2, 5, 8], enable_gqa=true"),
      &kManyTerms},
     {"aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., "
      "bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",

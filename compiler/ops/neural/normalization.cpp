@@ -110,6 +110,13 @@ Results decompose_batch_norm_update(Builder& b, Node& node) {
   return out;
 }
 
+// The importer makes the functional form of it, which also updates the statistics.
+Results decompose_batch_norm_with_update(Builder& b, Node& node) {
+  Results out = by_batch(b, node);
+  out.push_back(b.full({0}, 0, DType::u8));
+  return out;
+}
+
 Results decompose_batch_norm_no_update(Builder& b, Node& node) {
   Value* out = no_training(b, node);
   return {out, b.full({0}, 0, out->dtype()), b.full({0}, 0, out->dtype()), b.full({0}, 0, DType::u8)};
@@ -313,6 +320,10 @@ const OpDef kNormalizationRows[] = {
      "running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor "
      "running_var_out)",
      nullptr, decompose_batch_norm_update, nullptr, kPure,
+     Cases("f32[2, 3, 4], f32[3], f32[3], f32[3], f32[3]{range=0.5..2}, 0.1, 1e-5")},
+    {"aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) "
+     "running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
+     nullptr, decompose_batch_norm_with_update, nullptr, kPure,
      Cases("f32[2, 3, 4], f32[3], f32[3], f32[3], f32[3]{range=0.5..2}, 0.1, 1e-5")},
     {"aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
      "running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",

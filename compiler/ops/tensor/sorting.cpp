@@ -1,4 +1,4 @@
-// Order and selection by value: sorting, unique elements, histograms, positions among boundaries.
+// Order and selection by value: sorting, unique elements, positions among boundaries.
 #include <algorithm>
 #include <limits>
 
@@ -139,67 +139,6 @@ void infer_vector_result(Node& node) {
   if (node.result()->rank() != 1) reject("the result is not a vector");
 }
 
-void infer_histogram(Node& node) {
-  const int64_t bins = node.static_integer("bins");
-  require(bins > 0, "histc needs a positive number of bins");
-  set_result(node, node.tensor("self")->dtype(), {bins});
-}
-
-// How many elements lie between neighbouring edges, the last edge included: NaN and what is outside counts nowhere.
-Results count_bins(Compose& c, Node& node, Value* edges) {
-  Builder& b = c.b;
-  Value* x = b.reshape(node.tensor("self"), {numel(node.tensor("self")->sizes())});
-  const Sym bins = edges->sizes()[0] - 1;
-  Value* last = b.select(edges, 0, bins);
-  Value* inside =
-      c.logical_and(b.call("aten.ge.Tensor", {x, b.select(edges, 0, 0)}), b.call("aten.le.Tensor", {x, last}));
-  Value* bin = c.sub(b.call("aten.bucketize.Tensor", {x, edges, false, true}), 1);
-  bin = c.clamp(bin, 0, bins - 1);
-  Value* weight = node.optional_tensor("weight");
-  weight = weight ? b.reshape(weight, {numel(x->sizes())}) : b.full(x->sizes(), 1, x->dtype());
-  weight = c.where(inside, weight, 0.0, x->dtype());
-  Value* counts = b.call("aten.scatter_add", {b.full({bins}, 0, x->dtype()), 0, bin, weight});
-  if (node.boolean("density")) {
-    Value* widths = c.sub(b.slice(edges, 0, 1, bins + 1), b.slice(edges, 0, 0, bins));
-    counts = c.div(c.div(counts, c.sum(counts, {0})), widths);
-  }
-  return {counts, edges};
-}
-
-Results decompose_histogram_edges(Builder& b, Node& node) {
-  const Value *x = node.tensor("self"), *edges = node.tensor("bins");
-  require_rank(edges, 1, "histogram: bin edges");
-  require(is_floating(x->dtype()) && edges->dtype() == x->dtype(), "histogram takes floating tensors of one dtype");
-  Compose c(b);
-  return count_bins(c, node, node.tensor("bins"));
-}
-// Edges at equal distances over the range, or from the smallest to the largest element; a range without width is
-// widened by a half on both sides.
-Results decompose_histogram_count(Builder& b, Node& node) {
-  Value* x = node.tensor("self");
-  const int64_t bins = node.static_integer("bins");
-  require(bins > 0 && bins < (int64_t{1} << 28), "histogram needs a positive number of bins");
-  require(is_floating(x->dtype()), "histogram takes floating tensors");
-  Compose c(b);
-  Value *low = nullptr, *high = nullptr;
-  if (!node.is_none("range")) {
-    const Reals& range = node.arg("range").as<Reals>();
-    require(range.size() == 2 && range[0] <= range[1], "histogram: the range is not a pair of ascending numbers");
-    low = b.scalar(range[0], x->dtype());
-    high = b.scalar(range[1], x->dtype());
-  } else if (numel(x->sizes()).is(0)) {
-    low = b.scalar(0, x->dtype());
-    high = b.scalar(1, x->dtype());
-  } else {
-    low = c.amin(x, all_dims(x->rank()));
-    high = c.amax(x, all_dims(x->rank()));
-  }
-  Value* half = c.mul(b.cast(b.call("aten.eq.Tensor", {low, high}), x->dtype()), 0.5);
-  low = c.sub(low, half);
-  high = c.add(high, half);
-  return count_bins(c, node, c.call("aten.linspace.Tensor_Tensor", {low, high, bins + 1, x->dtype()}));
-}
-
 // searchsorted / bucketize: for each value the number of boundaries before it
 Value* count_before(Compose& c, Value* boundaries, Value* x, bool right, DType dtype) {
   Value* wide = c.b.unsqueeze(x, static_cast<int64_t>(x->rank()));
@@ -325,18 +264,6 @@ const OpDef kSortingRows[] = {
      kDataDependent, Cases("f32[3], bool[2, 3]", "f32[3, 4], bool[3, 4]")},
     {"aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", infer_vector_result, nullptr,
      "aten::bincount.out", kDataDependent | kNoStock, Cases("i64[9]{index<5}", "i64[9]{index<5}, f32[9], 8")},
-    {"aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", infer_histogram, nullptr,
-     "aten::histc.out", kNoStock, Cases("f32[20], 4", "f32[3, 4], 5, -2, 2")},
-    {"aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor "
-     "hist, Tensor bin_edges)",
-     nullptr, decompose_histogram_edges, nullptr, kPure,
-     Cases("f32[4, 10], f32[6]{sorted}", "f64[20], f64[5]{=-2, -1, 0, 0.5, 3}, weight=f64[20], density=true",
-           "f32[20]{special}, f32[4]{=-1, 0, 1, inf}", "! i64[5], i64[3]{sorted}")},
-    {"aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool "
-     "density=False) -> (Tensor hist, Tensor bin_edges)",
-     nullptr, decompose_histogram_count, nullptr, kPure,
-     Cases("f32[4, 10], 5", "f64[30], 7, range=[-2.0, 2.0], weight=f64[30]{range=0..1}, density=true", "f32[3]{=2}, 4",
-           "f32[6]{=1, 2, nan, 0, -1, 3}, 4, range=[0.0, 2.0]", "! f32[5], 0")},
     {"aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
      infer_position, decompose_bucketize, "aten::bucketize.Tensor_out", kNoStock,
      Cases("f32[3, 4], f32[5]{sorted}", "f32[3, 4], f32[5]{sorted}, right=true")},
