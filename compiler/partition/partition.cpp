@@ -107,6 +107,7 @@ class Partitioner {
         options_(options),
         report_(report) {
     options_.ranges = &numbers_;
+    options_.graph = &graph_;
     for (const auto& node : graph.nodes()) {
       index_.emplace(node.get(), static_cast<uint32_t>(nodes_.size()));
       nodes_.push_back(node.get());
@@ -397,6 +398,7 @@ class Partitioner {
     const DeviceReaders readers{unit_, index_};
     const Values twice = target_.device.is_host() ? Values() : read_on_both_sides(members, unit, readers);
     extract(members, buffers_of(unit), twice, target_, part);
+    if (target_.reads_sizes_of) add_inputs(target_.reads_sizes_of({members.begin(), members.end()}, options_), part);
     if (part.outputs.empty() && part.graph.updates.empty()) fail(Code::internal, "a partition without outputs");
     Node* call = graph_.add_node(op(part.graph.states().empty() ? kCallDelegate : kCallStatefulDelegate),
                                  {part.inputs, Sym(static_cast<int64_t>(graph_.delegates.size()))}, 0);
@@ -423,6 +425,14 @@ class Partitioner {
     graph_.delegates.push_back(std::make_shared<const Delegate>(std::move(delegate)));
     for (auto it = members.rbegin(); it != members.rend(); ++it) graph_.erase(*it);
     ++report_.num_delegates;
+  }
+
+  static void add_inputs(const Values& values, Extracted& part) {
+    for (Value* value : values) {
+      if (std::find(part.inputs.begin(), part.inputs.end(), value) != part.inputs.end()) continue;
+      part.graph.add_input(value->type, value->name);
+      part.inputs.push_back(value);
+    }
   }
 
   void return_instead(const Value* from, Value* to) {

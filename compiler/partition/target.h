@@ -61,6 +61,7 @@ struct TargetOptions {
   /// Nobody runs what is lowered: what only running needs may be left out.
   bool for_report = false;
   const BufferRules* buffers = nullptr;  // null: there are none
+  const Graph* graph = nullptr;          // that the nodes asked about lie in; null: not known
   /// The value of an option that the target has.
   std::string_view setting(const TargetOption& option) const;
 };
@@ -135,6 +136,9 @@ struct Target {
   /// name in the model (Value::fqn). Such a buffer is a state of the graph that `lower` is given, with its update if
   /// the partition changes it. Null: they hold none.
   Verdict (*holds)(const Value& state, const TargetOptions& options) = nullptr;
+  /// Form delegate: the inputs of options.graph that a partition reads for nothing but their sizes. They become its
+  /// inputs, after all others. Null: none.
+  std::vector<Value*> (*reads_sizes_of)(const std::vector<const Node*>& nodes, const TargetOptions& options) = nullptr;
 };
 
 /// A target with its options' values.

@@ -91,23 +91,56 @@ void collect_needed(const Node& node, std::set<std::string, std::less<>>& needed
   }
 }
 
-// The sizes that the partition's kernels need must follow from those of its inputs. A node that needs another one
-// stays outside.
-Verdict sizes_known(const std::vector<const Node*>& nodes) {
+using Symbols = std::set<std::string, std::less<>>;
+
+// The symbols whose value is read off a size of a tensor.
+void collect_known(const Value& value, Symbols& known) {
+  for (const compiler::Sym& size : value.sizes()) {
+    if (const auto linear = linear_size(size)) known.insert(linear->symbol);
+  }
+}
+
+Symbols known_to(const std::vector<const Node*>& nodes) {
   std::set<const Value*> inside;
-  std::set<std::string, std::less<>> known;
+  Symbols known;
   for (const Node* node : nodes) inside.insert(node->results().begin(), node->results().end());
   for (const Node* node : nodes) {
     for (const Value* operand : node->operands()) {
-      if (!operand->type.is_tensor() || operand->is_constant() || inside.count(operand)) continue;
-      for (const compiler::Sym& size : operand->sizes()) {
-        if (const auto linear = linear_size(size)) known.insert(linear->symbol);
-      }
+      if (operand->type.is_tensor() && !operand->is_constant() && !inside.count(operand))
+        collect_known(*operand, known);
     }
   }
+  return known;
+}
+
+// The inputs of the graph whose sizes say what those that the partition reads do not.
+std::vector<Value*> inputs_for_sizes(const std::vector<const Node*>& nodes, const compiler::Graph* graph,
+                                     Symbols& known) {
+  std::vector<Value*> inputs;
+  Symbols needed;
+  if (!graph) return inputs;
+  for (const Node* node : nodes) collect_needed(*node, needed);
+  for (const compiler::GraphInput& input : graph->inputs) {
+    if (!input.value || !input.value->type.is_tensor() || !refuse_tensor(nullptr, *input.value).empty()) continue;
+    Symbols told;
+    collect_known(*input.value, told);
+    const bool tells = std::any_of(told.begin(), told.end(),
+                                   [&](const std::string& each) { return needed.count(each) && !known.count(each); });
+    if (!tells) continue;
+    known.merge(told);
+    inputs.push_back(input.value);
+  }
+  return inputs;
+}
+
+// The sizes that the partition's kernels need must follow from those of its inputs or the graph's. A node that needs
+// another one stays outside.
+Verdict sizes_known(const std::vector<const Node*>& nodes, const compiler::Graph* graph) {
+  Symbols known = known_to(nodes);
+  inputs_for_sizes(nodes, graph, known);
   Verdict verdict = Verdict::yes();
   for (const Node* node : nodes) {
-    std::set<std::string, std::less<>> needed;
+    Symbols needed;
     collect_needed(*node, needed);
     const auto missing =
         std::find_if(needed.begin(), needed.end(), [&](const auto& each) { return !known.count(each); });
@@ -129,7 +162,14 @@ bool is_only_read_as_number(const Node& node) {
 
 }  // namespace
 
-Verdict profitable(const std::vector<const Node*>& nodes, const compiler::TargetOptions&) { return sizes_known(nodes); }
+Verdict profitable(const std::vector<const Node*>& nodes, const compiler::TargetOptions& options) {
+  return sizes_known(nodes, options.graph);
+}
+
+std::vector<Value*> reads_sizes_of(const std::vector<const Node*>& nodes, const compiler::TargetOptions& options) {
+  Symbols known = known_to(nodes);
+  return inputs_for_sizes(nodes, options.graph, known);
+}
 
 bool same(const Sym& a, const Sym& b) { return (a - b).is(0); }
 bool no_larger(const Sym& a, const Sym& b) { return SymScope::range(b - a).min >= 0; }

@@ -36,6 +36,7 @@ compiler::Target make_target() {
   target.keep = keep;
   target.supports = supports;
   target.profitable = profitable;
+  target.reads_sizes_of = reads_sizes_of;
   target.lower = lower;
   target.holds = holds;
   target.passes = {"recognize_quantization", "keep_integer_weights", "positions_as_tensors", "complex_as_pairs",

@@ -16,6 +16,8 @@ constexpr compiler::TargetOption kAllowTf32Option = {
 compiler::Verdict supports(const compiler::Node& node, const compiler::TargetOptions& options);
 compiler::Verdict holds(const compiler::Value& state, const compiler::TargetOptions& options);
 compiler::Verdict profitable(const std::vector<const compiler::Node*>& nodes, const compiler::TargetOptions& options);
+std::vector<compiler::Value*> reads_sizes_of(const std::vector<const compiler::Node*>& nodes,
+                                             const compiler::TargetOptions& options);
 compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const compiler::TargetOptions& options);
 
 }  // namespace wick::cuda

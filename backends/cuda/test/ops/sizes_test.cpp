@@ -43,6 +43,32 @@ TEST_F(CudaSizes, ImagesWithoutElementsStayOutside) {
   EXPECT_EQ(outside[0], std::make_pair(std::string("aten.avg_pool2d.default"), std::string("a tensor is empty")));
 }
 
+// Nobody reads %x.
+TEST_F(CudaSizes, SizesOfInputsThatNoKernelReadsAreKnown) {
+  compile(R"(graph f(%x: f32[s0, 3, 2 * s1], %y: f32[3]) {
+  range s0: 2..9
+  range s1: 1..5
+  %f: f32[s0, 3] = aten.full([s0, 3], 1.5, f32)
+  %z: f32[s0, 3] = aten.mul.Tensor(%f, %y)
+  %a: i64[s1] = aten.arange(s1)
+  return %z, %a
+})");
+  expect_bits_of_portable({numbers(DType::f32, {2, 3, 2}, 1), numbers(DType::f32, {3}, 2)});
+  expect_bits_of_portable({numbers(DType::f32, {7, 3, 10}, 1), numbers(DType::f32, {3}, 2)});
+}
+
+TEST_F(CudaSizes, SizesOfInputsThatDelegatesDoNotTakeStayOutside) {
+  const auto outside = outside_of(R"(graph f(%z: c64[s0], %y: f32[3]) {
+  range s0: 2..9
+  %f: f32[s0] = aten.full([s0], 1.5, f32)
+  %e: f32[3] = aten.exp(%y)
+  return %f, %e
+})");
+  ASSERT_EQ(outside.size(), 1u);
+  EXPECT_EQ(outside[0],
+            std::make_pair(std::string("aten.full.default"), std::string("the size s0 is none of its inputs")));
+}
+
 TEST_F(CudaSizes, MoreElementsThanARowHasFailTheCall) {
   compile(R"(graph f(%x: f32[2, s0], %n: f32[s1]) {
   range s0: 1..100
