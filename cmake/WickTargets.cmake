@@ -1,4 +1,5 @@
-# wick_library(NAME SOURCES .. DEPENDS .. [CXX20|IR|JSON]) and wick_test(NAME SOURCES .. DEPENDS .. [OPTIMIZED]): one folder, one target.
+# wick_library(NAME SOURCES .. DEPENDS .. [CXX20|IR|JSON] [GROUPED]) and wick_test(NAME SOURCES .. DEPENDS .. [OPTIMIZED] [PRECOMPILED HEADER]): one
+# folder, one target. GROUPED: WickGroups.cmake. HEADER, a path in the repository, is what most of a test's files include; with clang it is read precompiled.
 # Tests of optimised libraries are not optimised themselves: that takes two thirds of the time to compile them. OPTIMIZED is for tests
 # whose own loops take most of their time.
 
@@ -35,7 +36,10 @@ if(WICK_FREESTANDING)
 endif()
 
 function(wick_library name)
-  cmake_parse_arguments(ARG "CXX20;IR;JSON" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "CXX20;IR;JSON;GROUPED" "" "SOURCES;DEPENDS" ${ARGN})
+  if(ARG_GROUPED)
+    wick_group_sources(ARG_SOURCES ${name} ${ARG_SOURCES})
+  endif()
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:wick_flags> PUBLIC ${ARG_DEPENDS})
   target_include_directories(${name} PUBLIC
@@ -73,7 +77,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
 endif()
 
 function(wick_test name)
-  cmake_parse_arguments(ARG "OPTIMIZED" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMIZED" "PRECOMPILED" "SOURCES;DEPENDS" ${ARGN})
   if(NOT WICK_TESTS)
     return()
   endif()
@@ -83,10 +87,14 @@ function(wick_test name)
   # GoogleTest's macros hold an if with else of their own.
   target_compile_options(${name} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-dangling-else>")
   target_compile_features(${name} PRIVATE cxx_std_20)
-  if(ARG_OPTIMIZED)
+  if(NOT ARG_OPTIMIZED)
+    target_compile_options(${name} PRIVATE ${wick_test_optimization})
+  endif()
+  if(ARG_PRECOMPILED AND WICK_PRECOMPILED_HEADERS AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_precompile_headers(${name} PRIVATE <gtest/gtest.h> "${PROJECT_SOURCE_DIR}/${ARG_PRECOMPILED}")
+  elseif(ARG_OPTIMIZED)
     wick_use_precompiled(${name} optimized_test)
   else()
-    target_compile_options(${name} PRIVATE ${wick_test_optimization})
     wick_use_precompiled(${name} test)
   endif()
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")

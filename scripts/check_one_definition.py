@@ -2,9 +2,12 @@
 """Fails when two files define a class, enum or inline function of one name: the One Definition Rule, which no linker checks.
 
 usage: check_one_definition.py [FOLDER ..]     default: every folder with sources
+       check_one_definition.py --groups FILE   lines "TARGET FILE .." of files that are compiled together
 
 Two classes of one qualified name in different files have one set of destructors and inline members; the linker keeps either.
 Anonymous namespaces and bodies of functions are private and do not count, nor do specialisations and forward declarations.
+In groups names in anonymous namespaces count, whatever they name: the compiler would take the function of another file where
+its parameters fit better.
 """
 
 import os
@@ -22,6 +25,10 @@ CLASS = re.compile(
     re.S,
 )
 FUNCTION = re.compile(r"(~?\w+|operator\s*\S+)\s*(\([^{}]*\))\s*(?:const\s*)?(?:noexcept\s*)?(?:->[^{}]*)?$", re.S)
+
+PRIVATE_CLASS = re.compile(r"(?:template\s*<.*>\s*)?(?:class|struct|union|enum(?:\s+class)?)\s+(\w+)(?=\s*(?:final\b|:|$))")
+PRIVATE_CONSTANT = re.compile(r"(?:static |constexpr |const |inline )+[\w:<>, *&]*?\b(\w+)\s*(?:\[[^\]]*\]\s*)?(?:=|$)")
+PRIVATE_FUNCTION = re.compile(r"(?:[\w:<>,*&\[\]]+\s+)+[*&]*(\w+)\s*\([^{}]*\)\s*(?:const\s*)?(?:->[^{}]*)?$")
 
 
 def definitions(text):
@@ -41,6 +48,26 @@ def definitions(text):
                 scopes.append(name[1] if name[0] != "function" else None)
             else:
                 scopes.append(None)
+        elif match.group() == "}" and scopes:
+            scopes.pop()
+        start = match.end()
+
+
+def private_names(text):
+    """(name, offset) of classes, functions and constants in anonymous namespaces."""
+    text = NOISE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+    scopes = []  # True: an anonymous namespace, False: another one, None: anything else
+    start = 0
+    for match in re.finditer(r"[{};]", text):
+        head = " ".join(text[start : match.start()].split())
+        is_private = bool(scopes) and scopes[-1] is True
+        if is_private and match.group() != "}":
+            name = PRIVATE_CLASS.match(head) or PRIVATE_CONSTANT.match(head) or (match.group() == "{" and PRIVATE_FUNCTION.match(head))
+            if name:
+                yield name.group(1), match.start()
+        if match.group() == "{":
+            space = NAMESPACE.search(head)
+            scopes.append(not space.group(1) if space else None)
         elif match.group() == "}" and scopes:
             scopes.pop()
         start = match.end()
@@ -73,7 +100,36 @@ def sources(folders):
     yield from listed.stdout.split("\n")
 
 
+def check_groups(path):
+    with open(path, encoding="utf-8") as file:
+        targets = [line.split() for line in file]
+    places = {}
+    for target, *paths in targets:
+        for path in paths:
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            for name, at in private_names(text):
+                places.setdefault((target, name), {}).setdefault(path, text.count("\n", 0, at) + 1)
+    return report({f"{name}, private to a file of {target},": where for (target, name), where in places.items()}, f"{len(targets)} targets")
+
+
+def report(places, of):
+    """Prints what is in two files. Returns the exit status."""
+    wrong = {name: where for name, where in places.items() if len(where) > 1}
+    for name, where in sorted(wrong.items()):
+        print(f"{name} is defined in " + " and in ".join(f"{path}:{line}" for path, line in where.items()))
+    if wrong:
+        return 1
+    if not places:
+        print("no definitions found")
+        return 1
+    print(f"ok: {len(places)} definitions in {of}")
+    return 0
+
+
 def main(folders):
+    if folders and folders[0] == "--groups":
+        return check_groups(folders[1])
     if not folders:
         os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
     places, files = {}, 0
@@ -87,16 +143,7 @@ def main(folders):
             text = file.read()
         for name, at in definitions(text):
             places.setdefault(name, {}).setdefault(path, text.count("\n", 0, at) + 1)
-    wrong = {name: where for name, where in places.items() if len(where) > 1}
-    for name, where in sorted(wrong.items()):
-        print(f"{name} is defined in " + " and in ".join(f"{path}:{line}" for path, line in where.items()))
-    if wrong:
-        return 1
-    if not places:
-        print("no definitions found")
-        return 1
-    print(f"ok: {len(places)} definitions in {files} files")
-    return 0
+    return report(places, f"{files} files")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@
 namespace wick::cli {
 namespace {
 
-constexpr size_t kShown = 6;
+constexpr size_t kShownElements = 6;
 
 template <typename T>
 T load(const NamedArray& array, size_t index, size_t stride) {
@@ -105,8 +105,8 @@ std::string summary(const NamedArray& array) {
     text += fmt::format("  min {:.6g}  max {:.6g}  mean {:.6g}", numbers.least, numbers.most, numbers.mean);
   if (numbers.nan_count > 0) text += fmt::format("  {} NaN", numbers.nan_count);
   text += "  [";
-  for (size_t i = 0; i < std::min(numbers.count, kShown); ++i) text += (i ? ", " : "") + element_text(array, i);
-  return text + (numbers.count > kShown ? ", ..]" : "]");
+  for (size_t i = 0; i < std::min(numbers.count, kShownElements); ++i) text += (i ? ", " : "") + element_text(array, i);
+  return text + (numbers.count > kShownElements ? ", ..]" : "]");
 }
 
 void write_summary(const NamedArray& array, compiler::JsonWriter& json) {

@@ -11,6 +11,9 @@ namespace wick::cli {
 /// Element `index` as a double: exact except for 64-bit integers beyond 2^53; the real part of a complex number.
 double element_of(const NamedArray& array, size_t index);
 
+/// Whether elements of this type may be those of a quantized tensor.
+inline bool is_grid(DType dtype) { return dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i16; }
+
 /// "f32[2, 3]".
 std::string array_text(DType dtype, const std::vector<int64_t>& sizes);
 

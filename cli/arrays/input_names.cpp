@@ -16,7 +16,7 @@ using compiler::Diag;
 using compiler::printable;
 using compiler::Result;
 
-constexpr size_t kShown = 60;
+constexpr size_t kShownNames = 60;
 
 // N of the name "PREFIXN", without leading zeros.
 std::optional<uint32_t> number_behind(std::string_view prefix, std::string_view name) {
@@ -74,9 +74,9 @@ const std::string* nearest(const std::string& name, const std::vector<std::strin
                            const std::vector<NamedArray>& arrays) {
   const std::string* best = nullptr;
   size_t least = std::max<size_t>(1, name.size() / 3) + 1;
-  if (name.size() > kShown) return nullptr;
+  if (name.size() > kShownNames) return nullptr;
   for (const std::string& input : inputs) {
-    if (input.size() > kShown) continue;
+    if (input.size() > kShownNames) continue;
     if (std::any_of(arrays.begin(), arrays.end(), [&](const NamedArray& array) { return array.name == input; }))
       continue;
     const size_t edits = edits_between(name, input);
@@ -91,7 +91,7 @@ const std::string* nearest(const std::string& name, const std::vector<std::strin
 template <typename Items, typename Name>
 std::string list_of(const Items& items, const Name& name_of) {
   std::string text;
-  for (const auto& item : items) text += (text.empty() ? "" : ", ") + printable(name_of(item), kShown);
+  for (const auto& item : items) text += (text.empty() ? "" : ", ") + printable(name_of(item), kShownNames);
   return text;
 }
 
@@ -105,7 +105,8 @@ Diag wrong_names(const std::vector<std::string>& inputs, bool known, const Input
     if (!known || is_input(array.name)) continue;
     const std::string* meant = nearest(array.name, inputs, file.arrays);
     if (!meant) continue;
-    help = fmt::format("did you mean '{}' instead of '{}'?", printable(*meant, kShown), printable(array.name, kShown));
+    help = fmt::format("did you mean '{}' instead of '{}'?", printable(*meant, kShownNames),
+                       printable(array.name, kShownNames));
     break;
   }
   return Diag(Code::usage, "the array names do not match the input names")

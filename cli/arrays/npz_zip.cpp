@@ -27,7 +27,9 @@ constexpr uint16_t kEncrypted = 0x0001;
 constexpr uint64_t kMaxDeflateRatio = 1032;  // zlib's technical notes: no deflate stream unpacks to more
 constexpr uint32_t kNoZip64 = 0xfffffffe;    // largest value a 32-bit field holds itself
 
-Diag corrupt(std::string message) { return Diag(Code::corrupt_file, "the archive is damaged: " + std::move(message)); }
+Diag damaged_archive(std::string message) {
+  return Diag(Code::corrupt_file, "the archive is damaged: " + std::move(message));
+}
 
 uint16_t u16_at(const uint8_t* p) { return static_cast<uint16_t>(p[0] | p[1] << 8); }
 uint32_t u32_at(const uint8_t* p) { return u16_at(p) | static_cast<uint32_t>(u16_at(p + 2)) << 16; }
@@ -45,14 +47,14 @@ struct Directory {
 
 // The end record is the one whose comment reaches exactly to the end of the file.
 Result<uint64_t> find_end_record(Span<const uint8_t> file) {
-  if (file.size() < kEndBytes) return corrupt("it is shorter than its end record");
+  if (file.size() < kEndBytes) return damaged_archive("it is shorter than its end record");
   const uint64_t last = file.size() - kEndBytes;
   const uint64_t first = last > 65535 ? last - 65535 : 0;
   for (uint64_t at = last + 1; at-- > first;) {
     const uint8_t* p = file.data() + at;
     if (u32_at(p) == kEndSignature && at + kEndBytes + u16_at(p + 20) == file.size()) return at;
   }
-  return corrupt("it has no end record (the file may be cut off)");
+  return damaged_archive("it has no end record (the file may be cut off)");
 }
 
 // ZIP64: a locator stands directly before the end record and points at the wide end record.
@@ -63,7 +65,7 @@ Status widen(Span<const uint8_t> file, uint64_t end_at, Directory& directory) {
   const uint64_t at = u64_at(locator + 8);
   const uint64_t locator_at = end_at - kEnd64LocatorBytes;
   if (at > locator_at || locator_at - at < kEnd64Bytes || u32_at(file.data() + at) != kEnd64Signature) {
-    return corrupt("its ZIP64 end record is not where the locator says");
+    return damaged_archive("its ZIP64 end record is not where the locator says");
   }
   const uint8_t* p = file.data() + at;
   if (u32_at(p + 16) != 0 || u32_at(p + 20) != 0 || u64_at(p + 24) != u64_at(p + 32)) {
@@ -82,7 +84,7 @@ Result<Directory> find_directory(Span<const uint8_t> file) {
   Directory directory{u32_at(p + 16), u32_at(p + 12), u16_at(p + 10), end_at};
   RETURN_IF_ERROR(widen(file, end_at, directory));
   if (directory.offset > directory.end || directory.size_bytes != directory.end - directory.offset) {
-    return corrupt("its directory is not where the end record says");
+    return damaged_archive("its directory is not where the end record says");
   }
   return directory;
 }
@@ -94,13 +96,13 @@ Status apply_zip64(Span<const uint8_t> extra, ZipEntry& entry, uint64_t& local_o
   for (size_t at = 0; extra.size() - at >= 4;) {
     const uint8_t* p = extra.data() + at;
     const size_t size = u16_at(p + 2);
-    if (size > extra.size() - at - 4) return corrupt("an extra field is longer than its record");
+    if (size > extra.size() - at - 4) return damaged_archive("an extra field is longer than its record");
     if (u16_at(p) == kZip64Extra && !found) {
       found = true;
       size_t used = 0;
       for (uint64_t* field : fields) {
         if (*field != 0xffffffffu) continue;
-        if (size - used < 8) return corrupt("a ZIP64 field is too short");
+        if (size - used < 8) return damaged_archive("a ZIP64 field is too short");
         *field = u64_at(p + 4 + used);
         used += 8;
       }
@@ -108,7 +110,7 @@ Status apply_zip64(Span<const uint8_t> extra, ZipEntry& entry, uint64_t& local_o
     at += 4 + size;
   }
   for (const uint64_t* field : fields) {
-    if (!found && *field == 0xffffffffu) return corrupt("a ZIP64 field is missing");
+    if (!found && *field == 0xffffffffu) return damaged_archive("a ZIP64 field is missing");
   }
   return {};
 }
@@ -117,20 +119,20 @@ Status apply_zip64(Span<const uint8_t> extra, ZipEntry& entry, uint64_t& local_o
 Status locate(Span<const uint8_t> file, uint64_t directory_offset, uint64_t local_offset, uint16_t flags,
               ZipEntry& entry) {
   const Span<const uint8_t> body = file.subspan(0, directory_offset);
-  if (!holds(body, local_offset, kLocalBytes)) return corrupt("an entry lies outside the file");
+  if (!holds(body, local_offset, kLocalBytes)) return damaged_archive("an entry lies outside the file");
   const uint8_t* p = file.data() + local_offset;
-  if (u32_at(p) != kLocalSignature) return corrupt("an entry has no local header");
+  if (u32_at(p) != kLocalSignature) return damaged_archive("an entry has no local header");
   const uint64_t name_bytes = u16_at(p + 26), extra_bytes = u16_at(p + 28);
   if (!holds(body, local_offset + kLocalBytes, name_bytes + extra_bytes))
-    return corrupt("an entry lies outside the file");
+    return damaged_archive("an entry lies outside the file");
   const uint16_t method = u16_at(p + 8);
   if (u16_at(p + 6) != flags || method != (entry.deflated ? 8 : 0) || name_bytes != entry.name.size() ||
       std::memcmp(p + kLocalBytes, entry.name.data(), name_bytes) != 0) {
-    return corrupt("entry '" + printable(entry.name) + "' is described in two ways");
+    return damaged_archive("entry '" + printable(entry.name) + "' is described in two ways");
   }
   entry.data_offset = local_offset + kLocalBytes + name_bytes + extra_bytes;
   if (!holds(body, entry.data_offset, entry.packed_bytes)) {
-    return corrupt("entry '" + printable(entry.name) + "' lies outside the file");
+    return damaged_archive("entry '" + printable(entry.name) + "' lies outside the file");
   }
   return {};
 }
@@ -138,13 +140,13 @@ Status locate(Span<const uint8_t> file, uint64_t directory_offset, uint64_t loca
 /// Reads the record at `at` and moves `at` behind it. `local_offset` receives where the entry begins.
 Result<ZipEntry> read_record(Span<const uint8_t> file, const Directory& directory, uint64_t& at,
                              uint64_t& local_offset) {
-  if (directory.end - at < kCentralBytes) return corrupt("its directory is cut off");
+  if (directory.end - at < kCentralBytes) return damaged_archive("its directory is cut off");
   const uint8_t* p = file.data() + at;
-  if (u32_at(p) != kCentralSignature) return corrupt("its directory holds something that is not a record");
+  if (u32_at(p) != kCentralSignature) return damaged_archive("its directory holds something that is not a record");
   const uint16_t flags = u16_at(p + 8), method = u16_at(p + 10);
   const size_t name_bytes = u16_at(p + 28), extra_bytes = u16_at(p + 30), comment_bytes = u16_at(p + 32);
   const uint64_t record_bytes = kCentralBytes + name_bytes + extra_bytes + comment_bytes;
-  if (record_bytes > directory.end - at) return corrupt("its directory is cut off");
+  if (record_bytes > directory.end - at) return damaged_archive("its directory is cut off");
 
   ZipEntry entry;
   entry.name.assign(reinterpret_cast<const char*>(p) + kCentralBytes, name_bytes);
@@ -164,10 +166,10 @@ Result<ZipEntry> read_record(Span<const uint8_t> file, const Directory& director
   RETURN_IF_ERROR(apply_zip64(file.subspan(at + kCentralBytes + name_bytes, extra_bytes), entry, local_offset));
   RETURN_IF_ERROR(locate(file, directory.offset, local_offset, flags, entry));
   if (!entry.deflated && entry.packed_bytes != entry.unpacked_bytes) {
-    return corrupt("stored entry '" + printable(entry.name) + "' has two sizes");
+    return damaged_archive("stored entry '" + printable(entry.name) + "' has two sizes");
   }
   if (entry.deflated && entry.unpacked_bytes / kMaxDeflateRatio > entry.packed_bytes) {
-    return corrupt("entry '" + printable(entry.name) + "' claims to unpack to more than it can");
+    return damaged_archive("entry '" + printable(entry.name) + "' claims to unpack to more than it can");
   }
   at += record_bytes;
   return entry;
@@ -180,12 +182,12 @@ struct ByteRange {
 Status check_disjoint(std::vector<ByteRange> ranges, std::vector<ZipEntry> entries) {
   std::sort(ranges.begin(), ranges.end(), [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
   for (size_t i = 1; i < ranges.size(); ++i) {
-    if (ranges[i].begin < ranges[i - 1].end) return corrupt("two entries overlap");
+    if (ranges[i].begin < ranges[i - 1].end) return damaged_archive("two entries overlap");
   }
   std::sort(entries.begin(), entries.end(), [](const ZipEntry& a, const ZipEntry& b) { return a.name < b.name; });
   for (size_t i = 1; i < entries.size(); ++i) {
     if (entries[i].name == entries[i - 1].name) {
-      return corrupt("two entries have the name '" + printable(entries[i].name) + "'");
+      return damaged_archive("two entries have the name '" + printable(entries[i].name) + "'");
     }
   }
   return {};
@@ -242,7 +244,7 @@ void put_common(std::vector<uint8_t>& out, uint32_t crc, uint32_t size_bytes, co
 Result<std::vector<ZipEntry>> read_zip_directory(Span<const uint8_t> file, uint64_t max_entries) {
   ASSIGN_OR_RETURN(const Directory directory, find_directory(file));
   if (directory.num_entries > directory.size_bytes / kCentralBytes) {
-    return corrupt("its directory is too short for " + std::to_string(directory.num_entries) + " entries");
+    return damaged_archive("its directory is too short for " + std::to_string(directory.num_entries) + " entries");
   }
   if (directory.num_entries > max_entries) {
     return compiler::over_limit(&compiler::Limits::archive_entries, "the archive has too many entries",
@@ -257,13 +259,13 @@ Result<std::vector<ZipEntry>> read_zip_directory(Span<const uint8_t> file, uint6
     ranges.push_back({begin, entry.data_offset + entry.packed_bytes});
     entries.push_back(std::move(entry));
   }
-  if (at != directory.end) return corrupt("its directory is longer than its records");
+  if (at != directory.end) return damaged_archive("its directory is longer than its records");
   RETURN_IF_ERROR(check_disjoint(std::move(ranges), entries));
   return entries;
 }
 
 Result<std::vector<uint8_t>> unpack(Span<const uint8_t> file, const ZipEntry& entry) {
-  if (!holds(file, entry.data_offset, entry.packed_bytes)) return corrupt("an entry lies outside the file");
+  if (!holds(file, entry.data_offset, entry.packed_bytes)) return damaged_archive("an entry lies outside the file");
   const Span<const uint8_t> packed = file.subspan(entry.data_offset, entry.packed_bytes);
   std::vector<uint8_t> bytes;
   try {
@@ -273,13 +275,14 @@ Result<std::vector<uint8_t>> unpack(Span<const uint8_t> file, const ZipEntry& en
                                  std::to_string(entry.unpacked_bytes) + " bytes");
   }
   if (!entry.deflated) {
-    if (packed.size() != bytes.size()) return corrupt("stored entry '" + printable(entry.name) + "' has two sizes");
+    if (packed.size() != bytes.size())
+      return damaged_archive("stored entry '" + printable(entry.name) + "' has two sizes");
     if (!bytes.empty()) std::memcpy(bytes.data(), packed.data(), bytes.size());
   } else if (!inflate_exactly(packed, bytes)) {
-    return corrupt("entry '" + printable(entry.name) + "' does not unpack to its size");
+    return damaged_archive("entry '" + printable(entry.name) + "' does not unpack to its size");
   }
   if (compiler::crc32({bytes.data(), bytes.size()}) != entry.crc32) {
-    return corrupt("entry '" + printable(entry.name) + "' does not have its checksum");
+    return damaged_archive("entry '" + printable(entry.name) + "' does not have its checksum");
   }
   return bytes;
 }

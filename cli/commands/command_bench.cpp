@@ -51,7 +51,7 @@ double median_of(const std::vector<double>& sorted) {
   return count % 2 == 1 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
 }
 
-Result<Times> measure(const BenchFlags& flags) {
+Result<Times> measure_runs(const BenchFlags& flags) {
   Times times;
   const auto start = Clock::now();
   ASSIGN_OR_RETURN(Session session, Session::open(flags.program, flags.session()));
@@ -87,7 +87,7 @@ void write_counts(const device::Counts& counts, compiler::JsonWriter& json) {
   json.field("weighted_cycles", counts.weighted_cycles);
 }
 
-void print_json(const BenchFlags& flags, const DeviceCounts& counts) {
+void print_bench_json(const BenchFlags& flags, const DeviceCounts& counts) {
   compiler::JsonWriter json;
   json.object();
   json.field("schema", "wick.bench.1");
@@ -120,7 +120,7 @@ void print_json(const BenchFlags& flags, const DeviceCounts& counts) {
   fmt::print("{}\n", json.text());
 }
 
-void print_text(const BenchFlags& flags, const DeviceCounts& counts) {
+void print_bench_text(const BenchFlags& flags, const DeviceCounts& counts) {
   Table table({">instructions", ">weighted cycles", "operator", "module"});
   device::Counts rest = counts.execution;
   for (const CountedStep& step : counts.steps) {
@@ -142,15 +142,15 @@ int bench_device(const BenchFlags& flags) {
   const Result<DeviceCounts> counts = count_on_device(flags);
   if (!counts.ok()) return report(counts.diag());
   if (flags.json)
-    print_json(flags, *counts);
+    print_bench_json(flags, *counts);
   else
-    print_text(flags, *counts);
+    print_bench_text(flags, *counts);
   return 0;
 }
 
 int bench_command(const BenchFlags& flags) {
   if (!device::runs_in_process(flags.device)) return bench_device(flags);
-  Result<Times> times = measure(flags);
+  Result<Times> times = measure_runs(flags);
   if (!times.ok()) return report(times.diag());
   const std::vector<double>& sorted = times->run_ms;
   const size_t count = sorted.size();

@@ -219,7 +219,7 @@ void write_difference(JsonWriter& json, const Difference& difference) {
   json.end();
 }
 
-void print_json(const Comparison& comparison) {
+void print_comparison_json(const Comparison& comparison) {
   JsonWriter json;
   json.object();
   json.field("schema", "wick.compare.2");
@@ -271,7 +271,7 @@ int compare_command(CompareFlags& flags) {
   Result<Comparison> comparison = compare_any(flags);
   if (!comparison.ok()) return report(comparison.diag());
   if (flags.json) {
-    print_json(*comparison);
+    print_comparison_json(*comparison);
   } else {
     Table table({"output", "", "difference"});
     for (const OutputRow& row : comparison->outputs)

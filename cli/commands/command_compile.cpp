@@ -146,7 +146,7 @@ Status write_report(const CompileFlags& flags, const std::string& text) {
 }
 
 // Options of backends that name files (--twin) among them.
-Status check_files(const CompileFlags& flags, const std::vector<compiler::TargetRequest>& targets) {
+Status check_compile_files(const CompileFlags& flags, const std::vector<compiler::TargetRequest>& targets) {
   std::vector<OutputFile> outputs = {
       {"-o", flags.output}, {"--external-weights", flags.external_weights}, {"--report", flags.report}};
   for (const compiler::TargetRequest& request : targets) {
@@ -247,7 +247,7 @@ int compile_command(const CompileFlags& flags) {
   compiler::Result<std::vector<compiler::TargetRequest>> targets = flags.target_flags.find(flags.backends);
   if (!targets.ok()) return report(targets.diag());
   options.targets = std::move(*targets);
-  if (Status status = check_files(flags, options.targets); !status.ok()) return report(status.diag());
+  if (Status status = check_compile_files(flags, options.targets); !status.ok()) return report(status.diag());
   if (Status status = flags.size_flags.read(options.import); !status.ok()) return report(status.diag());
   Status dumped;
   int stage_number = 0;

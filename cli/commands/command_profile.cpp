@@ -50,7 +50,7 @@ struct Profile {
   }
 };
 
-Result<Profile> measure(const ProfileFlags& flags) {
+Result<Profile> measure_instructions(const ProfileFlags& flags) {
   Profiler profiler;
   SessionOptions options = flags.session();
   options.tracer = profiler.tracer();
@@ -99,7 +99,7 @@ Result<Profile> measure_on_device(const ProfileFlags& flags) {
 
 std::string place_text(const PlaceFacts& place) { return printable(place.module, 60); }
 
-void print_tables(const Profile& profile, const ProfileFlags& flags) {
+void print_profile_tables(const Profile& profile, const ProfileFlags& flags) {
   const double sum = profile.sum_ms();
   const auto ms = [&](double value) { return fmt::format("{:.{}f}", value, profile.unit.digits); };
   const auto share = [&](double value) { return fmt::format("{:.1f} %", sum == 0 ? 0 : 100 * value / sum); };
@@ -155,7 +155,7 @@ void write_modules(const Profile& profile, compiler::JsonWriter& json) {
   json.end();
 }
 
-void print_json(const Profile& profile, const ProfileFlags& flags) {
+void print_profile_json(const Profile& profile, const ProfileFlags& flags) {
   compiler::JsonWriter json;
   json.object();
   json.field("schema", "wick.profile.1");
@@ -202,7 +202,8 @@ void print_json(const Profile& profile, const ProfileFlags& flags) {
 int profile_command(const ProfileFlags& flags) {
   if (const Status status = check_outputs({{"--trace", flags.trace}}, flags.files()); !status.ok())
     return report(status.diag());
-  Result<Profile> profile = device::runs_in_process(flags.device) ? measure(flags) : measure_on_device(flags);
+  Result<Profile> profile =
+      device::runs_in_process(flags.device) ? measure_instructions(flags) : measure_on_device(flags);
   if (!profile.ok()) return report(profile.diag());
   if (!flags.trace.empty()) {
     const std::string trace = chrome_trace(profile->method, profile->steps);
@@ -211,9 +212,9 @@ int profile_command(const ProfileFlags& flags) {
     if (!status.ok()) return report(status.diag());
   }
   if (flags.json) {
-    print_json(*profile, flags);
+    print_profile_json(*profile, flags);
   } else {
-    print_tables(*profile, flags);
+    print_profile_tables(*profile, flags);
   }
   return 0;
 }

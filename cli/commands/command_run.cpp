@@ -58,7 +58,7 @@ Result<std::vector<Step>> parse_steps(const RunFlags& flags) {
 }
 
 // A step may read what a step before it wrote.
-Status check_files(const RunFlags& flags, const std::vector<Step>& steps) {
+Status check_run_files(const RunFlags& flags, const std::vector<Step>& steps) {
   std::vector<OutputFile> outputs = {{"-o", flags.output}};
   for (const Step& step : steps) outputs.push_back({"--step", step.output});
   std::vector<std::string> inputs = flags.files();
@@ -109,7 +109,7 @@ Status run_steps(const RunFlags& flags, const std::vector<Step>& steps, Session&
   return {};
 }
 
-void print_json(const std::string& method, const std::vector<NamedArray>& arrays) {
+void print_arrays_json(const std::string& method, const std::vector<NamedArray>& arrays) {
   compiler::JsonWriter json;
   json.object();
   json.field("schema", "wick.run.1");
@@ -139,7 +139,7 @@ Status run_once(const RunFlags& flags, Session& session, RunProgress& progress) 
     if (!flags.json) return {};
   }
   if (flags.json) {
-    print_json(method, arrays);
+    print_arrays_json(method, arrays);
     return {};
   }
   for (const NamedArray& array : arrays) fmt::print("{}\n", summary(array));
@@ -152,7 +152,7 @@ int run_command(const RunFlags& flags) {
   }
   const Result<std::vector<Step>> steps = parse_steps(flags);
   if (!steps.ok()) return report(steps.diag());
-  if (const Status status = check_files(flags, *steps); !status.ok()) return report(status.diag());
+  if (const Status status = check_run_files(flags, *steps); !status.ok()) return report(status.diag());
   RunProgress progress;
   SessionOptions options = flags.session();
   options.tracer = progress.tracer();

@@ -20,7 +20,6 @@ namespace {
 using compiler::CallCost;
 using compiler::Code;
 using compiler::Diag;
-using compiler::MethodPlan;
 using compiler::TargetRequest;
 
 std::string kernel_reason(const std::string& key) {
@@ -59,7 +58,7 @@ bool is_copy(std::string_view kernel) {
   return kernel == "aten::clone" || kernel == "aten::copy";
 }
 
-InstructionRow row_of(const MethodPlan& plan, const compiler::Instruction& instruction) {
+InstructionRow instruction_row(const compiler::MethodPlan& plan, const compiler::Instruction& instruction) {
   InstructionRow row;
   if (instruction.kind == compiler::Instruction::Kind::kernel) {
     const compiler::Operator& op = plan.operators[instruction.op];
@@ -84,11 +83,11 @@ InstructionRow row_of(const MethodPlan& plan, const compiler::Instruction& instr
   return row;
 }
 
-MethodExplained explain_plan(const MethodPlan& plan) {
+MethodExplained explain_plan(const compiler::MethodPlan& plan) {
   MethodExplained explained;
   explained.name = plan.name;
   for (const compiler::Instruction& instruction : plan.instructions)
-    explained.rows.push_back(row_of(plan, instruction));
+    explained.rows.push_back(instruction_row(plan, instruction));
   std::set<uint32_t> copies;
   for (const compiler::CopyReason& copy : plan.copies) {
     explained.rows[copy.instruction].why += "; a copy: " + copy.reason;
@@ -100,7 +99,7 @@ MethodExplained explain_plan(const MethodPlan& plan) {
   return explained;
 }
 
-InstructionRow row_of(const MethodMeta& method, size_t chain, size_t index) {
+InstructionRow instruction_row(const MethodMeta& method, size_t chain, size_t index) {
   const InstructionMeta instruction = method.instruction(chain, index);
   InstructionRow row;
   row.where = "executor";
@@ -128,7 +127,7 @@ MethodExplained explain_method(const MethodMeta& method) {
   explained.name = method.name();
   for (size_t chain = 0; chain < method.num_chains(); ++chain) {
     for (size_t i = 0; i < method.num_instructions(chain); ++i) {
-      explained.rows.push_back(row_of(method, chain, i));
+      explained.rows.push_back(instruction_row(method, chain, i));
       explained.copies += is_copy(explained.rows.back().what);
     }
   }
@@ -140,7 +139,7 @@ MethodExplained explain_method(const MethodMeta& method) {
 // --- costs ---
 
 // What the program was prepared for, or what the first of the targets with costs prepares for.
-std::vector<std::string> facts_of(const Program& program, const std::vector<TargetRequest>& targets) {
+std::vector<std::string> facts_of_program(const Program& program, const std::vector<TargetRequest>& targets) {
   std::vector<std::string> facts;
   std::istringstream words(prepared_for(program));
   for (std::string word; words >> word;) facts.push_back(word);
@@ -174,7 +173,7 @@ std::vector<CallCost> costs_of(const Program& program, const MethodMeta& method,
                                const std::vector<TargetRequest>& targets, MethodExplained& explained) {
   const compiler::Target* model = cost_model_of(program, targets);
   if (!model) return {};
-  const std::vector<std::string> facts = facts_of(program, targets);
+  const std::vector<std::string> facts = facts_of_program(program, targets);
   explained.cost_model = facts.empty() ? model->name : fmt::format("{}", fmt::join(facts, " "));
   std::vector<CallCost> costs = call_costs(method, *model, facts);
   add_costs(costs, explained);
@@ -201,7 +200,7 @@ compiler::Status add_report(const compiler::Delegate& delegate, size_t index, co
 }
 
 // A delegate as far as a file tells: its payload, and the places of its nodes.
-compiler::Result<std::vector<compiler::Delegate>> delegates_of(const MethodMeta& method) {
+compiler::Result<std::vector<compiler::Delegate>> delegates_of_method(const MethodMeta& method) {
   ASSIGN_OR_RETURN(const MethodFacts facts, read_facts(method));
   std::vector<compiler::Delegate> delegates(method.num_delegates());
   for (size_t i = 0; i < delegates.size(); ++i) {
@@ -220,7 +219,7 @@ compiler::Result<std::vector<compiler::Delegate>> delegates_of(const MethodMeta&
 }
 
 // Each cost stands at the first node that it is of.
-void add_nodes(const compiler::MethodReport& report, FloatCosts costs, MethodExplained& explained) {
+void explain_nodes(const compiler::MethodReport& report, FloatCosts costs, MethodExplained& explained) {
   for (const compiler::NodeVerdict& node : report.nodes) {
     NodeRow row = {node.op, node.where_it_runs, with_details(node), node.source, node.module, node.cost, {}};
     const auto found = costs.of.find(node.origin.get());
@@ -238,16 +237,16 @@ void add_nodes(const compiler::MethodReport& report, FloatCosts costs, MethodExp
 compiler::Result<std::vector<MethodExplained>> explain(const compiler::CompileResult& result,
                                                        const std::vector<TargetRequest>& targets) {
   const std::vector<uint8_t> bytes = result.program.pte.join();
-  const Result<Program> program = Program::load({bytes.data(), bytes.size()});
+  const wick::Result<Program> program = Program::load({bytes.data(), bytes.size()});
   if (!program.ok()) return Diag(Code::internal, "the compiled program does not load");
   std::vector<MethodExplained> methods;
   for (size_t i = 0; i < result.method_plans.size(); ++i) {
-    const MethodPlan& plan = result.method_plans[i];
+    const compiler::MethodPlan& plan = result.method_plans[i];
     MethodExplained& explained = methods.emplace_back(explain_plan(plan));
-    const Result<MethodMeta> meta = program->find_method(plan.name.c_str());
+    const wick::Result<MethodMeta> meta = program->find_method(plan.name.c_str());
     if (!meta.ok()) return Diag(Code::internal, "the compiled program lacks a method");
     const std::vector<CallCost> costs = costs_of(*program, *meta, targets, explained);
-    add_nodes(result.methods[i], costs.empty() ? FloatCosts() : float_costs(plan, costs), explained);
+    explain_nodes(result.methods[i], costs.empty() ? FloatCosts() : float_costs(plan, costs), explained);
     explained.buffers = result.methods[i].buffers;
     for (size_t d = 0; d < plan.delegates.size(); ++d)
       RETURN_IF_ERROR(add_report(*plan.delegates[d], d, targets, explained));
@@ -261,7 +260,7 @@ compiler::Result<std::vector<MethodExplained>> explain(const Program& program,
   for (size_t i = 0; i < program.num_methods(); ++i) {
     MethodExplained& explained = methods.emplace_back(explain_method(program.method(i)));
     costs_of(program, program.method(i), targets, explained);
-    ASSIGN_OR_RETURN(const std::vector<compiler::Delegate> delegates, delegates_of(program.method(i)));
+    ASSIGN_OR_RETURN(const std::vector<compiler::Delegate> delegates, delegates_of_method(program.method(i)));
     for (size_t d = 0; d < delegates.size(); ++d) RETURN_IF_ERROR(add_report(delegates[d], d, targets, explained));
   }
   return methods;

@@ -6,14 +6,13 @@ namespace wick::cli {
 namespace {
 
 using compiler::Instruction;
-using compiler::MethodPlan;
 using compiler::PlannedTensor;
 
 enum class Role : uint8_t { other, on_floats, to_floats, to_integers };
 
 class Roles {
  public:
-  explicit Roles(const MethodPlan& plan) : plan_(plan), writer_(plan.values.size(), kNone) {
+  explicit Roles(const compiler::MethodPlan& plan) : plan_(plan), writer_(plan.values.size(), kNone) {
     for (size_t i = 0; i < plan.instructions.size(); ++i) {
       roles_.push_back(role_of(plan.instructions[i]));
       const PlannedTensor* result = result_of(plan.instructions[i]);
@@ -74,14 +73,14 @@ class Roles {
     return writes ? Role::to_floats : Role::to_integers;
   }
 
-  const MethodPlan& plan_;
+  const compiler::MethodPlan& plan_;
   std::vector<Role> roles_;
   std::vector<size_t> writer_;  // by value: the instruction that wrote it last
 };
 
 }  // namespace
 
-FloatCosts float_costs(const MethodPlan& plan, const std::vector<compiler::CallCost>& costs) {
+FloatCosts float_costs(const compiler::MethodPlan& plan, const std::vector<compiler::CallCost>& costs) {
   FloatCosts out;
   const Roles roles(plan);
   for (size_t i = 0; i < plan.instructions.size(); ++i) {

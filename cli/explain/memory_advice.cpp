@@ -14,7 +14,6 @@ namespace wick::cli {
 namespace {
 
 using compiler::CompileResult;
-using compiler::MethodPlan;
 using compiler::PlannedTensor;
 using compiler::TargetRequest;
 
@@ -31,7 +30,7 @@ double percent(uint64_t part, uint64_t whole) {
 // --- the arena ---
 
 // A tensor that lies in a block of the arena.
-const PlannedTensor* tensor_in(const MethodPlan& plan, const ArenaBlock& block) {
+const PlannedTensor* tensor_in(const compiler::MethodPlan& plan, const ArenaBlock& block) {
   for (const compiler::PlannedValue& value : plan.values) {
     const auto* tensor = std::get_if<PlannedTensor>(&value);
     if (!tensor) continue;
@@ -43,7 +42,7 @@ const PlannedTensor* tensor_in(const MethodPlan& plan, const ArenaBlock& block) 
   return nullptr;
 }
 
-std::string block_text(const MethodPlan& plan, const ArenaBlock& block, uint64_t live) {
+std::string block_text(const compiler::MethodPlan& plan, const ArenaBlock& block, uint64_t live) {
   const PlannedTensor* tensor = tensor_in(plan, block);
   const std::string type =
       tensor ? fmt::format(" {}[{}]", dtype_name(tensor->dtype), fmt::join(tensor->sizes, ", ")) : "";
@@ -51,7 +50,7 @@ std::string block_text(const MethodPlan& plan, const ArenaBlock& block, uint64_t
                      percent(block.size_bytes, live));
 }
 
-std::string say_peak(const MethodExplained& explained, const MethodPlan& plan, const Peak& peak) {
+std::string say_peak(const MethodExplained& explained, const compiler::MethodPlan& plan, const Peak& peak) {
   std::vector<std::string> parts;
   for (const ArenaBlock* block : peak.owners) {
     if (parts.size() < 4) parts.push_back(block_text(plan, *block, peak.live_bytes));
@@ -61,7 +60,7 @@ std::string say_peak(const MethodExplained& explained, const MethodPlan& plan, c
 }
 
 // Floats beside a quantized model's integers.
-std::string say_floats(const MethodPlan& plan, const Peak& peak) {
+std::string say_floats(const compiler::MethodPlan& plan, const Peak& peak) {
   uint64_t bytes = 0, integers = 0;
   for (const ArenaBlock* block : peak.owners) {
     const PlannedTensor* tensor = tensor_in(plan, *block);
@@ -75,7 +74,7 @@ std::string say_floats(const MethodPlan& plan, const Peak& peak) {
 }
 
 // Tensors of images shrink with the area of the input.
-std::string say_smaller_input(const MethodPlan& plan, uint64_t arena, uint64_t allowed) {
+std::string say_smaller_input(const compiler::MethodPlan& plan, uint64_t arena, uint64_t allowed) {
   for (const int32_t index : plan.inputs) {
     const auto* x = std::get_if<PlannedTensor>(&plan.values[static_cast<size_t>(index)]);
     if (!x || x->sizes.size() != 4 || x->sizes[2] < 2 || x->sizes[3] < 2) continue;
@@ -88,19 +87,19 @@ std::string say_smaller_input(const MethodPlan& plan, uint64_t arena, uint64_t a
   return "";
 }
 
-const PlannedTensor* result_of(const MethodPlan& plan, size_t instruction) {
+const PlannedTensor* result_of(const compiler::MethodPlan& plan, size_t instruction) {
   const compiler::Instruction& at = plan.instructions[instruction];
   if (at.kind != compiler::Instruction::Kind::kernel || at.args.empty()) return nullptr;
   return std::get_if<PlannedTensor>(&plan.values[static_cast<size_t>(at.args.back())]);
 }
 
-uint64_t bytes_of(const MethodPlan& plan, const PlannedTensor& tensor) {
+uint64_t bytes_of(const compiler::MethodPlan& plan, const PlannedTensor& tensor) {
   return plan.storages[tensor.storage].size_bytes;
 }
 
 // The result of the peak, if one instruction alone reads it and makes something smaller of it: in halves of its
 // channels, one after the other, both take less.
-std::string say_halves(const MethodPlan& plan, const Peak& peak) {
+std::string say_halves(const compiler::MethodPlan& plan, const Peak& peak) {
   const size_t at = peak.instruction;
   const PlannedTensor* result = at < plan.instructions.size() ? result_of(plan, at) : nullptr;
   if (!result || result->sizes.size() != 4 || result->sizes[1] < 2) return "";
@@ -127,7 +126,7 @@ void add_text(std::string text, std::vector<std::string>& out) {
   if (!text.empty()) out.push_back(std::move(text));
 }
 
-void advise_arena(const MethodPlan& plan, const MethodExplained& explained, uint64_t allowed,
+void advise_arena(const compiler::MethodPlan& plan, const MethodExplained& explained, uint64_t allowed,
                   std::vector<std::string>& out) {
   const Peak peak = peak_of(explained.arena);
   out.push_back(say_peak(explained, plan, peak));
@@ -214,7 +213,7 @@ std::vector<std::string> memory_advice(const CompileResult& result, const Budget
   std::vector<std::string> out;
   const compiler::Result<std::vector<MethodExplained>> explained = explain(result, targets);
   for (size_t i = 0; i < result.method_plans.size(); ++i) {
-    const MethodPlan& plan = result.method_plans[i];
+    const compiler::MethodPlan& plan = result.method_plans[i];
     if (plan.arena_bytes > budget.arena_bytes && explained.ok())
       advise_arena(plan, (*explained)[i], budget.arena_bytes, out);
   }

@@ -59,7 +59,7 @@ size_t kernels_of(const DelegateReport& report) {
 // Exact to the thousandth of a nanosecond: sums do not depend on how a processor rounds them.
 double rounded_us(double us) { return std::round(us * 1e6) / 1e6; }
 
-void write_nodes(const char* key, const std::vector<NodeName>& nodes, JsonWriter& json) {
+void write_node_names(const char* key, const std::vector<NodeName>& nodes, JsonWriter& json) {
   json.key(key);
   json.array();
   for (const NodeName& node : nodes) {
@@ -85,8 +85,8 @@ void write_step(const DelegateStep& step, JsonWriter& json) {
   json.object();
   json.field("kernel", step.kernel);
   json.field("schedule", step.schedule);
-  write_nodes("nodes", step.nodes, json);
-  write_nodes("inlined", step.inlined, json);
+  write_node_names("nodes", step.nodes, json);
+  write_node_names("inlined", step.inlined, json);
   json.field("why", step.why);
   write_extent("grid", step.grid, json);
   write_extent("block", step.block, json);
@@ -98,7 +98,7 @@ void write_step(const DelegateStep& step, JsonWriter& json) {
   json.end();
 }
 
-void print_buffers(const DelegateReport& report) {
+void print_device_buffers(const DelegateReport& report) {
   if (report.buffers.empty()) return;
   Table table({"state", ">bytes", ">written in a call"});
   for (const compiler::DelegateBuffer& buffer : report.buffers) {
@@ -108,7 +108,7 @@ void print_buffers(const DelegateReport& report) {
   fmt::print("{}", table.text());
 }
 
-void write_buffers(const DelegateReport& report, JsonWriter& json) {
+void write_device_buffers(const DelegateReport& report, JsonWriter& json) {
   json.key("states");
   json.array();
   for (const compiler::DelegateBuffer& buffer : report.buffers) {
@@ -148,7 +148,7 @@ void print_delegate(size_t index, const DelegateReport& report) {
              report.time_us() - report.gap_us * static_cast<double>(report.steps.size()),
              report.gap_us * static_cast<double>(report.steps.size()), report.weight_bytes, report.arena_bytes,
              report.state_bytes);
-  print_buffers(report);
+  print_device_buffers(report);
   if (!report.views.empty()) fmt::print("  {} nodes are views of tensors in memory\n", report.views.size());
   if (!report.symbols.empty())
     fmt::print("  numbers at the upper bounds of {}\n", printable(fmt::format("{}", fmt::join(report.symbols, ", "))));
@@ -176,8 +176,8 @@ void write_delegates(const MethodExplained& method, JsonWriter& json) {
     json.array();
     for (const DelegateStep& step : report.steps) write_step(step, json);
     json.end();
-    write_nodes("views", report.views, json);
-    write_buffers(report, json);
+    write_node_names("views", report.views, json);
+    write_device_buffers(report, json);
     json.end();
   }
   json.end();

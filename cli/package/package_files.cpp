@@ -7,19 +7,14 @@
 #include "cli/package/embedded_sources.h"
 
 namespace wick::cli {
-namespace {
-
-uint64_t rounded(uint64_t bytes) { return (bytes + 15) / 16 * 16; }
-
-}  // namespace
 
 ProgramBytes bytes_of(const ProgramPlan& program) {
   ProgramBytes bytes;
-  bytes.arena = rounded(program.shared_bytes);
+  bytes.arena = aligned_bytes(program.shared_bytes);
   for (const MethodPlan& method : program.methods) {
-    bytes.arena += rounded(method.arena_bytes);
-    bytes.state_32 += rounded(method.state_bytes_32);
-    bytes.state_64 += rounded(method.state_bytes_64);
+    bytes.arena += aligned_bytes(method.arena_bytes);
+    bytes.state_32 += aligned_bytes(method.state_bytes_32);
+    bytes.state_64 += aligned_bytes(method.state_bytes_64);
     bytes.scratch = std::max(bytes.scratch, method.scratch_bytes);
     if (method.stack_bytes) bytes.stack = std::max(bytes.stack.value_or(0), *method.stack_bytes);
   }

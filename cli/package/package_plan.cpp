@@ -24,10 +24,10 @@ using compiler::Diag;
 using compiler::Result;
 using compiler::Status;
 
-struct Row {
+struct LimitRow {
   const char *name, *signature, *function;
 };
-constexpr Row kRows[] = {
+constexpr LimitRow kLimitRows[] = {
 #define KERNEL(name, signature, function) {name, signature, "wick::kernels::" #function},
 #include "runtime/exec/prim_list.inc"
 #include "runtime/kernels/kernel_list.inc"
@@ -164,11 +164,11 @@ Status find_kernels(PackagePlan* plan) {
   Diag missing(Code::incompatible_file, "Wick has no kernel for some operators");
   for (const std::string& name : names) {
     const auto same = [&](const auto& each) { return name == each.name; };
-    const auto row = std::find_if(std::begin(kRows), std::end(kRows), same);
+    const auto row = std::find_if(std::begin(kLimitRows), std::end(kLimitRows), same);
     const auto of_backend = std::find_if(plan->target.kernels.begin(), plan->target.kernels.end(), same);
     if (of_backend != plan->target.kernels.end()) {
       plan->kernels.push_back({name, of_backend->signature, of_backend->function, of_backend->portable, true});
-    } else if (row != std::end(kRows)) {
+    } else if (row != std::end(kLimitRows)) {
       plan->kernels.push_back({name, row->signature, row->function, row->function, false});
     } else {
       missing.notes.push_back(compiler::printable(name));

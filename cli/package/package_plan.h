@@ -32,6 +32,12 @@ struct Port {
   std::optional<Grid> grid;
 };
 
+/// An arena begins at a multiple of this many bytes.
+constexpr uint64_t kArenaAlignment = 16;
+constexpr uint64_t aligned_bytes(uint64_t bytes) {
+  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
+
 /// Elements of one run as they lie in memory: inputs and the results of the host.
 struct Sample {
   std::vector<HostValue> values;  // the inputs, row-major

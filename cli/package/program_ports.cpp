@@ -47,7 +47,7 @@ std::optional<Port::Grid> find_grid(const MethodMeta& meta, uint32_t value, bool
   return std::nullopt;
 }
 
-Port describe(const MethodMeta& meta, uint32_t value_index, bool input) {
+Port describe_port(const MethodMeta& meta, uint32_t value_index, bool input) {
   const ValueMeta value = meta.value(value_index);
   Port port;
   port.type = value_text(value);
@@ -103,13 +103,13 @@ std::string upper_case(std::string_view text) {
 void describe_ports(const MethodMeta& meta, const MethodFacts& facts, MethodPlan* plan) {
   std::set<std::string> taken;
   for (size_t i = 0; i < meta.num_inputs(); ++i) {
-    Port port = describe(meta, meta.input(i), true);
+    Port port = describe_port(meta, meta.input(i), true);
     port.name = unique(c_identifier(facts.inputs[i].name), &taken);
     plan->inputs.push_back(std::move(port));
   }
   taken.clear();
   for (size_t i = 0; i < meta.num_outputs(); ++i) {
-    Port port = describe(meta, meta.output(i), false);
+    Port port = describe_port(meta, meta.output(i), false);
     port.name = unique(c_identifier(output_name(facts, i)), &taken);
     plan->outputs.push_back(std::move(port));
   }

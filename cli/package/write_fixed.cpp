@@ -11,7 +11,7 @@ namespace wick::cli {
 namespace {
 
 template <typename T>
-std::string list(const T& items) {
+std::string initializer(const T& items) {
   return fmt::format("{{{}}}", fmt::join(items.begin(), items.end(), ", "));
 }
 
@@ -24,7 +24,7 @@ class Arrays {
   template <typename T>
   std::string add(const char* type, const T& items) {
     if (items.empty()) return "nullptr";
-    const std::string text = list(items);
+    const std::string text = initializer(items);
     const std::string key = std::string(type) + text;
     const auto found = std::find(keys_.begin(), keys_.end(), key);
     const size_t index = static_cast<size_t>(found - keys_.begin());
@@ -41,7 +41,7 @@ class Arrays {
   std::string out_;
 };
 
-std::string number(int64_t value) { return value == INT64_MIN ? "INT64_MIN" : fmt::format("INT64_C({})", value); }
+std::string int64_text(int64_t value) { return value == INT64_MIN ? "INT64_MIN" : fmt::format("INT64_C({})", value); }
 
 std::string real(double value) {
   if (value != value) return "__builtin_nan(\"\")";
@@ -52,12 +52,12 @@ std::string real(double value) {
 std::string constant_text(const ValueMeta& value, const std::vector<int64_t>& ints, Arrays* arrays, std::string* lists,
                           size_t index) {
   switch (value.tag) {
-    case Tag::integer: return fmt::format("{{{}}}", number(value.integer));
+    case Tag::integer: return fmt::format("{{{}}}", int64_text(value.integer));
     case Tag::boolean: return fmt::format("{{{}}}", value.boolean);
     case Tag::real: return fmt::format("{{{}}}", real(value.real));
     case Tag::int_list: {
       std::vector<std::string> items;
-      for (const int64_t item : ints) items.push_back(number(item));
+      for (const int64_t item : ints) items.push_back(int64_text(item));
       const std::string array = arrays->add("int64_t", items);
       *lists += fmt::format("constexpr wick::IntListValue kList{} = {{nullptr, const_cast<int64_t*>({}), {}}};\n",
                             index, array == "nullptr" ? "static_cast<const int64_t*>(nullptr)" : array, ints.size());
@@ -100,7 +100,7 @@ std::string tensor_text(const FixedTensorPlan& tensor, uint64_t first, Arrays* a
 std::string ports(const std::vector<std::optional<uint32_t>>& tensors) {
   std::vector<std::string> items;
   for (const auto& tensor : tensors) items.push_back(tensor ? std::to_string(*tensor) : "wick::FixedTables::kNoTensor");
-  return list(items);
+  return initializer(items);
 }
 
 /// Its row in the tables of the package, one after the other.
@@ -137,7 +137,7 @@ std::string method_tables(const PackagePlan& plan, const ProgramPlan& program, s
   array("wick::FixedTensor", "kTensors", tensors);
   array("wick::FixedConstant", "kConstants", constants);
   array("wick::FixedCall", "kCalls", calls);
-  if (!args.empty()) out += fmt::format("constexpr uint16_t kArgs[] = {};\n", list(args));
+  if (!args.empty()) out += fmt::format("constexpr uint16_t kArgs[] = {};\n", initializer(args));
   if (!fixed.inputs.empty()) out += fmt::format("constexpr uint16_t kInputs[] = {};\n", ports(fixed.inputs));
   if (!fixed.outputs.empty()) out += fmt::format("constexpr uint16_t kOutputs[] = {};\n", ports(fixed.outputs));
   return out + fmt::format(

@@ -6,10 +6,10 @@
 namespace wick::cli {
 namespace {
 
-std::string list(const std::vector<int32_t>& sizes) { return fmt::format("{{{}}}", fmt::join(sizes, ", ")); }
+std::string sizes_text(const std::vector<int32_t>& sizes) { return fmt::format("{{{}}}", fmt::join(sizes, ", ")); }
 
 // A float that reads back as the same double, in C.
-std::string number(double value) {
+std::string double_text(double value) {
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".en") == std::string::npos) text += ".0";
   return text;
@@ -24,13 +24,13 @@ std::string port_constants(const Port& port, const std::string& prefix, const ch
   if (!port.is_tensor) return out;
   out += fmt::format("{}_COUNT {}\n", start, element_bytes ? port.size_bytes / element_bytes : 0);
   out += fmt::format("{}_RANK {}\n", start, port.sizes.size());
-  if (!port.sizes.empty()) out += fmt::format("{}_SIZES {}\n", start, list(port.sizes));
+  if (!port.sizes.empty()) out += fmt::format("{}_SIZES {}\n", start, sizes_text(port.sizes));
   if (!port.dim_order.empty()) {
     out += fmt::format("{}_DIM_ORDER {}  /* dimensions from the outermost to the innermost in memory */\n", start,
-                       list({port.dim_order.begin(), port.dim_order.end()}));
+                       sizes_text({port.dim_order.begin(), port.dim_order.end()}));
   }
   if (port.grid) {
-    out += fmt::format("{}_SCALE {}\n", start, number(port.grid->scale));
+    out += fmt::format("{}_SCALE {}\n", start, double_text(port.grid->scale));
     out += fmt::format("{}_ZERO_POINT {}\n", start, port.grid->zero_point);
   }
   return out;

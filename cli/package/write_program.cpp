@@ -20,8 +20,6 @@ std::string counts_text(const Counts& c) {
 /// An array has an element at least.
 size_t array_extent(const ProgramPlan& program) { return std::max<size_t>(program.constant_bytes().size(), 1); }
 
-uint64_t rounded(uint64_t bytes) { return (bytes + 15) / 16 * 16; }
-
 template <typename Text>
 std::string of_methods(const ProgramPlan& program, const Text& text) {
   std::string out;
@@ -61,8 +59,8 @@ std::string init_text(const PackagePlan& plan, const ProgramPlan& program) {
       program.name, bytes.size(), digest(bytes));
   out += fmt::format("  const wick::Span<uint8_t> shared(arena, {});\n", program.shared_bytes);
   if (program.shared_bytes != 0) {
-    out +=
-        fmt::format("  memset(arena, 0, {});\n  arena += {};\n", program.shared_bytes, rounded(program.shared_bytes));
+    out += fmt::format("  memset(arena, 0, {});\n  arena += {};\n", program.shared_bytes,
+                       aligned_bytes(program.shared_bytes));
   }
   return out +
          fmt::format(
@@ -115,8 +113,9 @@ std::string program_source(const PackagePlan& plan, const ProgramPlan& program, 
       "  for (const size_t bytes : kStateBytes) total += bytes;\n"
       "  return total;\n"
       "}}\n",
-      of_methods(program,
-                 [](const MethodPlan& method, size_t) { return fmt::format("{}", rounded(method.arena_bytes)); }));
+      of_methods(program, [](const MethodPlan& method, size_t) {
+        return fmt::format("{}", aligned_bytes(method.arena_bytes));
+      }));
   out += fmt::format("static_assert(all_state_bytes() <= {0}_STATE_BYTES, \"{0}_STATE_BYTES is too small\");\n", up);
   if (budgets.arena_bytes) out += budget_text(up, "ARENA_BYTES", "ARENA_BYTES");
   if (budgets.file_bytes) out += budget_text(up, "PROGRAM_BYTES", "PROGRAM_BYTES");

@@ -25,7 +25,7 @@ std::string comparison(const Port& port) {
   return port.dtype == DType::f64 ? "double" : "bytes";
 }
 
-std::string run_method(const MethodPlan& method, bool with_sample) {
+std::string run_method_text(const MethodPlan& method, bool with_sample) {
   const std::string& p = method.prefix;
   std::string arrays, body;
   for (size_t i = 0; i < method.inputs.size(); ++i) {
@@ -85,7 +85,7 @@ std::string example_source(const PackagePlan& plan) {
     calls += fmt::format("  if ({0}_init() != 0) return fail(\"{0}_init\", {0}_error());\n", program.name);
     for (const MethodPlan& method : program.methods) {
       const bool with_sample = sample_bytes(method) <= kMaxSampleBytes;
-      functions += replaced(run_method(method, with_sample), "NAME_error", program.name + "_error");
+      functions += replaced(run_method_text(method, with_sample), "NAME_error", program.name + "_error");
       calls += fmt::format("  bad += run_{}();\n", method.prefix);
       for (size_t i = 0; i < method.outputs.size() && with_sample; ++i) {
         if (method.sample.outputs[i].empty()) continue;

@@ -10,13 +10,13 @@
 namespace wick::cli {
 namespace {
 
-struct Row {
+struct KernelRow {
   const char* name;
   const char* signature;
   const char* function;
 };
 
-constexpr Row kRows[] = {
+constexpr KernelRow kKernelRows[] = {
 #define KERNEL(name, signature, function) {name, signature, #function},
 #include "runtime/exec/prim_list.inc"
 #include "runtime/kernels/kernel_list.inc"
@@ -26,14 +26,14 @@ constexpr Row kRows[] = {
 }  // namespace
 
 compiler::Result<std::string> kernel_table_source(const std::set<std::string>& names) {
-  std::vector<const Row*> rows;
+  std::vector<const KernelRow*> rows;
   std::set<std::string> functions;
   std::string of_backends;
   compiler::Diag missing(compiler::Code::incompatible_file, "Wick has no kernel for some operators");
   for (const std::string& name : names) {
-    const auto* row =
-        std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& each) { return name == each.name; });
-    if (row != std::end(kRows)) {
+    const auto* row = std::find_if(std::begin(kKernelRows), std::end(kKernelRows),
+                                   [&](const KernelRow& each) { return name == each.name; });
+    if (row != std::end(kKernelRows)) {
       rows.push_back(row);
       functions.insert(row->function);
     } else if (is_of_backend(name)) {
@@ -53,11 +53,12 @@ compiler::Result<std::string> kernel_table_source(const std::set<std::string>& n
   out += "namespace kernels {\n";
   for (const std::string& function : functions)
     out += fmt::format("void {}(KernelContext&, Span<EValue*>);\n", function);
-  out += "}  // namespace kernels\n\nnamespace {\nconstexpr Kernel kRows[] = {\n";
-  for (const Row* row : rows)
+  out += "}  // namespace kernels\n\nnamespace {\nconstexpr Kernel kKernelRows[] = {\n";
+  for (const KernelRow* row : rows)
     out += fmt::format("    {{\"{}\", \"{}\", kernels::{}}},\n", row->name, row->signature, row->function);
   return out +
-         "};\n}  // namespace\n\nKernelTable portable_kernels() { return KernelTable(kRows); }\n\n}  // namespace "
+         "};\n}  // namespace\n\nKernelTable portable_kernels() { return KernelTable(kKernelRows); }\n\n}  // "
+         "namespace "
          "wick\n";
 }
 

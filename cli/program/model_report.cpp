@@ -45,7 +45,7 @@ std::string size_text(const pt2::SymInt& size) {
   return sym.ok() ? sym->text() : printable(size.expr->text, 60);
 }
 
-std::string tensor_text(const pt2::TensorMeta& meta) {
+std::string type_text(const pt2::TensorMeta& meta) {
   std::string text = fmt::format("{}[", dtype_name(meta.dtype));
   for (size_t i = 0; i < meta.sizes.size(); ++i) text += (i ? ", " : "") + size_text(meta.sizes[i]);
   return text + "]";
@@ -57,7 +57,7 @@ struct ArgumentText {
   EndRow operator()(const pt2::NoneArg&) const { return {"", "none"}; }
   EndRow operator()(const pt2::TensorArg& arg) const {
     const auto meta = graph.tensor_values.find(arg.name);
-    return {arg.name, meta == graph.tensor_values.end() ? "number" : tensor_text(meta->second)};
+    return {arg.name, meta == graph.tensor_values.end() ? "number" : type_text(meta->second)};
   }
   EndRow operator()(int64_t value) const { return {"", fmt::format("int = {}", value)}; }
   EndRow operator()(double value) const { return {"", fmt::format("float = {}", value)}; }
@@ -97,7 +97,7 @@ void add_weights(const pt2::Map<pt2::Payload>& payloads, std::set<std::string>* 
   }
 }
 
-ModelFacts facts_of(const pt2::ExportedProgram& program, uint64_t bytes) {
+ModelFacts facts_of_model(const pt2::ExportedProgram& program, uint64_t bytes) {
   ModelFacts facts;
   facts.torch_version = program.torch_version;
   facts.schema = fmt::format("{}.{}", program.schema_major, program.schema_minor);
@@ -146,7 +146,7 @@ void print_ends(const char* title, const std::vector<EndRow>& rows) {
   fmt::print("{}", table.text());
 }
 
-void print_tables(const std::string& path, const ModelFacts& facts) {
+void print_model_tables(const std::string& path, const ModelFacts& facts) {
   fmt::print("{}", heading(fmt::format("{}: torch.export program, {} bytes", path, facts.file_bytes)));
   fmt::print("  torch {}, schema {}, dialect {}\n", printable(facts.torch_version, 60), facts.schema,
              printable(facts.dialects, 60));
@@ -171,7 +171,7 @@ void print_tables(const std::string& path, const ModelFacts& facts) {
   fmt::print("{}", weights.text());
 }
 
-void write_ends(JsonWriter& json, const char* key, const std::vector<EndRow>& rows) {
+void write_model_ends(JsonWriter& json, const char* key, const std::vector<EndRow>& rows) {
   json.key(key);
   json.array();
   for (const EndRow& row : rows) {
@@ -183,7 +183,7 @@ void write_ends(JsonWriter& json, const char* key, const std::vector<EndRow>& ro
   json.end();
 }
 
-void print_json(const std::string& path, const ModelFacts& facts) {
+void print_model_json(const std::string& path, const ModelFacts& facts) {
   JsonWriter json;
   json.object();
   json.field("schema", "wick.inspect.1");
@@ -193,9 +193,9 @@ void print_json(const std::string& path, const ModelFacts& facts) {
   json.field("torch_version", facts.torch_version);
   json.field("schema_version", facts.schema);
   json.field("dialect", facts.dialects);
-  write_ends(json, "inputs", facts.inputs);
-  write_ends(json, "outputs", facts.outputs);
-  write_ends(json, "ranges", facts.ranges);
+  write_model_ends(json, "inputs", facts.inputs);
+  write_model_ends(json, "outputs", facts.outputs);
+  write_model_ends(json, "ranges", facts.ranges);
   json.key("operators");
   json.array();
   for (const auto& [name, count] : facts.operators) {
@@ -229,11 +229,11 @@ Status print_model(const std::string& path, Span<const uint8_t> bytes, bool as_j
   ASSIGN_OR_RETURN(std::vector<std::string> names, pt2::model_names(archive));
   for (const std::string& name : names) {
     ASSIGN_OR_RETURN(pt2::ExportedProgram program, pt2::read_exported_program(archive, name));
-    const ModelFacts facts = facts_of(program, bytes.size());
+    const ModelFacts facts = facts_of_model(program, bytes.size());
     if (as_json)
-      print_json(path, facts);
+      print_model_json(path, facts);
     else
-      print_tables(path, facts);
+      print_model_tables(path, facts);
   }
   return {};
 }

@@ -42,7 +42,7 @@ struct KindRow {
 };
 
 // Of a program that cannot be loaded.
-KindRow row_of(ErrorKind kind) {
+KindRow kind_row(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::none:
     case ErrorKind::execution_failed: break;
@@ -60,7 +60,7 @@ KindRow row_of(ErrorKind kind) {
 }
 
 Diag load_diag(const std::string& path, const device::Refusal& error) {
-  const KindRow row = row_of(error.kind);
+  const KindRow row = kind_row(error.kind);
   return Diag(row.code, fmt::format("{} [{}]", row.message, error_name(error.code))).at_file(path).note(error.message);
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 using compiler::Result;
 
-CountedStep describe(const MethodMeta& method, const device::StepReport& report) {
+CountedStep describe_step(const MethodMeta& method, const device::StepReport& report) {
   const InstructionMeta instruction = method.instruction(report.chain, report.instruction);
   const compiler::Where where = instruction_source(method, report.chain, report.instruction);
   CountedStep step;
@@ -37,7 +37,7 @@ Result<DeviceCounts> count_on_device(const CallOptions& options) {
   call.inputs = &inputs;
   call.watch = device::Watch::steps;
   call.on_step = [&](const device::StepReport& report) {
-    if (exists(meta, report)) counts.steps.push_back(describe(meta, report));
+    if (exists(meta, report)) counts.steps.push_back(describe_step(meta, report));
   };
   ASSIGN_OR_RETURN(device::Outcome stepped, session.call(call));
   if (stepped.refusal) return session.diag_of(*stepped.refusal, counts.method);

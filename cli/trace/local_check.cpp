@@ -15,8 +15,6 @@ namespace {
 constexpr size_t kMostOrdered = 4;     // dimensions above 1 whose order may differ
 constexpr double kNearWhole = 0x1p-7;  // of a step: nothing that is rounded
 
-bool is_grid(DType dtype) { return dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i16; }
-
 bool starts_with(const OperatorName& op, std::string_view start) {
   return std::string_view(op.name).substr(0, start.size()) == start;
 }

@@ -49,8 +49,7 @@ void for_each_output(const MethodMeta& method, const std::vector<DelegateFacts>&
 constexpr char kQuantized[] = "(quantized)";
 constexpr double kSteps = 1;
 
-bool is_grid(DType dtype) { return dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i16; }
-bool is_quantize(const std::string& op) { return op.starts_with("quantized_decomposed::quantize_per_"); }
+bool is_any_quantize(const std::string& op) { return op.starts_with("quantized_decomposed::quantize_per_"); }
 
 }  // namespace
 
@@ -130,7 +129,7 @@ std::optional<Difference> NodeComparer::nearest_of_key(const NodeKey& key, const
 std::optional<Difference> NodeComparer::nearest_quantized(const std::string& type, const NamedArray& array) const {
   std::optional<Difference> nearest;
   for (const auto& [key, results] : wanted_.results_) {
-    if (std::get<2>(key) != type || !is_quantize(std::get<3>(key))) continue;
+    if (std::get<2>(key) != type || !is_any_quantize(std::get<3>(key))) continue;
     for (size_t i = 0; i < results.size(); ++i) {
       Tolerance tolerance = tolerance_;
       tolerance.of_roundings = std::max(kSteps, flipper_ ? kFlippedBothWays * flipper_->deviation(key, i) : 0);
@@ -162,7 +161,7 @@ size_t NodeComparer::count_wanted(const NodeKey& key) const {
   size_t count = 0;
   for (const auto& [wanted, results] : wanted_.counts_) {
     const bool quantized = std::get<3>(key) == kQuantized && std::get<2>(key) == std::get<2>(wanted);
-    if (wanted == key || (quantized && is_quantize(std::get<3>(wanted)))) count += results;
+    if (wanted == key || (quantized && is_any_quantize(std::get<3>(wanted)))) count += results;
   }
   return count;
 }

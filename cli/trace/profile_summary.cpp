@@ -29,7 +29,8 @@ struct Branch {
   }
 };
 
-void list(const Branch& branch, const std::string& path, std::string label, int depth, std::vector<ModuleTime>* rows) {
+void list_branch(const Branch& branch, const std::string& path, std::string label, int depth,
+                 std::vector<ModuleTime>* rows) {
   const Branch* at = &branch;
   std::string whole = path;
   // A module whose time is all that of one module below it is no row of its own; the method always is.
@@ -40,7 +41,7 @@ void list(const Branch& branch, const std::string& path, std::string label, int 
   }
   rows->push_back({whole, std::move(label), depth, at->ms, at->self_ms});
   for (const Branch& each : at->below)
-    list(each, whole.empty() ? each.name : whole + "." + each.name, each.name, depth + 1, rows);
+    list_branch(each, whole.empty() ? each.name : whole + "." + each.name, each.name, depth + 1, rows);
 }
 
 }  // namespace
@@ -59,7 +60,7 @@ std::vector<ModuleTime> module_times(const std::vector<Step>& steps) {
   }
   root.add_up();
   std::vector<ModuleTime> rows;
-  list(root, "", "", 0, &rows);
+  list_branch(root, "", "", 0, &rows);
   return rows;
 }
 

@@ -78,7 +78,7 @@ std::string refuse_lists(const TensorType& type, const Quantization& q) {
   return "";
 }
 
-std::string list_text(const NumberList& list, DType usual, size_t max_numbers) {
+std::string number_list_text(const NumberList& list, DType usual, size_t max_numbers) {
   std::string out = list.dtype == usual ? "" : dtype_name(list.dtype);
   if (list.size() == 1) return out + (out.empty() ? "" : " ") + fmt::format("{}", list[0]);
   if (list.size() > max_numbers) return out + "[...]";
@@ -205,8 +205,8 @@ std::string to_text(const TensorType& type, const Quantization& q, size_t max_nu
     if (q.scales.dtype != DType::f64) parts.push_back(fmt::format("scale={}", dtype_name(q.scales.dtype)));
     if (q.zero_points.dtype != DType::i64) parts.push_back(fmt::format("zero={}", dtype_name(q.zero_points.dtype)));
   } else {
-    parts.push_back("scale=" + list_text(q.scales, DType::f64, max_numbers));
-    parts.push_back("zero=" + list_text(q.zero_points, DType::i64, max_numbers));
+    parts.push_back("scale=" + number_list_text(q.scales, DType::f64, max_numbers));
+    parts.push_back("zero=" + number_list_text(q.zero_points, DType::i64, max_numbers));
   }
   return fmt::format("q({})", fmt::join(parts, ", "));
 }

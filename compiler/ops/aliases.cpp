@@ -74,7 +74,7 @@ constexpr Alias kAliases[] = {
     {"aten.true_divide.Tensor", "aten.div.Tensor"},
 };
 
-std::string_view target_of(const Node& node) {
+std::string_view alias_target(const Node& node) {
   for (const Alias& alias : kAliases) {
     if (alias.name == node.op->name()) return alias.target;
   }
@@ -82,7 +82,7 @@ std::string_view target_of(const Node& node) {
 }
 
 std::vector<Value*> decompose_alias(Builder& b, Node& node) {
-  return Compose(b).call_multi(target_of(node), node.args());
+  return Compose(b).call_multi(alias_target(node), node.args());
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ bool is_unread(const Node& node) {
 }
 
 // A rewrite keeps dtype, sizes and dim order; anything else is left alone.
-bool fits(const Value& from, const Value& to) { return &from != &to && from.type == to.type; }
+bool may_stand_for(const Value& from, const Value& to) { return &from != &to && from.type == to.type; }
 
 Changed walk(Graph& graph, const std::function<Changed(Graph&)>& fn) {
   Changed changed = Changed::no;
@@ -41,7 +41,7 @@ Value* first_fit(Graph& graph, Node& node, const std::vector<RuleFn>& rules, std
   for (const RuleFn& rule : rules) {
     Builder builder(graph, &node);
     Value* value = try_rule(rule, builder, node);
-    if (value && fits(*node.result(), *value)) {
+    if (value && may_stand_for(*node.result(), *value)) {
       for (Node* made : builder.made()) add_origins(*made, node);
       return value;
     }

@@ -15,6 +15,9 @@ inline bool is_matmul_or_convolution(const Node& node) {
   return node.op->facts.gemm || node.is("aten.convolution.default");
 }
 
+/// f16 or f32.
+inline bool is_half_or_single(const Value* x) { return x->dtype() == DType::f32 || x->dtype() == DType::f16; }
+
 /// Adds the origins of `from` to those of `node`.
 void add_origins(Node& node, const Node& from);
 

@@ -8,7 +8,7 @@
 namespace wick::compiler {
 namespace {
 
-constexpr int64_t kMaxElements = 64;
+constexpr int64_t kMaxInputElements = 64;
 
 // Which elements of the input a value holds, in row-major order; [] where that is not known.
 using Places = std::vector<size_t>;
@@ -119,7 +119,7 @@ InputNumbers numbers_in(const Value& input) {
   if (!input.type.is_tensor() || !is_integral(input.dtype())) return found;
   const Sym count = numel(input.sizes());
   Places places;
-  const bool is_small = input.rank() <= 1 && count.is_const() && count.value() <= kMaxElements;
+  const bool is_small = input.rank() <= 1 && count.is_const() && count.value() <= kMaxInputElements;
   for (int64_t i = 0; is_small && i < count.value(); ++i) places.push_back(static_cast<size_t>(i));
   Search(&found).follow(input, std::move(places));
   return found;

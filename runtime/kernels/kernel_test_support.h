@@ -30,6 +30,7 @@ namespace wick::test {
 
 constexpr size_t kGuardBytes = 64;
 constexpr uint8_t kGuard = 0xA5;
+constexpr IsaLevel kIsaLevels[] = {IsaLevel::baseline, IsaLevel::avx2, IsaLevel::avx512};
 
 /// A tensor that owns its memory. Movable; `tensor` points into the vectors.
 struct TestTensor {

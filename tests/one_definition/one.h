@@ -15,6 +15,8 @@ inline int once(int x) { return x; }
 
 namespace {
 struct Private {};
+constexpr int kShared = 1;
+int triple(int x) { return 3 * x; }
 }  // namespace
 
 }  // namespace sample

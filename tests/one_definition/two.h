@@ -17,6 +17,8 @@ inline int once(double x) {
 
 namespace {
 struct Private {};
+constexpr int kShared[] = {1}, kOwn = 2;
+int triple(double x) { return static_cast<int>(3 * x); }
 }  // namespace
 
 }  // namespace sample

@@ -76,7 +76,7 @@ bool is_output(const Graph& graph, const Value* value) {
                      [&](const compiler::GraphOutput& output) { return output.value == value; });
 }
 
-class Finder {
+class LinearFinder {
  public:
   void find(const Graph& graph) {
     join_in(graph);
@@ -139,7 +139,7 @@ class Finder {
 }  // namespace
 
 std::map<const Node*, std::shared_ptr<const JoinedLinears>> find_joined_linears(const Graph& graph) {
-  Finder finder;
+  LinearFinder finder;
   finder.find(graph);
   return std::move(finder.out);
 }

@@ -20,7 +20,7 @@ using compiler::TargetOptions;
 
 namespace {
 
-NodeName place_of(const Delegate& delegate, uint32_t handle) {
+NodeName node_name_of(const Delegate& delegate, uint32_t handle) {
   if (handle >= delegate.origins.size() || !delegate.origins[handle]) return {};
   return {"", delegate.origins[handle]->module, delegate.origins[handle]->source};
 }
@@ -116,7 +116,7 @@ Result<DelegateReport> report(const Delegate& delegate, const TargetOptions& opt
       step.inlined = kept->steps[i].inlined;
       step.why = kept->steps[i].why;
     } else if (plan.nodes[i].debug_handle != kNone) {
-      step.nodes = {place_of(delegate, plan.nodes[i].debug_handle)};
+      step.nodes = {node_name_of(delegate, plan.nodes[i].debug_handle)};
     }
     out.steps.push_back(std::move(step));
   }

@@ -14,7 +14,7 @@ uint16_t bf16_toward_zero(float value) { return static_cast<uint16_t>(bits_from_
 float from_bf16(uint16_t bits) { return float_from_bits(uint32_t{bits} << 16); }
 
 // How many bf16 numbers add up to a normal one.
-int parts_of(float scale) {
+int parts_of_scale(float scale) {
   uint32_t digits = (bits_from_float(scale) & 0x7fffffu) | 0x800000u;
   int count = kF32Digits;
   for (; (digits & 1) == 0; digits >>= 1) --count;
@@ -49,7 +49,7 @@ bool differ(const std::vector<DigitPlane>& planes) {
 
 std::vector<std::vector<uint16_t>> group_scales(const std::vector<double>& scales) {
   int count = 1;
-  for (const double scale : scales) count = std::max(count, parts_of(static_cast<float>(scale)));
+  for (const double scale : scales) count = std::max(count, parts_of_scale(static_cast<float>(scale)));
   std::vector<std::vector<uint16_t>> parts(static_cast<size_t>(count));
   for (const double wide : scales) {
     auto rest = static_cast<float>(wide);

@@ -180,14 +180,14 @@ TEST(XnnpackPayload, EveryTruncationIsRefused) {
   }
 }
 
-struct Wrong {
+struct WrongIndex {
   const char* text;
   void (*change)(Payload&);
 };
 
 // Written as they are, then read.
 TEST(XnnpackPayload, IndicesThatDoNotExistAreRefused) {
-  const Wrong cases[] = {
+  const WrongIndex cases[] = {
       {"7 sizes for rank 7", [](Payload& p) { p.values[0].dims.resize(7, 1); }},
       {"value 1: constant 9 does not exist", [](Payload& p) { p.values[1].constant = 9; }},
       {"external id 5 of 2", [](Payload& p) { p.values[0].external_id = 5; }},
@@ -208,7 +208,7 @@ TEST(XnnpackPayload, IndicesThatDoNotExistAreRefused) {
       {"has an empty name", [](Payload& p) { p.constants[1].key = ""; }},
       {"its size overflows", [](Payload& p) { p.values[1].dims = {~0u, ~0u, ~0u, ~0u}; }},
   };
-  for (const Wrong& wrong : cases) {
+  for (const WrongIndex& wrong : cases) {
     Payload payload = payload_of(NodeType::fully_connected);
     wrong.change(payload);
     const std::string text = refusal(write_payload(payload));

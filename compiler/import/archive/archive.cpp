@@ -25,7 +25,6 @@ std::string_view text_of(Span<const uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-bool starts_with(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
 bool ends_with(std::string_view text, std::string_view suffix) {
   return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
 }
@@ -54,7 +53,7 @@ class Names {
   bool any_under(std::string_view prefix) const {
     const auto it =
         std::lower_bound(sorted_.begin(), sorted_.end(), prefix, [](auto* a, auto n) { return a->name < n; });
-    return it != sorted_.end() && starts_with((*it)->name, prefix);
+    return it != sorted_.end() && (*it)->name.starts_with(prefix);
   }
   const DirectoryRecord* duplicate() const {
     const auto it =
@@ -80,7 +79,7 @@ Status check_kind(Span<const uint8_t> zip, const Directory& directory, const Nam
     const bool readable = version && version->method == 0;
     const Result<Span<const uint8_t>> data =
         readable ? locate_data(zip, directory, *version, &end) : Span<const uint8_t>();
-    const bool loads_today = data.ok() && starts_with(text_of(*data), "8.");
+    const bool loads_today = data.ok() && text_of(*data).starts_with("8.");
     return loads_today
                ? incompatible("this is the archive of torch 2.6 or 2.7, which Wick does not read", kSaveAgain)
                : incompatible("this is the archive of torch 2.5 or earlier, which Wick does not read", kExportAgain);
@@ -130,7 +129,7 @@ Result<std::vector<Entry>> read_entries(Span<const uint8_t> zip, const Directory
   entries.reserve(directory.records.size());
   extents.reserve(directory.records.size());
   for (const DirectoryRecord& record : directory.records) {
-    if (!starts_with(record.name, top)) {
+    if (!record.name.starts_with(top)) {
       return Diag(Code::corrupt_file, fmt::format("entry \"{}\" is not in the archive's folder \"{}\"",
                                                   printable(record.name), printable(top)))
           .with_help("save the model again with torch.export.save");
@@ -164,9 +163,9 @@ Status check_content(const Archive& archive) {
   }
   bool any_model = false, compiled = false;
   for (const Entry& entry : archive.entries()) {
-    any_model |= starts_with(entry.name, "models/") && ends_with(entry.name, ".json");
-    compiled |= starts_with(entry.name, "data/aotinductor/");
-    if (!starts_with(entry.name, "models/") || !ends_with(entry.name, ".json")) continue;
+    any_model |= entry.name.starts_with("models/") && ends_with(entry.name, ".json");
+    compiled |= entry.name.starts_with("data/aotinductor/");
+    if (!entry.name.starts_with("models/") || !ends_with(entry.name, ".json")) continue;
     const std::string_view model = entry.name.substr(7, entry.name.size() - 12);
     if (archive.find(fmt::format("data/weights/{}.pt", model)) &&
         !archive.find(fmt::format("data/weights/{}_weights_config.json", model))) {

@@ -26,8 +26,6 @@ Status read(const Json& at, PayloadMeta& out) {
       .done();
 }
 
-bool starts_with(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
-
 Status literals(const Json& at, const std::vector<SymInt>& symbols, std::vector<int64_t>& out) {
   out.reserve(symbols.size());
   for (const SymInt& symbol : symbols) {
@@ -81,11 +79,11 @@ class PayloadReader {
     RETURN_IF_ERROR(read(at, meta));
     RETURN_IF_ERROR(locate(at, meta.path_name, out));
     out.is_param = meta.is_param;
-    if (starts_with(meta.path_name, "custom_obj_") || starts_with(meta.path_name, "opaque_obj_")) {
+    if (meta.path_name.starts_with("custom_obj_") || meta.path_name.starts_with("opaque_obj_")) {
       out.kind = Payload::Kind::object;
       return {};
     }
-    if (!starts_with(meta.path_name, tensor_prefix_)) return unknown_alternative(at, meta.path_name);
+    if (!meta.path_name.starts_with(tensor_prefix_)) return unknown_alternative(at, meta.path_name);
     uint64_t expanded = 0;
     if (meta.use_pickle) {
       RETURN_IF_ERROR(read_pickled(at, out, &expanded));

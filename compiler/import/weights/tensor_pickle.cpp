@@ -310,7 +310,7 @@ class Builder {
   size_t attributes_ = 0;
 };
 
-Payload read(Span<const uint8_t> zip, std::string_view path_name, uint64_t* expanded) {
+Payload read_payload(Span<const uint8_t> zip, std::string_view path_name, uint64_t* expanded) {
   const std::vector<Entry> files = value_or_throw(read_stored_zip(zip));
   const auto find = [&](std::string_view name) {
     const auto file = std::find_if(files.begin(), files.end(), [&](const Entry& entry) { return entry.name == name; });
@@ -332,7 +332,7 @@ Payload read(Span<const uint8_t> zip, std::string_view path_name, uint64_t* expa
 
 Status read_tensor_pickle(Span<const uint8_t> zip, Payload& out, uint64_t* expanded) {
   return catch_failure([&] {
-    Payload payload = read(zip, out.path_name, expanded);
+    Payload payload = read_payload(zip, out.path_name, expanded);
     payload.is_param = out.is_param;
     if (payload.kind == Payload::Kind::subclass) payload.path_name = out.path_name;
     out = std::move(payload);

@@ -67,7 +67,7 @@ void append(std::string& out, const Sym& sym, bool inside_product) {
   out += ')';
 }
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxTextDepth = 64;
 constexpr size_t kMaxLength = 16384;
 
 class Reader {
@@ -149,7 +149,7 @@ class Reader {
   }
   struct Depth {
     explicit Depth(Reader& r) : reader(r) {
-      if (++reader.depth_ > kMaxDepth) reader.error("an expression at most 64 levels deep");
+      if (++reader.depth_ > kMaxTextDepth) reader.error("an expression at most 64 levels deep");
     }
     ~Depth() { --reader.depth_; }
     Reader& reader;

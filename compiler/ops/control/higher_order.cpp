@@ -75,7 +75,7 @@ void infer_stacked(Node& node, const Values& init, const Values& xs) {
   }
 }
 
-void infer_scan(Node& node) { infer_stacked(node, node.tensors("init"), node.tensors("xs")); }
+void infer_scan_loop(Node& node) { infer_stacked(node, node.tensors("init"), node.tensors("xs")); }
 void infer_map(Node& node) { infer_stacked(node, {}, node.tensors("xs")); }
 
 // The partitioner knows the types of the results: they are those of the nodes that the delegate stands for.
@@ -101,7 +101,7 @@ const OpDef kHigherOrderRows[] = {
      kElements | kNoKernel},
     {"higher_order::while_loop(Tensor[] carried_inputs, Tensor[] additional_inputs) -> Tensor[]", infer_while_loop,
      nullptr, nullptr, kElements | kNoKernel},
-    {"higher_order::scan(Tensor[] init, Tensor[] xs, Tensor[] additional_inputs) -> Tensor[]", infer_scan, nullptr,
+    {"higher_order::scan(Tensor[] init, Tensor[] xs, Tensor[] additional_inputs) -> Tensor[]", infer_scan_loop, nullptr,
      nullptr, kElements | kNoKernel},
     {"higher_order::map_impl(Tensor[] xs, Tensor[] additional_inputs) -> Tensor[]", infer_map, nullptr, nullptr,
      kElements | kNoKernel},

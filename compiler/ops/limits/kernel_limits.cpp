@@ -34,18 +34,18 @@ bool attention(const Node& node) {
 }
 
 // The right side is a matrix, or a batch of them like the left side.
-bool solve(const Node& node) { return node.tensor("A")->rank() == node.tensor("B")->rank(); }
+bool equal_ranks(const Node& node) { return node.tensor("A")->rank() == node.tensor("B")->rank(); }
 
 // A chance for each count.
 bool binomial(const Node& node) { return node.tensor("count")->sizes() == node.tensor("prob")->sizes(); }
 
-struct Limit {
+struct KernelLimit {
   std::string_view op;
   bool (*takes)(const Node& node);
 };
-constexpr Limit kLimits[] = {
+constexpr KernelLimit kKernelLimits[] = {
     {"aten.scaled_dot_product_attention.default", attention},
-    {"aten._linalg_solve_ex.default", solve},
+    {"aten._linalg_solve_ex.default", equal_ranks},
     {"aten.binomial.default", binomial},
 };
 
@@ -62,7 +62,7 @@ bool has_complex_operand(const Node& node) {
 
 bool kernel_takes(const Node& node) {
   if (has_complex_operand(node)) return false;
-  for (const Limit& limit : kLimits) {
+  for (const KernelLimit& limit : kKernelLimits) {
     if (limit.op == node.op->name()) return limit.takes(node);
   }
   return true;

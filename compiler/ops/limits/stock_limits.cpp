@@ -43,12 +43,12 @@ bool neither_first_nor_last(const Node& node) {
   return !last;
 }
 
-struct Limit {
+struct StockLimit {
   std::string_view op;  // "" = all
   bool (*applies)(const Node& node);
   std::string_view reason;
 };
-constexpr Limit kLimits[] = {
+constexpr StockLimit kStockLimits[] = {
     {"aten.convolution.default", convolution_over_volumes, "stock convolves inputs of rank 3 and 4 only"},
     {"aten.convolution_backward.default", volumes_or_transposed,
      "stock has the gradients of plain convolutions of planes only"},
@@ -71,7 +71,7 @@ constexpr Limit kLimits[] = {
 }  // namespace
 
 std::string_view stock_limit(const Node& node) {
-  for (const Limit& limit : kLimits) {
+  for (const StockLimit& limit : kStockLimits) {
     if ((limit.op.empty() || limit.op == node.op->name()) && limit.applies(node)) return limit.reason;
   }
   return "";

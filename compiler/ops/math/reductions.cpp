@@ -13,7 +13,7 @@ namespace wick::compiler {
 namespace {
 
 using Results = std::vector<Value*>;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInf = std::numeric_limits<double>::infinity();
 
 // Dimensions by `dim`, an int, a list, or absent; all if none is given.
 std::vector<int64_t> dims_of(const Node& node) {
@@ -240,7 +240,7 @@ Results decompose_logsumexp(Builder& b, Node& node) {
   const std::vector<int64_t> dims = dims_of(node);
   const bool keepdim = keepdim_of(node);
   Value* high = c.amax(x, dims, true);
-  high = c.where(c.compare("eq", c.abs(high), kInfinity), 0.0, high, x->dtype());
+  high = c.where(c.compare("eq", c.abs(high), kInf), 0.0, high, x->dtype());
   Value* sum = c.sum(c.exp(c.sub(x, high)), dims, keepdim);
   Value* flat = keepdim ? high : b.reshape(high, sum->sizes());
   return {c.add(c.log(sum), flat)};
@@ -250,8 +250,8 @@ void infer_logsumexp(Node& node) { set_reduced(node, 0, float_dtype(node.tensor(
 // --- norms ---
 
 Value* vector_norm_of_reals(Compose& c, Value* x, double order, const std::vector<int64_t>& dims, bool keepdim) {
-  if (order == kInfinity) return c.amax(c.abs(x), dims, keepdim);
-  if (order == -kInfinity) return c.amin(c.abs(x), dims, keepdim);
+  if (order == kInf) return c.amax(c.abs(x), dims, keepdim);
+  if (order == -kInf) return c.amin(c.abs(x), dims, keepdim);
   if (order == 0) return c.sum(c.b.cast(c.compare("ne", x, 0), x->dtype()), dims, keepdim);
   if (order == 1) return c.sum(c.abs(x), dims, keepdim);
   if (order == 2) return c.sqrt(c.sum(c.mul(x, x), dims, keepdim));
@@ -274,7 +274,7 @@ double order_of(const Node& node) {
   if (!has_argument(node, name) || node.is_none(name)) return 2;
   if (!node.arg(name).is<std::string>()) return node.real(name);
   if (node.string(name) == "fro") return 2;
-  if (node.string(name) == "inf") return kInfinity;
+  if (node.string(name) == "inf") return kInf;
   reject("this matrix norm is not supported");
 }
 
@@ -330,7 +330,7 @@ Results decompose_linalg_norm(Builder& b, Node& node) {
     return {vector_norm(c, x, order_of(node), dims, keepdim_of(node))};
   }
   const double order = order_of(node);
-  require(std::abs(order) == 1 || std::abs(order) == kInfinity, "this matrix norm is not defined");
+  require(std::abs(order) == 1 || std::abs(order) == kInf, "this matrix norm is not defined");
   if (node.static_ints("dim").size() == 2) {
     dims = node.static_ints("dim");
     for (int64_t& dim : dims) dim = wrap_dim(dim, x->rank());

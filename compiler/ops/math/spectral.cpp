@@ -319,7 +319,7 @@ Value* from_parts(Compose& c, Value* real, Value* imaginary) {
   Value* pair = c.stack({c.b.expand(real, sizes), c.b.expand(imaginary, sizes)}, static_cast<int64_t>(sizes.size()));
   return c.b.call("aten.view_as_complex", {pair});
 }
-Results decompose_complex(Builder& b, Node& node) {
+Results decompose_complex_transform(Builder& b, Node& node) {
   Compose c(b);
   return {from_parts(c, node.tensor("real"), node.tensor("imag"))};
 }
@@ -409,7 +409,7 @@ const OpDef kSpectralRows[] = {
     {"aten::imag(Tensor(a) self) -> Tensor(a)", infer_part, decompose_imag, nullptr, kPointwise | kReinterprets,
      Cases("c64[4]")},
     {"aten::angle(Tensor self) -> Tensor", nullptr, decompose_angle, nullptr, kPure, Cases("f32[3, 4]", "c64[3]")},
-    {"aten::complex(Tensor real, Tensor imag) -> Tensor", nullptr, decompose_complex, nullptr, kPure,
+    {"aten::complex(Tensor real, Tensor imag) -> Tensor", nullptr, decompose_complex_transform, nullptr, kPure,
      Cases("f32[3, 4], f32[3, 4]")},
     {"aten::polar(Tensor abs, Tensor angle) -> Tensor", nullptr, decompose_polar, nullptr, kPure,
      Cases("f32[3, 4]{range=1.1..4.6}, f32[3, 4]")},

@@ -105,11 +105,11 @@ void infer_like_self(Node& node) {
   set_result(node, x->dtype(), x->sizes());
 }
 
-struct Window {
+struct PoolWindow {
   Ints kernel, stride, padding;
 };
-Window window_of(const Node& node) {
-  Window w;
+PoolWindow pool_window(const Node& node) {
+  PoolWindow w;
   w.kernel = repeat_to(node.ints("kernel_size"), 2, "kernel_size");
   const Ints stride = node.ints("stride");
   w.stride = stride.empty() ? w.kernel : repeat_to(stride, 2, "stride");
@@ -124,7 +124,7 @@ Window window_of(const Node& node) {
 }
 
 // The sizes of what the forward pass returned.
-Sizes pooled(const Node& node, const Window& w, const Ints& dilation) {
+Sizes pooled_sizes(const Node& node, const PoolWindow& w, const Ints& dilation) {
   const Value *grad = node.tensor("grad_output"), *x = node.tensor("self");
   Sizes sizes = x->sizes();
   for (size_t i = 0, d = x->rank() - 2; i < 2; ++i, ++d) {
@@ -137,7 +137,7 @@ Sizes pooled(const Node& node, const Window& w, const Ints& dilation) {
 
 void infer_max_pool_backward(Node& node) {
   infer_like_self(node);
-  pooled(node, window_of(node), repeat_to(node.ints("dilation"), 2, "dilation"));
+  pooled_sizes(node, pool_window(node), repeat_to(node.ints("dilation"), 2, "dilation"));
   const Value *indices = node.tensor("indices"), *grad = node.tensor("grad_output");
   require(indices->dtype() == DType::i64, "max pooling backward: the indices are not i64");
   require_rank(indices, grad->rank(), "max pooling backward: the indices");
@@ -154,7 +154,7 @@ Results decompose_max_pool_backward(Builder& b, Node& node) {
 
 void infer_avg_pool_backward(Node& node) {
   infer_like_self(node);
-  pooled(node, window_of(node), Ints(2, Sym(1)));
+  pooled_sizes(node, pool_window(node), Ints(2, Sym(1)));
   if (!node.is_none("divisor_override")) require(!node.integer("divisor_override").is(0), "the divisor must not be 0");
 }
 
@@ -188,14 +188,14 @@ Value* floor_by(Compose& c, Value* x, const Sym& divisor) {
 }
 
 // How many elements each of `count` windows averages along one dimension.
-Value* window_lengths(Compose& c, const Sym& count, const Sym& in, const Window& w, size_t i, bool with_padding) {
+Value* window_lengths(Compose& c, const Sym& count, const Sym& in, const PoolWindow& w, size_t i, bool with_padding) {
   Value* start = c.sub(c.mul(c.arange(count, DType::i64), w.stride[i]), w.padding[i]);
   Value* end = c.clamp(c.add(start, w.kernel[i]), None{}, in + w.padding[i]);
   if (with_padding) return c.sub(end, start);
   return c.sub(c.clamp(end, None{}, in), c.clamp(start, 0, None{}));
 }
 
-Covering windows_around(Compose& c, const Sym& count, const Sym& in, const Window& w, size_t i) {
+Covering windows_around(Compose& c, const Sym& count, const Sym& in, const PoolWindow& w, size_t i) {
   const Sym &kernel = w.kernel[i], &stride = w.stride[i];
   Value* position = c.add(c.arange(in, DType::i64), w.padding[i]);
   Value* first = c.clamp(floor_by(c, c.add(position, stride - kernel), stride), 0, None{});
@@ -212,9 +212,9 @@ Results decompose_avg_pool_backward(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
   Value* grad = b.cast(node.tensor("grad_output"), wide_dtype(x->dtype()));
-  const Window w = window_of(node);
+  const PoolWindow w = pool_window(node);
   const size_t height = x->rank() - 2;
-  const Sizes in = x->sizes(), out = pooled(node, w, Ints(2, Sym(1)));
+  const Sizes in = x->sizes(), out = pooled_sizes(node, w, Ints(2, Sym(1)));
   grad = b.reshape(grad, out);  // a check where sizes are dynamic
   if (node.is_none("divisor_override")) {
     auto lengths = [&](size_t i) {

@@ -80,7 +80,7 @@ void infer_quantized_sdpa(Node& node) {
 
 // softmax(query * scale @ key^T + mask) @ value in float32. All are [batch, heads, length, features]; query heads in a
 // row share a key head and become rows of one matrix with it.
-Value* attend(Compose& c, const Node& node, Value* q, Value* k, Value* v) {
+Value* attend_cache(Compose& c, const Node& node, Value* q, Value* k, Value* v) {
   Builder& b = c.b;
   const Sizes& sizes = q->sizes();
   const Sym heads = k->sizes()[1], group = floor_div(sizes[1], heads), queries = sizes[2], keys = k->sizes()[2];
@@ -110,8 +110,9 @@ Value* seen_keys(Builder& b, const Node& node, Value* x, int64_t length_dim) {
 Results decompose_custom_sdpa(Builder& b, Node& node) {
   Compose c(b);
   const auto prepared = [&](Value* x) { return b.cast(b.permute(x, {0, 2, 1, 3}), DType::f32); };
-  Value* out = attend(c, node, prepared(node.tensor("query")), prepared(seen_keys(b, node, node.tensor("key"), 1)),
-                      prepared(seen_keys(b, node, node.tensor("value"), 1)));
+  Value* out =
+      attend_cache(c, node, prepared(node.tensor("query")), prepared(seen_keys(b, node, node.tensor("key"), 1)),
+                   prepared(seen_keys(b, node, node.tensor("value"), 1)));
   return {b.cast(b.permute(out, {0, 2, 1, 3}), node.result()->dtype())};
 }
 
@@ -128,7 +129,7 @@ Results decompose_quantized_sdpa(Builder& b, Node& node) {
   };
   Value* q = prepared("query", "q", false);
   Value* k = prepared("key", "k", true);
-  Value* out = attend(c, node, q, k, prepared("value", "v", true));
+  Value* out = attend_cache(c, node, q, k, prepared("value", "v", true));
   return {swap ? b.permute(out, {0, 2, 1, 3}) : out};
 }
 

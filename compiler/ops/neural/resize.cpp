@@ -12,7 +12,7 @@ namespace {
 
 using Results = std::vector<Value*>;
 
-size_t spatial_of(const Node& node) {
+size_t spatial_rank(const Node& node) {
   const std::string_view name = node.op->name();
   return static_cast<size_t>(name[name.find_first_of("123")] - '0');
 }
@@ -25,7 +25,7 @@ int64_t scaled_size(int64_t in, double scale) {
 constexpr int64_t kMaxScaled = 1 << 16;
 
 // floor(in * scale), rounded as doubles are. A dynamic size needs a scale that is a fraction and rounds like one.
-Sym scaled(const Sym& in, double scale) {
+Sym scaled_size(const Sym& in, double scale) {
   require(scale > 0 && scale < 1e9, "upsample: a scale is out of range");
   if (in.is_const()) return Sym(scaled_size(in.value(), scale));
   const int64_t limit = std::min(SymScope::range(in).max, kMaxScaled);
@@ -50,7 +50,7 @@ Reals scale_list(const Node& node) {
   reject("upsample: scale_factors is not a list of numbers");
 }
 
-Ints target_of(const Node& node, size_t spatial) {
+Ints resized_extents(const Node& node, size_t spatial) {
   const Value* x = node.tensor(node.op->parsed->args[0].name);
   require_rank(x, spatial + 2, "upsample: the input");
   if (!node.is_none("output_size")) {
@@ -65,14 +65,14 @@ Ints target_of(const Node& node, size_t spatial) {
   const Reals scales = scale_list(node);
   require(scales.size() == spatial, "upsample: scale_factors has a different length");
   Ints out;
-  for (size_t i = 0; i < spatial; ++i) out.push_back(scaled(x->sizes()[i + 2], scales[i]));
+  for (size_t i = 0; i < spatial; ++i) out.push_back(scaled_size(x->sizes()[i + 2], scales[i]));
   return out;
 }
 
 void infer_upsample(Node& node) {
   const Value* x = node.tensor(node.op->parsed->args[0].name);
-  const size_t spatial = spatial_of(node);
-  const Ints target = target_of(node, spatial);
+  const size_t spatial = spatial_rank(node);
+  const Ints target = resized_extents(node, spatial);
   Sizes sizes(x->sizes().begin(), x->sizes().begin() + 2);
   sizes.insert(sizes.end(), target.begin(), target.end());
   set_result(node, x->dtype(), std::move(sizes));
@@ -80,10 +80,10 @@ void infer_upsample(Node& node) {
 
 // The form with explicit sizes, whose kernel is our own.
 Results decompose_vec(Builder& b, Node& node) {
-  const size_t spatial = spatial_of(node);
+  const size_t spatial = spatial_rank(node);
   std::string name(node.op->name());
   name = name.substr(0, name.rfind('.')) + ".default";
-  Args args{node.arg("input"), target_of(node, spatial)};
+  Args args{node.arg("input"), resized_extents(node, spatial)};
   if (has_argument(node, "align_corners")) args.push_back(node.arg("align_corners"));
   for (size_t i = 0; i < spatial; ++i) {
     const bool by_size = !node.is_none("output_size");
@@ -96,13 +96,13 @@ Results decompose_vec(Builder& b, Node& node) {
 bool vec_arguments(const Node& node, size_t spatial, Arg* size, Arg* scales) {
   static const char* const kNames[3][3] = {{"scales"}, {"scales_h", "scales_w"}, {"scales_d", "scales_h", "scales_w"}};
   const Value* x = node.tensor("self");
-  const Ints target = target_of(node, spatial);
+  const Ints target = resized_extents(node, spatial);
   Reals given;
   for (size_t i = 0; i < spatial; ++i) {
     const char* name = kNames[spatial - 1][i];
     if (node.is_none(name)) continue;
     given.push_back(node.real(name));
-    if (!(scaled(x->sizes()[i + 2], given.back()) == target[i])) return false;
+    if (!(scaled_size(x->sizes()[i + 2], given.back()) == target[i])) return false;
   }
   if (!given.empty() && given.size() != spatial) return false;
   *size = given.empty() ? Arg(target) : Arg(None{});
@@ -126,7 +126,7 @@ Results decompose_1d(Builder& b, Node& node) {
     if (node.is_none("output_size"))
       scales = scale_list(node);
     else
-      size = target_of(node, 1);
+      size = resized_extents(node, 1);
   } else if (!vec_arguments(node, 1, &size, &scales)) {
     return {};
   }

@@ -90,7 +90,8 @@ struct Attended {
   Value* weights = nullptr;  // [batch, heads, queries, keys], where they were wanted
 };
 
-Attended attend(Compose& c, const Node& node, const std::array<Value*, 3>& inputs, const Sym& heads, bool weighted) {
+Attended attend_heads(Compose& c, const Node& node, const std::array<Value*, 3>& inputs, const Sym& heads,
+                      bool weighted) {
   Builder& b = c.b;
   const auto [q, k, v] = project(c, node, inputs, heads);
   Value* mask = node.optional_tensor("mask");
@@ -132,8 +133,8 @@ void infer_native_attention(Node& node) {
 Results decompose_native_attention(Builder& b, Node& node) {
   Compose c(b);
   const bool weighted = node.boolean("need_weights");
-  const Attended attended = attend(c, node, {node.tensor("query"), node.tensor("key"), node.tensor("value")},
-                                   node.integer("num_head"), weighted);
+  const Attended attended = attend_heads(c, node, {node.tensor("query"), node.tensor("key"), node.tensor("value")},
+                                         node.integer("num_head"), weighted);
   if (!weighted) {
     require(node.result(1)->num_uses() == 0, "attention weights are read that were not asked for");
     return {attended.output, nullptr};
@@ -184,7 +185,7 @@ Results decompose_encoder_layer(Builder& b, Node& node) {
   const bool before = node.boolean("norm_first");
   Value* x = node.tensor("src");
   Value* in = before ? normalized(c, node, x, "norm_weight_1", "norm_bias_1") : x;
-  x = c.add(attend(c, node, {in, in, in}, node.integer("num_heads"), false).output, x);
+  x = c.add(attend_heads(c, node, {in, in, in}, node.integer("num_heads"), false).output, x);
   if (!before) x = normalized(c, node, x, "norm_weight_1", "norm_bias_1");
   in = before ? normalized(c, node, x, "norm_weight_2", "norm_bias_2") : x;
   Value* hidden = b.call("aten.linear", {in, node.tensor("ffn_weight_1"), node.tensor("ffn_bias_1")});

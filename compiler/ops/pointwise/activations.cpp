@@ -12,7 +12,7 @@ namespace {
 using Results = std::vector<Value*>;
 
 // A literal number of eager's Scalar parameters.
-double number(Node& node, const char* name) { return node.real(name); }
+double scalar_number(Node& node, const char* name) { return node.real(name); }
 
 // silu(x) = x * sigmoid(x)
 Results decompose_silu(Builder& b, Node& node) {
@@ -39,7 +39,7 @@ Results decompose_selu(Builder& b, Node& node) {
 }
 
 Results decompose_celu(Builder& b, Node& node) {
-  const double alpha = number(node, "alpha");
+  const double alpha = scalar_number(node, "alpha");
   require(alpha != 0, "celu: alpha must not be zero");
   return {b.call("aten.elu", {node.tensor("self"), alpha, 1.0, 1.0 / alpha})};
 }
@@ -54,7 +54,7 @@ Value* softplus(Compose& c, Value* x, double beta, double threshold) {
 
 Results decompose_softplus(Builder& b, Node& node) {
   Compose c(b);
-  const double beta = number(node, "beta"), threshold = number(node, "threshold");
+  const double beta = scalar_number(node, "beta"), threshold = scalar_number(node, "threshold");
   return {in_float(b, node.tensor("self"), [&](Value* x) { return softplus(c, x, beta, threshold); })};
 }
 
@@ -69,7 +69,7 @@ Results decompose_mish(Builder& b, Node& node) {
 Results decompose_hardshrink(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
-  const double lambda = number(node, "lambd");
+  const double lambda = scalar_number(node, "lambd");
   Value* inside = c.logical_and(c.compare("ge", x, -lambda), c.compare("le", x, lambda));
   return {c.where(inside, 0.0, x, x->dtype())};
 }
@@ -77,7 +77,7 @@ Results decompose_hardshrink(Builder& b, Node& node) {
 // NaN stays NaN: the middle branch is 0 * x.
 Results decompose_softshrink(Builder& b, Node& node) {
   Compose c(b);
-  const double lambda = half_number(number(node, "lambd"), node.tensor("self")->dtype());
+  const double lambda = half_number(scalar_number(node, "lambd"), node.tensor("self")->dtype());
   return {in_float(b, node.tensor("self"), [&](Value* x) {
     Value* low = c.where(c.compare("lt", x, -lambda), c.add(x, lambda), c.mul(x, 0.0));
     return c.where(c.compare("gt", x, lambda), c.sub(x, lambda), low);
@@ -112,14 +112,14 @@ Results decompose_rrelu(Builder& b, Node& node) {
   if (node.boolean("training")) {  // a slope for each element, which is the noise; 1 where none applies
     Compose c(b);
     Value* x = node.tensor("self");
-    const double low = number(node, "lower"), high = number(node, "upper");
+    const double low = scalar_number(node, "lower"), high = scalar_number(node, "upper");
     Value* slope = c.add(c.mul(b.call("aten.rand", {x->sizes(), x->dtype()}), high - low), low);
     Value* noise = c.where(c.compare("le", x, 0), slope, 1.0, x->dtype());
     Results results{c.mul(x, noise), noise};
     results.resize(node.results().size());
     return results;
   }
-  const double slope = (number(node, "lower") + number(node, "upper")) / 2;
+  const double slope = (scalar_number(node, "lower") + scalar_number(node, "upper")) / 2;
   Value* out = b.call("aten.leaky_relu", {node.tensor("self"), slope});
   if (node.results().size() == 1) return {out};
   return {out, node.tensor("noise")};  // written in training only

@@ -5,7 +5,7 @@
 namespace wick::compiler {
 namespace {
 
-std::optional<double> bound(const Node& node, const char* name, double otherwise) {
+std::optional<double> clamp_bound(const Node& node, const char* name, double otherwise) {
   return !name || node.is_none(name) ? otherwise : literal(node.arg(name));
 }
 
@@ -14,7 +14,7 @@ std::optional<double> bound(const Node& node, const char* name, double otherwise
 std::optional<ClampBounds> clamp_bounds(const Node& node) {
   const Clamp& clamp = node.op->facts.clamp;
   if (!clamp) return {};
-  const auto low = bound(node, clamp.low_arg, clamp.low), high = bound(node, clamp.high_arg, clamp.high);
+  const auto low = clamp_bound(node, clamp.low_arg, clamp.low), high = clamp_bound(node, clamp.high_arg, clamp.high);
   if (!low || !high || !(*low <= *high)) return {};
   return ClampBounds{*low, *high};
 }

@@ -91,7 +91,7 @@ Results decompose_rounding(Builder&, Node& node) {
   return {node.tensor("self")};
 }
 
-double largest(DType dtype) {
+double largest_number(DType dtype) {
   switch (dtype) {
     case DType::f16: return 65504.0;
     case DType::bf16: return 3.3895313892515355e+38;
@@ -112,8 +112,8 @@ Results decompose_nan_to_num(Builder& b, Node& node) {
   if (!is_floating(x->dtype())) return {x};
   const double inf = std::numeric_limits<double>::infinity();
   const double nan = node.is_none("nan") ? 0.0 : node.real("nan");
-  const double high = node.is_none("posinf") ? largest(x->dtype()) : node.real("posinf");
-  const double low = node.is_none("neginf") ? -largest(x->dtype()) : node.real("neginf");
+  const double high = node.is_none("posinf") ? largest_number(x->dtype()) : node.real("posinf");
+  const double low = node.is_none("neginf") ? -largest_number(x->dtype()) : node.real("neginf");
   Value* out = c.where(c.unary("aten.isnan", x), nan, x, x->dtype());
   out = c.where(c.compare("eq", x, inf), high, out, x->dtype());
   return {c.where(c.compare("eq", x, -inf), low, out, x->dtype())};

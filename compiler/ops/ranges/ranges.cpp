@@ -193,14 +193,14 @@ ValueRange anything(const RangeCall& call) {
 
 // --- arguments ---
 
-const ValueRange& first(const RangeCall& call) { return call.tensors.at(0); }
+const ValueRange& first_range(const RangeCall& call) { return call.tensors.at(0); }
 
 std::optional<double> literal(const RangeCall& call, std::string_view name) {
   const auto range = call.argument(name);
   return range && range->min == range->max && range->is_finite() ? std::optional<double>(range->min) : std::nullopt;
 }
 
-ValueRange scaled(const RangeCall& call, const ValueRange& x) {
+ValueRange scaled_range(const RangeCall& call, const ValueRange& x) {
   if (call.node.op->parsed->find("alpha") < 0) return x;
   const auto alpha = call.argument("alpha");
   return alpha ? product_of(x, *alpha) : anything(call);
@@ -246,17 +246,17 @@ ValueRange unknown(const RangeCall&) { return may_be_all(); }
 
 ValueRange add(const RangeCall& call) {
   const auto a = call.argument("self"), b = call.argument("other");
-  return a && b ? sum_of(*a, scaled(call, *b)) : anything(call);
+  return a && b ? sum_of(*a, scaled_range(call, *b)) : anything(call);
 }
 
 ValueRange sub(const RangeCall& call) {
   const auto a = call.argument("self"), b = call.argument("other");
-  return a && b ? sum_of(*a, negative_of(scaled(call, *b))) : anything(call);
+  return a && b ? sum_of(*a, negative_of(scaled_range(call, *b))) : anything(call);
 }
 
 ValueRange rsub(const RangeCall& call) {
   const auto a = call.argument("self"), b = call.argument("other");
-  return a && b ? sum_of(*b, negative_of(scaled(call, *a))) : anything(call);
+  return a && b ? sum_of(*b, negative_of(scaled_range(call, *a))) : anything(call);
 }
 
 ValueRange mul(const RangeCall& call) {
@@ -275,20 +275,20 @@ ValueRange floor_divide(const RangeCall& call) { return with_flags(ValueRange(),
 ValueRange modulo(const RangeCall& call) {
   const auto divisor = call.argument("other");
   ValueRange out;
-  out.nan = !first(call).is_finite() || !divisor || !divisor->is_finite() || divisor->holds(0);
+  out.nan = !first_range(call).is_finite() || !divisor || !divisor->is_finite() || divisor->holds(0);
   return out;
 }
 
 ValueRange pow(const RangeCall& call) {
   const auto exponent = literal(call, "exponent");
-  return exponent ? power_of(first(call), *exponent) : may_be_all();
+  return exponent ? power_of(first_range(call), *exponent) : may_be_all();
 }
 
 ValueRange clamp(const RangeCall& call) {
   const bool tanh = call.node.op->parsed->find("min_val") >= 0;
   const auto low = call.argument(tanh ? "min_val" : "min"), high = call.argument(tanh ? "max_val" : "max");
-  if (!low && !high) return first(call);
-  ValueRange out = clamped(first(call), low ? low->min : -kInfinity, high ? high->max : kInfinity);
+  if (!low && !high) return first_range(call);
+  ValueRange out = clamped(first_range(call), low ? low->min : -kInfinity, high ? high->max : kInfinity);
   for (const auto& bound : {low, high}) {
     if (bound && bound->nan) return may_be_all();
     if (bound && bound->is_infinite()) return with_flags(out, hull_of(call.tensors));
@@ -328,15 +328,15 @@ ValueRange select(const RangeCall& call) {
 
 ValueRange pad(const RangeCall& call) {
   const auto value = call.argument("value");
-  return hull_of({first(call), value.value_or(between(0, 0))});
+  return hull_of({first_range(call), value.value_or(between(0, 0))});
 }
 
 ValueRange full(const RangeCall& call) { return call.argument("fill_value").value_or(ValueRange()); }
 
-ValueRange triangle(const RangeCall& call) { return including(first(call), 0); }
+ValueRange triangle(const RangeCall& call) { return including(first_range(call), 0); }
 
 ValueRange sum(const RangeCall& call) {
-  const ValueRange& x = first(call);
+  const ValueRange& x = first_range(call);
   const double count = elements(call);
   ValueRange out = between(x.min < 0 ? times(x.min, count) : x.min, x.max > 0 ? times(x.max, count) : x.max);
   out = with_flags(out, x);
@@ -345,13 +345,13 @@ ValueRange sum(const RangeCall& call) {
 }
 
 ValueRange product(const RangeCall& call) {
-  const ValueRange& x = first(call);
+  const ValueRange& x = first_range(call);
   if (!x.is_finite() || x.min < -1 || x.max > 1) return may_be_all();
   return between(x.min < 0 ? -1 : 0, 1);
 }
 
 ValueRange mean(const RangeCall& call) {
-  ValueRange out = first(call);
+  ValueRange out = first_range(call);
   out.nan |= (out.above && out.below) || reduced_elements(call) == 0;
   return out;
 }
@@ -366,14 +366,14 @@ ValueRange variance(const RangeCall& call) {
   ValueRange out = between(0, kInfinity);
   const auto correction = call.node.is_none("correction") ? between(1, 1) : call.argument("correction");
   const auto count = reduced_elements(call);
-  out.nan = !first(call).is_finite() || !correction || (count && *count <= correction->max);
+  out.nan = !first_range(call).is_finite() || !correction || (count && *count <= correction->max);
   out.above = out.nan;
   return out;
 }
 
 ValueRange norm(const RangeCall& call) {
   ValueRange out;
-  out.nan = !first(call).is_finite();
+  out.nan = !first_range(call).is_finite();
   return out;
 }
 
@@ -388,25 +388,25 @@ ValueRange hypot(const RangeCall& call) {
 ValueRange softmax(const RangeCall& call) {
   // Zero: of a number far below the largest one.
   ValueRange out = between(0, 1);
-  out.nan = !first(call).is_finite();  // a row of nothing but minus infinity, too
+  out.nan = !first_range(call).is_finite();  // a row of nothing but minus infinity, too
   return out;
 }
 
 ValueRange safe_softmax(const RangeCall& call) {
   ValueRange out = between(0, 1);
-  out.nan = first(call).nan || first(call).above;
+  out.nan = first_range(call).nan || first_range(call).above;
   return out;
 }
 
 ValueRange log_softmax(const RangeCall& call) {
   ValueRange out = between(-kInfinity, 0);
-  out.below = first(call).below;
-  out.nan = !first(call).is_finite();
+  out.below = first_range(call).below;
+  out.nan = !first_range(call).is_finite();
   return out;
 }
 
 ValueRange logsumexp(const RangeCall& call) {
-  const ValueRange& x = first(call);
+  const ValueRange& x = first_range(call);
   return with_flags(between(x.min, x.max + std::log(elements(call))), x);
 }
 
@@ -419,10 +419,10 @@ ValueRange logaddexp(const RangeCall& call) {
 ValueRange nan_to_num(const RangeCall&) { return {}; }
 
 // Of the only tensor, x.
-#define CURVE(name, expression)            \
-  ValueRange name(const RangeCall& call) { \
-    const ValueRange& x = first(call);     \
-    return expression;                     \
+#define CURVE(name, expression)              \
+  ValueRange name(const RangeCall& call) {   \
+    const ValueRange& x = first_range(call); \
+    return expression;                       \
   }
 CURVE(abs, magnitude_of(x))
 CURVE(relu, clamped(x, 0, kInfinity))

@@ -62,7 +62,7 @@ Results decompose_full(Builder& b, Node& node) {
 }
 
 void infer_scalar_tensor(Node& node) { set_result(node, node.dtype("dtype").value_or(DType::f32), {}); }
-Results decompose_scalar_tensor(Builder& b, Node& node) {
+Results decompose_tensor_of_scalar(Builder& b, Node& node) {
   const DType dtype = node.result()->dtype();
   return {b.cast(Compose(b).tensor(node.arg("s"), dtype), dtype)};
 }
@@ -415,7 +415,7 @@ const OpDef kCreationRows[] = {
      infer_like, decompose_full, nullptr, kPure, Cases("f32[2, 3]")},
     {"aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None) -> Tensor",
-     infer_scalar_tensor, decompose_scalar_tensor, nullptr, kFills,
+     infer_scalar_tensor, decompose_tensor_of_scalar, nullptr, kFills,
      Cases("0, device=cpu, pin_memory=false", "3, dtype=f32, device=cpu, pin_memory=false",
            "nan, device=cpu, pin_memory=false")},
     // No functional operator of eager's; what fill_diagonal_ stores.

@@ -2,6 +2,7 @@
 // with a parameter for each element, which have kernels of their own.
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
@@ -10,8 +11,6 @@ namespace wick::compiler {
 namespace {
 
 using Results = std::vector<Value*>;
-
-constexpr double kPi = 3.14159265358979323846;
 
 void infer_random(Node& node) { set_result(node, node.dtype("dtype").value_or(DType::f32), node.ints("size")); }
 void infer_random_like(Node& node) {
@@ -79,7 +78,7 @@ Results decompose_log_normal(Builder& b, Node& node) { return {Compose(b).exp(de
 Results decompose_cauchy(Builder& b, Node& node) {
   Compose c(b);
   const Value* x = node.tensor("self");
-  Value* angle = c.mul(c.sub(uniform(b, x->sizes(), x->dtype()), 0.5), kPi);
+  Value* angle = c.mul(c.sub(uniform(b, x->sizes(), x->dtype()), 0.5), std::numbers::pi);
   return {c.add(c.mul(c.unary("aten.tan", angle), node.real("sigma")), node.real("median"))};
 }
 // ceil(log(1 - rand) / log(1 - p)), at least 1

@@ -149,7 +149,7 @@ void set_permuted(Node& node, const std::vector<int64_t>& dims) {
 }
 
 // The order that every form means.
-std::vector<int64_t> order_of(const Node& node) {
+std::vector<int64_t> dim_order_of(const Node& node) {
   const size_t rank = node.tensor("self")->rank();
   std::vector<int64_t> dims = all_dims(rank);
   const std::string_view name = node.op->name();
@@ -177,11 +177,11 @@ std::vector<int64_t> order_of(const Node& node) {
   return dims;
 }
 
-void infer_order(Node& node) { set_permuted(node, order_of(node)); }
+void infer_order(Node& node) { set_permuted(node, dim_order_of(node)); }
 
 Results decompose_order(Builder& b, Node& node) {
   Value* x = node.tensor("self");
-  std::vector<int64_t> dims = order_of(node);
+  std::vector<int64_t> dims = dim_order_of(node);
   for (int64_t& dim : dims) dim = wrap_dim(dim, x->rank());
   const bool primitive = node.is("aten.permute.default");
   if (std::is_sorted(dims.begin(), dims.end())) return {x};
@@ -317,17 +317,19 @@ void infer_unfold(Node& node) {
   set_result(node, x->dtype(), std::move(sizes));
 }
 
-DType real_of(DType complex) {
+DType real_dtype(DType complex) {
   return complex == DType::c128 ? DType::f64 : complex == DType::c32 ? DType::f16 : DType::f32;
 }
-DType complex_of(DType real) { return real == DType::f64 ? DType::c128 : real == DType::f16 ? DType::c32 : DType::c64; }
+DType complex_dtype(DType real) {
+  return real == DType::f64 ? DType::c128 : real == DType::f16 ? DType::c32 : DType::c64;
+}
 
 void infer_view_as_real(Node& node) {
   const Value* x = node.tensor("self");
   require(is_complex(x->dtype()), "view_as_real of a tensor that is not complex");
   Sizes sizes = x->sizes();
   sizes.push_back(2);
-  set_result(node, real_of(x->dtype()), std::move(sizes));
+  set_result(node, real_dtype(x->dtype()), std::move(sizes));
 }
 void infer_view_as_complex(Node& node) {
   const Value* x = node.tensor("self");
@@ -336,7 +338,7 @@ void infer_view_as_complex(Node& node) {
   require(x->dtype() != DType::bf16, "there are no complex numbers of bfloat16");
   Sizes sizes = x->sizes();
   sizes.pop_back();
-  set_result(node, complex_of(x->dtype()), std::move(sizes));
+  set_result(node, complex_dtype(x->dtype()), std::move(sizes));
 }
 
 void infer_view_dtype(Node& node) {

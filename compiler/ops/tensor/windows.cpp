@@ -1,4 +1,6 @@
 // Window functions of signal processing, by eager's formulas in its order of rounding.
+#include <numbers>
+
 #include "compiler/ops/arguments.h"
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
@@ -7,8 +9,6 @@ namespace wick::compiler {
 namespace {
 
 using Results = std::vector<Value*>;
-
-constexpr double kPi = 3.14159265358979323846;
 
 struct WindowArgs {
   int64_t length;
@@ -40,7 +40,7 @@ Results window(Builder& b, const Node& node, F&& shape) {
 Results cosine_window(Builder& b, const Node& node, double alpha, double beta) {
   Compose c(b);
   return window(b, node, [&](Value* i, int64_t last) {
-    return c.add(c.mul(c.unary("aten.cos", c.mul(i, 2 * kPi / static_cast<double>(last))), -beta), alpha);
+    return c.add(c.mul(c.unary("aten.cos", c.mul(i, 2 * std::numbers::pi / static_cast<double>(last))), -beta), alpha);
   });
 }
 Results decompose_hann_window(Builder& b, Node& node) { return cosine_window(b, node, 0.5, 0.5); }
@@ -53,7 +53,7 @@ Results decompose_hamming_window(Builder& b, Node& node) {
 Results decompose_blackman_window(Builder& b, Node& node) {
   Compose c(b);
   return window(b, node, [&](Value* i, int64_t last) {
-    Value* angle = c.mul(i, kPi / static_cast<double>(last));
+    Value* angle = c.mul(i, std::numbers::pi / static_cast<double>(last));
     Value* second = c.mul(c.unary("aten.cos", c.mul(angle, 4)), 0.08);
     return c.add(c.sub(second, c.mul(c.unary("aten.cos", c.mul(angle, 2)), 0.5)), 0.42);
   });

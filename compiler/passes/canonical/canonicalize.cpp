@@ -13,23 +13,18 @@ namespace wick::compiler {
 namespace {
 
 // Argument `index` if it is a tensor, else null.
-Value* tensor_arg(const Node& node, size_t index) {
-  const Arg& arg = node.arg(index);
-  return arg.is<Value*>() && arg.as<Value*>()->type.is_tensor() ? arg.as<Value*>() : nullptr;
-}
-
 // --- nodes that change nothing ---
 
-Value* erase_identity(Builder&, Node& node) { return node.op->has(kIdentity) ? tensor_arg(node, 0) : nullptr; }
+Value* erase_identity(Builder&, Node& node) { return node.op->has(kIdentity) ? node.tensor_or_null(0) : nullptr; }
 
 Value* erase_cast(Builder&, Node& node) {
   if (!node.is("aten._to_copy.default")) return nullptr;
-  Value* x = tensor_arg(node, 0);
+  Value* x = node.tensor_or_null(0);
   return x && x->type == node.result()->type ? x : nullptr;
 }
 
 Value* erase_view(Builder&, Node& node) {
-  Value* x = node.op->has(kView) ? tensor_arg(node, 0) : nullptr;
+  Value* x = node.op->has(kView) ? node.tensor_or_null(0) : nullptr;
   if (!x || x->type != node.result()->type) return nullptr;
   if (node.is(Movement::view) || node.is(Movement::expand)) return x;
   // As long as its operand in every dimension.
@@ -72,7 +67,7 @@ Value* erase_neutral(Builder&, Node& node) {
   if (is_complex(dtype)) return nullptr;
   for (size_t side : {size_t{0}, size_t{1}}) {
     if (side == 1 && (sub || div)) break;
-    Value* x = tensor_arg(node, side);
+    Value* x = node.tensor_or_null(side);
     if (!x) continue;
     const auto other = mul || div ? factor_of(node.arg(1 - side), dtype) : number_of(node.arg(1 - side), dtype);
     if (!other || x->type != node.result()->type) continue;
@@ -84,8 +79,8 @@ Value* erase_neutral(Builder&, Node& node) {
 
 Value* erase_double_negation(Builder&, Node& node) {
   if (!node.is("aten.neg.default")) return nullptr;
-  const Node* inner = tensor_arg(node, 0)->producer;
-  return inner && inner->is("aten.neg.default") ? tensor_arg(*inner, 0) : nullptr;
+  const Node* inner = node.tensor_or_null(0)->producer;
+  return inner && inner->is("aten.neg.default") ? inner->tensor_or_null(0) : nullptr;
 }
 
 // --- casts ---
@@ -127,10 +122,10 @@ bool is_exact_cast(DType from, DType to) {
 // cast(cast(x, b), c) = cast(x, c) when b holds every value of x, so that only the second cast rounds.
 Value* merge_casts(Builder& b, Node& node) {
   if (!node.is("aten._to_copy.default")) return nullptr;
-  const Value* middle = tensor_arg(node, 0);
+  const Value* middle = node.tensor_or_null(0);
   const Node* inner = middle->producer;
   if (!inner || !inner->is("aten._to_copy.default")) return nullptr;
-  Value* x = tensor_arg(*inner, 0);
+  Value* x = inner->tensor_or_null(0);
   const DType from = x->dtype(), to = node.result()->dtype();
   if (!is_exact_cast(from, middle->dtype())) return nullptr;
   // Floating values out of an integer's range have no one meaning.
@@ -144,7 +139,7 @@ Value* merge_casts(Builder& b, Node& node) {
 // --- one form ---
 
 bool keeps_order_of_elements(const Node& node) {
-  const Value* x = tensor_arg(node, 0);
+  const Value* x = node.tensor_or_null(0);
   int64_t last = -1;
   for (int64_t dim : node.static_ints("dims")) {
     dim = wrap_dim(dim, x->rank());
@@ -163,7 +158,7 @@ Sizes without_ones(const Sizes& sizes) {
 
 // Permutes, selects and expands that only add, drop or move dimensions of size 1 are views.
 Value* use_view(Builder& b, Node& node) {
-  Value* x = node.op->has(kView) ? tensor_arg(node, 0) : nullptr;
+  Value* x = node.op->has(kView) ? node.tensor_or_null(0) : nullptr;
   if (!x) return nullptr;
   bool plain = false;
   if (node.is(Movement::permute)) plain = keeps_order_of_elements(node);
@@ -176,7 +171,7 @@ Value* use_view(Builder& b, Node& node) {
 // as_strided that only views, slices, permutes or expands, and copies no more often than it does itself.
 Value* use_regular_view(Builder& b, Node& node) {
   if (!node.is("aten.as_strided.default")) return nullptr;
-  Value* x = tensor_arg(node, 0);
+  Value* x = node.tensor_or_null(0);
   const Sym offset = node.is_none("storage_offset") ? Sym(0) : node.integer("storage_offset");
   const Ints sizes = node.ints("size"), strides = node.ints("stride");
   if (!is_static(x->sizes()) || !is_static(sizes) || !is_static(strides) || !offset.is_const()) return nullptr;
@@ -188,9 +183,9 @@ Value* use_regular_view(Builder& b, Node& node) {
 // A tensor that is one number everywhere, beside one of the result's sizes and its own dtype, becomes a number.
 Value* use_number(Builder& b, Node& node) {
   const Binary function = node.op->facts.binary;
-  if (function == Binary::none || function == Binary::rsub || !tensor_arg(node, 1)) return nullptr;
+  if (function == Binary::none || function == Binary::rsub || !node.tensor_or_null(1)) return nullptr;
   for (size_t side : {size_t{0}, size_t{1}}) {
-    Value *x = tensor_arg(node, side), *other = tensor_arg(node, 1 - side);
+    Value *x = node.tensor_or_null(side), *other = node.tensor_or_null(1 - side);
     if (!x || !other || x->sizes() != node.result()->sizes() || x->dtype() != other->dtype() ||
         x->dtype() == DType::boolean)
       continue;
@@ -212,7 +207,7 @@ Value* use_number(Builder& b, Node& node) {
 bool counts_the_same(const Node& node, const Value* scalar) {
   if (scalar->rank() > 0 || scalar->dtype() == DType::boolean) return true;
   for (size_t i = 0; i < node.args().size(); ++i) {
-    const Value* operand = tensor_arg(node, i);
+    const Value* operand = node.tensor_or_null(i);
     if (operand && operand->dtype() != scalar->dtype() && operand->dtype() != DType::boolean) return false;
   }
   return true;
@@ -222,10 +217,10 @@ bool counts_the_same(const Node& node, const Value* scalar) {
 Value* drop_expand(Builder& b, Node& node) {
   if (!node.op->has(kPointwise)) return nullptr;
   for (size_t i = 0; i < node.args().size(); ++i) {
-    const Value* operand = tensor_arg(node, i);
+    const Value* operand = node.tensor_or_null(i);
     const Node* expand = operand ? operand->producer : nullptr;
     if (!expand || !expand->is("aten.expand.default")) continue;
-    Value* x = tensor_arg(*expand, 0);
+    Value* x = expand->tensor_or_null(0);
     if (!counts_the_same(node, x)) continue;
     if (broadcast_sizes(node, i, x) != node.result()->sizes()) continue;
     Args args = node.args();
@@ -262,12 +257,12 @@ Value* widen_constants(Builder& b, Node& node) {
                                   [&](const Value* x) { return x->type.is_tensor() && x->dtype() == dtype; });
   if (!beside || std::none_of(operands.begin(), operands.end(), is_narrow)) return nullptr;
   for (size_t i = 0; i < args.size(); ++i) {
-    if (Value* x = tensor_arg(node, i); x && is_narrow(x)) args[i] = b.cast(x, dtype);
+    if (Value* x = node.tensor_or_null(i); x && is_narrow(x)) args[i] = b.cast(x, dtype);
   }
   return b.call(node.op->name(), std::move(args));
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kCanonicalRules[] = {
     erase_identity, erase_cast,       erase_view, erase_cat,   erase_neutral, erase_double_negation, merge_casts,
     use_view,       use_regular_view, use_number, drop_expand, use_clamp,     widen_constants,
 };
@@ -282,7 +277,7 @@ constexpr Rule kRules[] = {
 // tensor of their dtype are numbers; small ones beside a tensor of a wider dtype, that of the result, are widened.
 // Keeps: every value, including NaN and the sign of zero.
 Result<Changed> canonicalize(Graph& graph) {
-  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
+  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kCanonicalRules)); });
 }
 
 }  // namespace wick::compiler

@@ -60,7 +60,7 @@ std::optional<ScaleShift> match_arithmetic(const Node& node, const LinearLayer& 
   return ScaleShift{Reals64(layer.outputs, 1), std::move(*numbers)};
 }
 
-bool fold(Graph& graph, Node& node, const LinearLayer& layer, ScaleShift change) {
+bool fold_norm(Graph& graph, Node& node, const LinearLayer& layer, ScaleShift change) {
   Value* result = node.result();
   if (result->type != layer.node->result()->type) return false;
   LayerChange outputs;
@@ -82,7 +82,7 @@ bool fold_into_producer(Graph& graph, Node& node) {
     const auto layer = match_producer(node.arg(side));
     if (!layer) continue;
     auto change = norm ? match_batch_norm(node, *layer) : match_arithmetic(node, *layer, side);
-    if (change && fold(graph, node, *layer, std::move(*change))) return true;
+    if (change && fold_norm(graph, node, *layer, std::move(*change))) return true;
   }
   return false;
 }

@@ -22,7 +22,7 @@ bool is_static_arg(const Arg& arg) {
 }
 
 // Bytes of a tensor of constant sizes; 2^62 if they are more.
-uint64_t bytes_of(const Value& value) {
+uint64_t bytes_of_value(const Value& value) {
   constexpr uint64_t kMost = uint64_t{1} << 62;
   uint64_t bytes = dtype_size_bytes(value.dtype());
   for (const Sym& size : value.sizes()) {
@@ -42,7 +42,7 @@ bool adds_many_terms(const OpDef& op) { return op.tolerance->f32.of_largest > 0;
 double work_of(const Node& node) {
   double largest[3] = {1, 1, 1}, sum = 0;  // descending
   const auto add = [&](const Value& value) {
-    double count = static_cast<double>(bytes_of(value)) / static_cast<double>(dtype_size_bytes(value.dtype()));
+    double count = static_cast<double>(bytes_of_value(value)) / static_cast<double>(dtype_size_bytes(value.dtype()));
     sum += count;
     for (double& other : largest) {
       if (count > other) std::swap(count, other);
@@ -62,9 +62,9 @@ double work_of(const Node& node) {
   return steps;
 }
 
-class Folder {
+class ConstantFolder {
  public:
-  Folder(Graph& graph, const FoldOptions& options, const ReleaseFn& release)
+  ConstantFolder(Graph& graph, const FoldOptions& options, const ReleaseFn& release)
       : graph_(graph), options_(options), release_(release) {}
 
   Changed run() {
@@ -95,7 +95,7 @@ class Folder {
       if (!known) return false;
     }
     const bool small = std::all_of(node.results().begin(), node.results().end(), [](const Value* value) {
-      return value->type.is_tensor() && is_static(value->sizes()) && bytes_of(*value) <= limits().folding_bytes;
+      return value->type.is_tensor() && is_static(value->sizes()) && bytes_of_value(*value) <= limits().folding_bytes;
     });
     return small && work_of(node) <= max_work();  // else it would use up what others may afford
   }
@@ -139,7 +139,7 @@ class Folder {
   bool is_worth_it(const Node& node) {
     uint64_t bytes = 0;
     for (const Value* value : node.results()) {
-      if (value->num_uses() > 0) bytes += bytes_of(*value);
+      if (value->num_uses() > 0) bytes += bytes_of_value(*value);
     }
     const uint64_t root_bytes = roots_.at(&node).bytes;
     const bool creation = node.operands().empty();
@@ -184,7 +184,7 @@ class Folder {
       open.pop_back();
       if (!counted_.insert(at).second) continue;
       spent_work_ += work_of(*at);
-      for (const Value* value : at->results()) spent_bytes_ += at->op->has(kView) ? 0 : bytes_of(*value);
+      for (const Value* value : at->results()) spent_bytes_ += at->op->has(kView) ? 0 : bytes_of_value(*value);
       for (const Value* operand : at->operands()) {
         if (operand->producer) open.push_back(operand->producer);
       }
@@ -276,7 +276,7 @@ class Folder {
 // - dequantize, draw random numbers, have an effect or have sizes that depend on values.
 // Keeps: every value, bit for bit as the baseline kernels compute it. Views of constants share their bytes.
 Result<Changed> fold_constants(Graph& graph, const FoldOptions& options, const ReleaseFn& release) {
-  return for_each_graph(graph, [&](Graph& g) { return Folder(g, options, release).run(); });
+  return for_each_graph(graph, [&](Graph& g) { return ConstantFolder(g, options, release).run(); });
 }
 
 }  // namespace wick::compiler

@@ -49,7 +49,7 @@ std::optional<Table> table_of(const Value& weight) {
   return fits ? std::optional(out) : std::nullopt;
 }
 
-Value* gathered(Builder& b, Node& node) {
+Value* gather_quantized_rows(Builder& b, Node& node) {
   if (!node.is("aten.embedding.default")) return nullptr;
   const auto table = table_of(*node.tensor("weight"));
   if (!table) return nullptr;
@@ -66,7 +66,7 @@ Value* gathered(Builder& b, Node& node) {
                                               table->elements->dtype(), table->low, table->high, table->dtype});
 }
 
-constexpr Rule kRules[] = {gathered};
+constexpr Rule kQuantizedGatherRules[] = {gather_quantized_rows};
 
 }  // namespace
 
@@ -76,7 +76,7 @@ constexpr Rule kRules[] = {gathered};
 // Applies to tables [rows, columns] with one scale for each row or for each group within a row.
 // Keeps: every value, bit for bit.
 Result<Changed> gather_quantized(Graph& graph) {
-  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
+  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kQuantizedGatherRules)); });
 }
 
 }  // namespace wick::compiler

@@ -6,11 +6,11 @@
 namespace wick::compiler {
 namespace {
 
-Value* operand(const Node& node) { return node.arg(size_t{0}).as<Value*>(); }
+Value* viewed(const Node& node) { return node.arg(size_t{0}).as<Value*>(); }
 
 // The node that makes the operand, if it is a `name`.
 const Node* inner(const Node& node, std::string_view name) {
-  const Node* producer = operand(node)->producer;
+  const Node* producer = viewed(node)->producer;
   return producer && producer->is(name) ? producer : nullptr;
 }
 
@@ -28,7 +28,7 @@ struct StaticSlice {
 
 std::optional<StaticSlice> static_slice(const Node& node) {
   StaticSlice out;
-  const Value* x = operand(node);
+  const Value* x = viewed(node);
   out.dim = static_cast<size_t>(wrap_dim(node.static_integer("dim"), x->rank()));
   const Sym &size = x->sizes()[out.dim], &length = node.result()->sizes()[out.dim];
   const Sym start = node.is_none("start") ? Sym(0) : node.integer("start"), step = node.integer("step");
@@ -42,7 +42,7 @@ std::optional<StaticSlice> static_slice(const Node& node) {
 
 // The index of a select in a dimension of known size.
 std::optional<int64_t> static_index(const Node& node, size_t* dim) {
-  const Value* x = operand(node);
+  const Value* x = viewed(node);
   *dim = static_cast<size_t>(wrap_dim(node.static_integer("dim"), x->rank()));
   const Sym &size = x->sizes()[*dim], index = node.integer("index");
   if (!size.is_const() || !index.is_const()) return std::nullopt;
@@ -60,7 +60,7 @@ Value* make_slice(Builder& b, Value* x, size_t dim, int64_t start, int64_t step,
 Value* view_of_view(Builder& b, Node& node) {
   if (!node.is("aten.view.default")) return nullptr;
   const Node* before = inner(node, "aten.view.default");
-  return before ? absorb(b, b.reshape(operand(*before), node.result()->sizes()), *before) : nullptr;
+  return before ? absorb(b, b.reshape(viewed(*before), node.result()->sizes()), *before) : nullptr;
 }
 
 Value* permute_of_permute(Builder& b, Node& node) {
@@ -72,13 +72,13 @@ Value* permute_of_permute(Builder& b, Node& node) {
   std::vector<int64_t> dims;
   for (int64_t dim : node.static_ints("dims"))
     dims.push_back(wrap_dim(first[static_cast<size_t>(wrap_dim(dim, rank))], rank));
-  return absorb(b, b.permute(operand(*before), dims), *before);
+  return absorb(b, b.permute(viewed(*before), dims), *before);
 }
 
 Value* expand_of_expand(Builder& b, Node& node) {
   if (!node.is("aten.expand.default")) return nullptr;
   const Node* before = inner(node, "aten.expand.default");
-  return before ? absorb(b, b.expand(operand(*before), node.result()->sizes()), *before) : nullptr;
+  return before ? absorb(b, b.expand(viewed(*before), node.result()->sizes()), *before) : nullptr;
 }
 
 Value* slice_of_slice(Builder& b, Node& node) {
@@ -89,7 +89,7 @@ Value* slice_of_slice(Builder& b, Node& node) {
   int64_t step;
   if (__builtin_mul_overflow(first->step, outer->step, &step)) return nullptr;
   const int64_t start = outer->length == 0 ? first->start : first->start + outer->start * first->step;
-  return absorb(b, make_slice(b, operand(*before), outer->dim, start, step, outer->length), *before);
+  return absorb(b, make_slice(b, viewed(*before), outer->dim, start, step, outer->length), *before);
 }
 
 Value* select_of_slice(Builder& b, Node& node) {
@@ -99,7 +99,7 @@ Value* select_of_slice(Builder& b, Node& node) {
   size_t dim = 0;
   const auto index = slice ? static_index(node, &dim) : std::nullopt;
   if (!index || dim != slice->dim) return nullptr;
-  return absorb(b, b.select(operand(*before), static_cast<int64_t>(dim), slice->start + *index * slice->step), *before);
+  return absorb(b, b.select(viewed(*before), static_cast<int64_t>(dim), slice->start + *index * slice->step), *before);
 }
 
 // --- a piece of an expanded tensor ---
@@ -109,8 +109,8 @@ Value* piece_of_expand(Builder& b, Node& node) {
   if (!select && !node.is("aten.slice.Tensor")) return nullptr;
   const Node* before = inner(node, "aten.expand.default");
   if (!before) return nullptr;
-  Value* x = operand(*before);
-  const size_t rank = operand(node)->rank(), added = rank - x->rank();
+  Value* x = viewed(*before);
+  const size_t rank = viewed(node)->rank(), added = rank - x->rank();
   const auto dim = static_cast<size_t>(wrap_dim(node.static_integer("dim"), rank));
   if (!select && node.result()->sizes()[dim].is(0)) return nullptr;
   if (dim >= added) {
@@ -140,7 +140,7 @@ bool joins_dim(const Node& cat, size_t dim) {
 
 // The concatenation that makes the operand, if all of it is of one dtype.
 const Node* inner_cat(const Node& node) {
-  const Value* x = operand(node);
+  const Value* x = viewed(node);
   if (!x->producer || !x->producer->is("aten.cat.default")) return nullptr;
   const Values parts = x->producer->tensors("tensors");
   const bool same =
@@ -181,9 +181,9 @@ Value* cat_of_slices(Builder& b, Node& node) {
     const auto slice = producer && producer->is("aten.slice.Tensor") ? static_slice(*producer) : std::nullopt;
     if (!slice || slice->step != 1 || !joins_dim(node, slice->dim)) return nullptr;
     if (!source) {
-      source = operand(*producer);
+      source = viewed(*producer);
       whole = *slice;
-    } else if (operand(*producer) != source || slice->start != whole.start + whole.length) {
+    } else if (viewed(*producer) != source || slice->start != whole.start + whole.length) {
       return nullptr;
     } else {
       whole.length += slice->length;
@@ -192,7 +192,7 @@ Value* cat_of_slices(Builder& b, Node& node) {
   return source ? make_slice(b, source, whole.dim, whole.start, 1, whole.length) : nullptr;
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kViewRules[] = {
     view_of_view,    permute_of_permute, expand_of_expand, slice_of_slice, select_of_slice,
     piece_of_expand, slice_of_cat,       select_of_cat,    cat_of_slices,
 };
@@ -205,7 +205,7 @@ constexpr Rule kRules[] = {
 // slice of the same dimension, an expanded dimension, or a single operand of a concatenation.
 // Keeps: every value; only moves elements.
 Result<Changed> merge_views(Graph& graph) {
-  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
+  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kViewRules)); });
 }
 
 }  // namespace wick::compiler

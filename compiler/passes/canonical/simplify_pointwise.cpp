@@ -9,13 +9,8 @@
 namespace wick::compiler {
 namespace {
 
-Value* tensor_arg(const Node& node, size_t index) {
-  const Arg& arg = node.arg(index);
-  return arg.is<Value*>() && arg.as<Value*>()->type.is_tensor() ? arg.as<Value*>() : nullptr;
-}
-
 const Node* producer_of(const Node& node, size_t index) {
-  const Value* value = index < node.args().size() ? tensor_arg(node, index) : nullptr;
+  const Value* value = index < node.args().size() ? node.tensor_or_null(index) : nullptr;
   return value ? value->producer : nullptr;
 }
 
@@ -27,7 +22,7 @@ bool keeps_results_of(const OpDef& outer, const Node& inner) {
 
 Value* at_fixed_point(Builder&, Node& node) {
   const Node* inner = node.args().empty() ? nullptr : producer_of(node, 0);
-  return inner && keeps_results_of(*node.op, *inner) ? tensor_arg(node, 0) : nullptr;
+  return inner && keeps_results_of(*node.op, *inner) ? node.tensor_or_null(0) : nullptr;
 }
 
 // abs(neg(x)) = abs(x)
@@ -41,7 +36,7 @@ Value* sum_with_negation(Builder& b, Node& node) {
   const bool add = node.is("aten.add.Tensor");
   if (!add && !node.is("aten.sub.Tensor")) return nullptr;
   const Node* inner = producer_of(node, 1);
-  if (!inner || !inner->is("aten.neg.default") || !tensor_arg(node, 0)) return nullptr;
+  if (!inner || !inner->is("aten.neg.default") || !node.tensor_or_null(0)) return nullptr;
   if (inner->result()->dtype() != node.result()->dtype())
     return nullptr;  // a narrow integer wraps before it is widened
   Value* out = b.call(add ? "aten.sub.Tensor" : "aten.add.Tensor", {node.arg(0), inner->arg(0), node.arg(2)});
@@ -55,10 +50,10 @@ Value* sum_with_negation(Builder& b, Node& node) {
 Value* negated_truth(Builder& b, Node& node) {
   const Node* inner = node.is("aten.logical_not.default") ? producer_of(node, 0) : nullptr;
   if (!inner) return nullptr;
-  if (inner->is("aten.logical_not.default")) return tensor_arg(*inner, 0);  // a bool only: the types must be equal
+  if (inner->is("aten.logical_not.default")) return inner->tensor_or_null(0);  // a bool only: the types must be equal
   const Binary other = opposite(inner->op->facts.binary);
   if (other == Binary::none) return nullptr;
-  Value* out = b.call(find_binary(other, tensor_arg(*inner, 1) ? "Tensor" : "Scalar")->name(), inner->args());
+  Value* out = b.call(find_binary(other, inner->tensor_or_null(1) ? "Tensor" : "Scalar")->name(), inner->args());
   add_origins(*out->producer, *inner);
   return out;
 }
@@ -67,7 +62,7 @@ Value* negated_truth(Builder& b, Node& node) {
 Value* compared_truth(Builder& b, Node& node) {
   const bool equal = node.is("aten.eq.Scalar");
   if (!equal && !node.is("aten.ne.Scalar")) return nullptr;
-  Value* x = tensor_arg(node, 0);
+  Value* x = node.tensor_or_null(0);
   if (x->dtype() != DType::boolean) return nullptr;
   const auto number = number_of(node.arg(1), DType::boolean);
   if (!number) return nullptr;
@@ -79,7 +74,7 @@ Value* combined_truth(Builder& b, Node& node) {
   const bool both = node.is(Binary::conjunction);
   if (!both && !node.is(Binary::disjunction)) return nullptr;
   for (size_t side : {size_t{0}, size_t{1}}) {
-    Value *x = tensor_arg(node, side), *other = tensor_arg(node, 1 - side);
+    Value *x = node.tensor_or_null(side), *other = node.tensor_or_null(1 - side);
     if (!x || !other || x->dtype() != DType::boolean || other->dtype() != DType::boolean) continue;
     const auto element = uniform_element(other);
     if (!element) continue;
@@ -92,9 +87,9 @@ Value* combined_truth(Builder& b, Node& node) {
 
 Value* known_choice(Builder& b, Node& node) {
   if (!node.is("aten.where.self")) return nullptr;
-  Value *x = tensor_arg(node, 1), *y = tensor_arg(node, 2);
+  Value *x = node.tensor_or_null(1), *y = node.tensor_or_null(2);
   if (!x || !y) return nullptr;
-  const auto condition = uniform_element(tensor_arg(node, 0));
+  const auto condition = uniform_element(node.tensor_or_null(0));
   Value* chosen = x == y ? x : !condition ? nullptr : condition->is(0) ? y : x;
   if (!chosen || chosen->dtype() != node.result()->dtype()) return nullptr;
   return b.expand(chosen, node.result()->sizes());
@@ -102,9 +97,9 @@ Value* known_choice(Builder& b, Node& node) {
 
 Value* known_fill(Builder& b, Node& node) {
   if (!node.is("aten.masked_fill.Scalar")) return nullptr;
-  const auto mask = uniform_element(tensor_arg(node, 1));
+  const auto mask = uniform_element(node.tensor_or_null(1));
   if (!mask) return nullptr;
-  if (mask->is(0)) return b.expand(tensor_arg(node, 0), node.result()->sizes());
+  if (mask->is(0)) return b.expand(node.tensor_or_null(0), node.result()->sizes());
   if (node.arg(2).is<Value*>()) return nullptr;
   return b.full(node.result()->sizes(), node.arg(2), node.result()->dtype());
 }
@@ -120,7 +115,7 @@ struct Bounds {
 std::optional<Bounds> bounds_of(const Node& node) {
   Bounds out;
   const DType dtype = node.result()->dtype();
-  if (!is_floating(dtype) || tensor_arg(node, 0)->dtype() != dtype) return std::nullopt;
+  if (!is_floating(dtype) || node.tensor_or_null(0)->dtype() != dtype) return std::nullopt;
   auto read = [&](const Arg& arg, double* bound, bool* has) {
     if (arg.is<None>()) return true;
     const auto number = arg.is<Value*>() ? std::nullopt : number_of(arg, dtype);
@@ -160,7 +155,7 @@ Value* clamp_of_clamp(Builder& b, Node& node) {
 // -0.0 into 0.0.
 Value* reduction_of_one(Builder& b, Node& node) {
   if (!node.op->has(kReduction) || node.is("aten.mean.dim")) return nullptr;
-  Value* x = tensor_arg(node, 0);
+  Value* x = node.tensor_or_null(0);
   if (x->dtype() != node.result()->dtype()) return nullptr;
   if (node.is("aten.sum.dim_IntList") && !is_integral(x->dtype())) return nullptr;
   if (node.is("aten.any.dims") && x->dtype() != DType::boolean) return nullptr;
@@ -181,11 +176,11 @@ Value* shifted_softmax(Builder& b, Node& node) {
   const Node* shift = producer_of(node, 0);
   if (!shift || !shift->is("aten.sub.Tensor") || !shift->arg(2).is<Sym>() || !shift->arg(2).as<Sym>().is(1))
     return nullptr;
-  Value* x = tensor_arg(*shift, 0);
+  Value* x = shift->tensor_or_null(0);
   const Node* largest = producer_of(*shift, 1);
   if (!x || !largest || (!largest->is("aten.max.dim") && !largest->is("aten.amax.default"))) return nullptr;
-  if (tensor_arg(*largest, 0) != x || !largest->boolean("keepdim")) return nullptr;
-  if (largest->result() != tensor_arg(*shift, 1)) return nullptr;  // its indices
+  if (largest->tensor_or_null(0) != x || !largest->boolean("keepdim")) return nullptr;
+  if (largest->result() != shift->tensor_or_null(1)) return nullptr;  // its indices
   if (x->type != node.result()->type || (x->dtype() != DType::f32 && x->dtype() != DType::f64)) return nullptr;
   const std::vector<int64_t> dims =
       largest->is("aten.max.dim") ? std::vector<int64_t>{largest->static_integer("dim")} : largest->static_ints("dim");
@@ -196,7 +191,7 @@ Value* shifted_softmax(Builder& b, Node& node) {
   return b.call(node.op->name(), std::move(args));
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kPointwiseRules[] = {
     at_fixed_point, abs_of_negation, sum_with_negation, negated_truth,    compared_truth,  combined_truth,
     known_choice,   known_fill,      clamp_of_clamp,    reduction_of_one, shifted_softmax,
 };
@@ -209,7 +204,7 @@ constexpr Rule kRules[] = {
 // Requires: canonicalize has run; computable masks are constants.
 // Keeps: every value, including NaN and the sign of zero. Never reorders anything that rounds.
 Result<Changed> simplify_pointwise(Graph& graph) {
-  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
+  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kPointwiseRules)); });
 }
 
 }  // namespace wick::compiler

@@ -53,7 +53,7 @@ Value* half_parts(Builder& b, double real, double imaginary) {
 }
 
 // What eager multiplies by; the integer 0 has no sign.
-std::optional<double> factor_of(const Node& node) {
+std::optional<double> number_factor(const Node& node) {
   const Arg& alpha = node.arg("alpha");
   const auto factor = literal(alpha);
   if (!factor || node.is(Binary::add)) return factor;
@@ -64,7 +64,7 @@ std::optional<double> factor_of(const Node& node) {
 // makes a NaN of 0 times an infinite part. The sum is one of parts: it multiplies no more.
 Value* split_factor(Builder& b, Node& node) {
   if (!is_sum(node) || node.results().empty() || !is_complex_half(node.result())) return nullptr;
-  const auto factor = factor_of(node);
+  const auto factor = number_factor(node);
   if (!factor) return nullptr;
   const double half = half_number(*factor, DType::f16);
   const size_t scaled = node.is(Binary::rsub) ? 0 : 1;
@@ -99,7 +99,7 @@ bool stays(const Node& node, bool complex) {
 }
 
 // Beside complex halves, halves are parts of complex numbers.
-Value* widened(Builder& b, Value* value, bool complex) {
+Value* widened_value(Builder& b, Value* value, bool complex) {
   if (!value || !value->type.is_tensor()) return value;
   if (complex && value->dtype() == DType::f16) return b.cast(value, DType::f32);
   return b.cast(value, wider(value->dtype()));
@@ -152,10 +152,10 @@ Value* widen(Builder& b, Node& node) {
   const std::string name = dtype ? round_operands(b, node, *dtype, args) : std::string(node.op->name());
   for (Arg& arg : args) {
     if (arg.is<Value*>()) {
-      arg = widened(b, arg.as<Value*>(), complex);
+      arg = widened_value(b, arg.as<Value*>(), complex);
     } else if (arg.is<Values>()) {
       Values list = arg.as<Values>();
-      for (Value*& value : list) value = widened(b, value, complex);
+      for (Value*& value : list) value = widened_value(b, value, complex);
       arg = std::move(list);
     } else if (arg.is<DType>()) {
       arg = wider(arg.as<DType>());

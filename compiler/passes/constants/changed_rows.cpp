@@ -10,7 +10,7 @@ namespace wick::compiler {
 namespace {
 
 // Each reader computes all of a chain; longer ones are cut by keeping bytes in memory.
-constexpr size_t kMaxDepth = 3;
+constexpr size_t kMaxDepthOfRowChange = 3;
 
 class ChangedRows final : public ComputedRows {
  public:
@@ -117,7 +117,7 @@ std::optional<ConstantData> changed_rows(const ConstantData& source, DType dtype
   const auto facts = facts_of(ConstantData(rows, {}), dtype);
   if (!facts) return std::nullopt;
   const ConstantData out(rows, *facts);
-  return out.depth() > kMaxDepth ? in_memory(out) : out;
+  return out.depth() > kMaxDepthOfRowChange ? in_memory(out) : out;
 }
 
 ConstantData columns_of_rows(const ConstantData& source, size_t row_bytes, size_t first, size_t size_bytes) {

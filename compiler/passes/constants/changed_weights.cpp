@@ -42,9 +42,9 @@ void add_means(const double* values, size_t blocks, size_t channels, size_t inne
 }
 
 // The weights of a product as they lie in memory: rows of `columns` channels with `kernel` places each.
-class Rows {
+class WeightRows {
  public:
-  Rows(const LinearLayer& p, const LayerChange& change)
+  WeightRows(const LinearLayer& p, const LayerChange& change)
       : p_(p), change_(change), weight_(*p.weight()), columns_((p.input_first ? p.outputs : p.inputs) / p.groups) {
     row_change_.groups = p.groups;
     row_change_.row_scale = p.input_first ? change.input_scale : change.output_scale;
@@ -154,7 +154,7 @@ std::optional<NewWeights> changed_weights(const LinearLayer& p, const LayerChang
   out.changes_result = change.centred || !change.output_scale.empty() || !change.output_shift.empty();
   const Value& weight = *p.weight();
   Reals64 bias = p.bias() ? reals_of(*p.bias()) : Reals64(p.outputs, 0);
-  Rows rows(p, change);
+  WeightRows rows(p, change);
   const size_t count = rows.count();
   auto changed = changed_rows(weight.data, weight.dtype(), count, rows.change(bias));
   if (!changed) return std::nullopt;

@@ -49,17 +49,17 @@ std::optional<Element> element_of_bytes(DType dtype, Span<const uint8_t> bytes) 
 }
 
 template <typename T>
-bool fits(int64_t value) {
+bool fits_type(int64_t value) {
   return value >= std::numeric_limits<T>::min() && value <= std::numeric_limits<T>::max();
 }
 
-bool fits(int64_t value, DType dtype) {
+bool fits_type(int64_t value, DType dtype) {
   switch (dtype) {
     case DType::i64: return true;
-    case DType::i32: return fits<int32_t>(value);
-    case DType::i16: return fits<int16_t>(value);
-    case DType::i8: return fits<int8_t>(value);
-    case DType::u8: return fits<uint8_t>(value);
+    case DType::i32: return fits_type<int32_t>(value);
+    case DType::i16: return fits_type<int16_t>(value);
+    case DType::i8: return fits_type<int8_t>(value);
+    case DType::u8: return fits_type<uint8_t>(value);
     case DType::boolean: return value == 0 || value == 1;
     default: return false;
   }
@@ -71,7 +71,7 @@ std::optional<Element> convert(const Arg& literal, DType dtype) {
   if (!is_floating(dtype)) {
     if (literal.is<double>()) return std::nullopt;
     const int64_t value = literal.is<bool>() ? literal.as<bool>() : literal.as<Sym>().value();
-    return fits(value, dtype) ? std::optional(of_integer(dtype, value)) : std::nullopt;
+    return fits_type(value, dtype) ? std::optional(of_integer(dtype, value)) : std::nullopt;
   }
   const double value = literal.is<double>() ? literal.as<double>()
                        : literal.is<bool>() ? literal.as<bool>()

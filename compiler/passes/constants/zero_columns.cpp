@@ -33,7 +33,7 @@ bool are_elements(const std::vector<double>& zeros) {
 }
 
 // The constant [rows, columns] with `added` more columns: copies of the last one.
-Value* widened(Builder& b, const Value& constant, int64_t added) {
+Value* widened_constant(Builder& b, const Value& constant, int64_t added) {
   const auto rows = static_cast<size_t>(constant.sizes()[0].value());
   const size_t element = dtype_size_bytes(constant.dtype());
   const size_t row = static_cast<size_t>(constant.sizes()[1].value()) * element;
@@ -104,10 +104,10 @@ Value* with_zero_columns(Builder& b, const Value& weight, int64_t columns) {
   set("input", widened_elements(b, *elements, columns, zeros));
   set(form.dtype, DType::f32);
   if (shared != k) {
-    set(form.scale, widened(b, *node.tensor(form.scale), columns / shared));
+    set(form.scale, widened_constant(b, *node.tensor(form.scale), columns / shared));
     // There is one for each scale.
     if (has_zero_points(zeros))
-      set(form.zero, widened(b, *node.tensor(form.zero), columns / shared));
+      set(form.zero, widened_constant(b, *node.tensor(form.zero), columns / shared));
     else
       set(form.zero, None{});
   } else if (has_argument(node, "block_size")) {

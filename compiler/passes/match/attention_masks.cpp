@@ -13,9 +13,9 @@
 namespace wick::compiler {
 namespace {
 
-constexpr int kMaxDepth = 16;
+constexpr int kMaxDepthOfMask = 16;
 
-Value* operand(const Node& node, size_t index) { return node.arg(index).as<Value*>(); }
+Value* value_operand(const Node& node, size_t index) { return node.arg(index).as<Value*>(); }
 
 // Whether each row of a constant has an element that is not `dead`.
 template <typename Dead>
@@ -35,7 +35,7 @@ bool rows_live(const Value& constant, size_t count, Dead&& dead) {
 bool is_causal(const Value& condition) {
   // A row may be any of the counted numbers; among the columns must be 0.
   const auto counts = [](const Value* value, bool with_zero) {
-    for (int i = 0; i < kMaxDepth && value->producer && moves_data(*value->producer); ++i) {
+    for (int i = 0; i < kMaxDepthOfMask && value->producer && moves_data(*value->producer); ++i) {
       if (with_zero && !value->producer->is("aten.view.default") && !value->producer->is("aten.expand.default"))
         return false;
       value = moved(*value->producer);
@@ -47,7 +47,7 @@ bool is_causal(const Value& condition) {
   };
   const Node* compared = condition.producer;
   if (!compared || !compared->is("aten.le.Tensor")) return false;
-  const Value *column = operand(*compared, 0), *row = operand(*compared, 1);
+  const Value *column = value_operand(*compared, 0), *row = value_operand(*compared, 1);
   return column->rank() == 1 && row->rank() == 2 && row->sizes()[1].is(1) && counts(column, true) && counts(row, false);
 }
 
@@ -86,8 +86,8 @@ std::optional<MaskSelect> match_select(const Node& node) {
   for (const bool keeps : {true, false}) {
     if (!where && keeps) continue;
     const Arg& fill = node.arg(where && !keeps ? 1 : 2);
-    Value* scores = operand(node, where && keeps ? 1 : where ? 2 : 0);
-    Value* condition = operand(node, where ? 0 : 1);
+    Value* scores = value_operand(node, where && keeps ? 1 : where ? 2 : 0);
+    Value* condition = value_operand(node, where ? 0 : 1);
     if (!is_lowest(fill, dtype) || scores->dtype() != dtype || condition->dtype() != DType::boolean) continue;
     return MaskSelect{condition, scores, keeps, is_minus_infinity(fill, dtype)};
   }
@@ -101,14 +101,14 @@ void find_masks(Value* value, int depth, std::vector<Value*>& out) {
     if (std::find(numbers.begin(), numbers.end(), -INFINITY) != numbers.end()) out.push_back(value);
     return;
   }
-  if (!value->producer || depth > kMaxDepth) {
+  if (!value->producer || depth > kMaxDepthOfMask) {
     out.push_back(value);
     return;
   }
   const Node& node = *value->producer;
   if (is_plain_add(node)) {
-    find_masks(operand(node, 0), depth + 1, out);
-    find_masks(operand(node, 1), depth + 1, out);
+    find_masks(value_operand(node, 0), depth + 1, out);
+    find_masks(value_operand(node, 1), depth + 1, out);
   } else if (match_select(node)) {
     out.push_back(value);
   } else if (moves_data(node) || node.is("aten._to_copy.default")) {
@@ -119,7 +119,7 @@ void find_masks(Value* value, int depth, std::vector<Value*>& out) {
 }
 
 bool is_scores(const Value* value) {
-  for (int i = 0; i < kMaxDepth && value->producer; ++i) {
+  for (int i = 0; i < kMaxDepthOfMask && value->producer; ++i) {
     const Node& node = *value->producer;
     if (node.op->facts.gemm) return true;
     const bool adds = node.is("aten.add.Scalar") && node.real("alpha") == 1;
@@ -146,14 +146,14 @@ void look_at_masks(Value* value, int depth, MaskKinds& kinds) {
     kinds.masks += masks ? 1 : 0;
     return;
   }
-  if (!value->producer || depth > kMaxDepth) {
+  if (!value->producer || depth > kMaxDepthOfMask) {
     kinds.unknown = true;
     return;
   }
   const Node& node = *value->producer;
   if (is_plain_add(node) || is_masking(node)) {
-    look_at_masks(operand(node, 0), depth + 1, kinds);
-    look_at_masks(operand(node, 1), depth + 1, kinds);
+    look_at_masks(value_operand(node, 0), depth + 1, kinds);
+    look_at_masks(value_operand(node, 1), depth + 1, kinds);
   } else if (const auto select = match_select(node)) {
     (select->infinite ? kinds.infinite : kinds.finite) = true;
     ++kinds.masks;

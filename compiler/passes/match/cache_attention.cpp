@@ -11,7 +11,7 @@
 namespace wick::compiler {
 namespace {
 
-constexpr int kMaxDepth = 8;
+constexpr int kMaxDepthOfCache = 8;
 
 // Scores of overwritten old rows get `hidden`. Masks are at least `floor`, so that a fully masked row of scores still
 // prefers each of them. Sums of scores, `max_masks` masks and `hidden` do not overflow.
@@ -28,7 +28,7 @@ std::optional<Levels> levels_of(DType dtype) {
 }
 
 // Adds a mask, or takes the least of scores and a mask.
-bool is_mask(const Node& node) { return is_plain_add(node) || node.is("aten.minimum.default"); }
+bool is_mask_node(const Node& node) { return is_plain_add(node) || node.is("aten.minimum.default"); }
 bool is_matmul(const Node& node) { return node.is("aten.bmm.default") || node.is("aten.mm.default"); }
 
 // A dimension counted from the last.
@@ -37,7 +37,7 @@ size_t from_end(const Value& value, size_t dim) { return value.rank() - 1 - dim;
 // A select between two numbers, possibly moved, both at least `floor`. Null if the mask is not one.
 Value* floored(Builder& b, Value* mask, double floor, int depth = 0) {
   const Node* node = mask->producer;
-  if (!node || depth > kMaxDepth) return nullptr;
+  if (!node || depth > kMaxDepthOfCache) return nullptr;
   if (moves_data(*node)) {
     Value* inner = floored(b, moved(*node), floor, depth + 1);
     if (!inner || inner == moved(*node)) return inner ? mask : nullptr;
@@ -144,13 +144,13 @@ std::optional<CacheAttention::Extended> CacheAttention::through_pointwise(const 
   }
   const bool widens = node.is("aten._to_copy.default") && result->dtype() == DType::f32;
   if (!is_floating(result->dtype()) || (out->is_softmax && !node.is("aten._to_copy.default"))) return std::nullopt;
-  if (out->hides && !widens && !is_mask(node)) return std::nullopt;
+  if (out->hides && !widens && !is_mask_node(node)) return std::nullopt;
   if (node.is("aten.div.Tensor") && !extended(node.tensor_or_null(0))) return std::nullopt;
   for (const Value* operand : node.operands()) {
     const size_t at = from_end(*result, out->dim);
     if (extended(operand) || at >= operand->rank() || operand->sizes()[operand->rank() - 1 - at].is(1)) continue;
     if (!is_outside_term(*operand, at, *out)) return std::nullopt;
-    if (!is_mask(node)) continue;
+    if (!is_mask_node(node)) continue;
     ++out->masks;
     out->hides = true;
   }
@@ -243,7 +243,7 @@ CacheAttention::Parts CacheAttention::term_parts(Compose& c, Value* term, const 
   const size_t at = from_end(*node.result(), out.dim);
   const auto dim = static_cast<int64_t>(term->rank() - 1 - at);
   const Levels levels = *levels_of(node.result()->dtype());
-  Value* above = is_mask(node) ? floored(c.b, term, levels.floor) : term;
+  Value* above = is_mask_node(node) ? floored(c.b, term, levels.floor) : term;
   Parts parts{above ? above : term, nullptr};
   parts.rows = c.index_select(parts.old, dim, from_front(c, write));
   if (!above) {  // behind the gather, which backends do not have: they may have this

@@ -10,7 +10,7 @@
 namespace wick::compiler {
 namespace {
 
-constexpr int kMaxDepth = 8;
+constexpr int kMaxDepthOfWrite = 8;
 
 bool is_integer(const Value& value) { return value.dtype() == DType::i64 || value.dtype() == DType::i32; }
 
@@ -37,7 +37,7 @@ bool are_distinct(const Value& constant, int64_t length) {
 // number.
 bool are_distinct(const Value& value, int64_t length, const SymRanges& ranges, int depth = 0) {
   if (numel(value.sizes()).is(1)) return true;
-  if (!is_integer(value) || depth > kMaxDepth) return false;
+  if (!is_integer(value) || depth > kMaxDepthOfWrite) return false;
   if (value.is_constant()) return are_distinct(value, length);
   if (!value.producer) return false;
   const Node& node = *value.producer;

@@ -176,7 +176,7 @@ class Dealer {
 };
 
 // Adjacent unrolled factors as one.
-Factors merged(const Factors& dim) {
+Factors merged_factors(const Factors& dim) {
   Factors out;
   for (const Factor& factor : dim) {
     if (factor.unrolled && !out.empty() && out.back().unrolled)
@@ -195,7 +195,7 @@ std::optional<View> viewed(const Unrolled& from, const Sizes& to, size_t max_par
   for (const Sym& size : to) {
     const auto dim = dealer.deal(size);
     if (!dim) return std::nullopt;
-    out.shape.dims.push_back(merged(*dim));
+    out.shape.dims.push_back(merged_factors(*dim));
     if (out.shape.num_parts() > max_parts) return std::nullopt;
   }
   if (!dealer.is_done()) return std::nullopt;

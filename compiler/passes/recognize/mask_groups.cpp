@@ -48,7 +48,7 @@ Value* masked(Builder& b, Node& node) {
                 {b.reshape(apart, {rows, groups * inner}), b.reshape(grouped->weights, {groups * inner, columns})});
 }
 
-constexpr Rule kRules[] = {masked};
+constexpr Rule kMaskRules[] = {masked};
 
 }  // namespace
 
@@ -61,7 +61,7 @@ constexpr Rule kRules[] = {masked};
 // Keeps: every finite value but the sign of zeros, and NaN. Differs where x is infinite: that becomes the largest
 // number; and in rows behind the last group, which are zeros, if x holds NaN there.
 Result<Changed> mask_groups(Graph& graph) {
-  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
+  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kMaskRules)); });
 }
 
 }  // namespace wick::compiler

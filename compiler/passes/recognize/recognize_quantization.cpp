@@ -12,7 +12,7 @@ namespace {
 
 // --- looking through nodes ---
 
-Value* operand(const Node& node, size_t index = 0) { return node.tensor_or_null(index); }
+Value* tensor_operand(const Node& node, size_t index = 0) { return node.tensor_or_null(index); }
 
 const Node* made_by(const Value* value, std::initializer_list<std::string_view> names) {
   const Node* node = value ? value->producer : nullptr;
@@ -29,20 +29,22 @@ const Node* cast_of(const Value* value) { return made_by(value, {"aten._to_copy.
 
 // What `value` shows in other sizes.
 Value* unviewed(Value* value) {
-  while (const Node* view = made_by(value, {"aten.view.default", "aten.reshape.default"})) value = operand(*view);
+  while (const Node* view = made_by(value, {"aten.view.default", "aten.reshape.default"}))
+    value = tensor_operand(*view);
   return value;
 }
 // .. and in the same ones.
 Value* same_sizes(Value* value) {
   for (const Node* view; (view = made_by(value, {"aten.view.default", "aten.reshape.default"}));) {
-    if (!(operand(*view)->sizes() == value->sizes())) break;
-    value = operand(*view);
+    if (!(tensor_operand(*view)->sizes() == value->sizes())) break;
+    value = tensor_operand(*view);
   }
   return value;
 }
 // A cast that changes nothing is none.
 Value* plain(Value* value) {
-  for (const Node* cast; (cast = cast_of(value)) && operand(*cast)->dtype() == value->dtype();) value = operand(*cast);
+  for (const Node* cast; (cast = cast_of(value)) && tensor_operand(*cast)->dtype() == value->dtype();)
+    value = tensor_operand(*cast);
   return value;
 }
 // The int8 elements that casts and views show as other numbers, all of which hold them exactly.
@@ -52,16 +54,16 @@ Value* int8_elements(Value* value) {
     if (value && value->dtype() == DType::i8) return value;
     const Node* cast = cast_of(value);
     if (!cast || value->dtype() == DType::u8 || value->dtype() == DType::boolean) return nullptr;
-    value = operand(*cast);
+    value = tensor_operand(*cast);
   }
 }
 bool is_number(const Arg& arg, double wanted) {
   const auto number = number_of(arg, DType::f64);
   return number && number->is(wanted);
 }
-bool is_zero(const Arg& arg) {
+bool is_integer_zero(const Arg& arg) {
   Value* value = tensor_or_null(arg);
-  while (const Node* cast = cast_of(unviewed(value))) value = operand(*cast);
+  while (const Node* cast = cast_of(unviewed(value))) value = tensor_operand(*cast);
   value = unviewed(value);
   if (const Node* fill = made_by(value, {"aten.full_like.default"})) return is_number(fill->arg(1), 0);
   return is_number(value ? Arg(value) : arg, 0);
@@ -75,7 +77,7 @@ bool is_constant(const Value* value, DType dtype) { return value && value->is_co
 // The dequantize node whose result `value` shows, of a constant.
 bool dequantizes_constant(Value* value) {
   const Node* node = converted_by(value, Conversion::dequantize);
-  return node && operand(*node)->is_constant();
+  return node && tensor_operand(*node)->is_constant();
 }
 
 bool is_4_bit(const Value& elements) {
@@ -120,15 +122,15 @@ Value* constant_scales(Value* value, DType dtype) {
   const auto widens = [dtype](const Value& v) {
     return dtype == DType::f32 && (v.dtype() == DType::bf16 || v.dtype() == DType::f16);
   };
-  if (const Node* cast = cast_of(value); cast && value->dtype() == dtype && widens(*operand(*cast)))
-    value = unviewed(operand(*cast));
+  if (const Node* cast = cast_of(value); cast && value->dtype() == dtype && widens(*tensor_operand(*cast)))
+    value = unviewed(tensor_operand(*cast));
   return value->is_constant() && (value->dtype() == dtype || widens(*value)) ? value : nullptr;
 }
 
 // (q - z) * s and q * s of constants
 Value* weight(Builder& b, Node& node) {
   if (!node.is("aten.mul.Tensor")) return nullptr;
-  Value *left = operand(node), *scale = operand(node, 1);
+  Value *left = tensor_operand(node), *scale = tensor_operand(node, 1);
   if (!left || !scale || !(left->sizes() == node.result()->sizes())) return nullptr;
   const DType dtype = node.result()->dtype();
   if ((dtype != DType::f32 && dtype != DType::f16) || left->dtype() != dtype) return nullptr;
@@ -136,11 +138,11 @@ Value* weight(Builder& b, Node& node) {
   if (!scales) return nullptr;
   Arg zero = None{};
   if (const Node* shifted = made_by(left, {"aten.sub.Tensor"})) {
-    Value* zeros = plain_alpha(*shifted) ? operand(*shifted, 1) : nullptr;
+    Value* zeros = plain_alpha(*shifted) ? tensor_operand(*shifted, 1) : nullptr;
     Value* stored = zeros && zeros->sizes() == scale->sizes() ? int8_elements(zeros) : nullptr;
     if (!is_constant(stored, DType::i8)) return nullptr;
     zero = stored;
-    left = operand(*shifted);
+    left = tensor_operand(*shifted);
   }
   Value* elements = cast_of(left) ? int8_elements(left) : nullptr;
   if (!is_constant(elements, DType::i8) || !elements->tensor().dim_order.empty()) return nullptr;
@@ -162,9 +164,10 @@ struct Chosen {
 // min(x, 0) or max(x, 0) of each row
 Value* reach_of(Value* value, std::string_view bound, std::string_view reduce) {
   const Node* zeroed = made_by(value, {bound});
-  const Node* reduced = zeroed && is_zero(zeroed->arg(1)) ? made_by(operand(*zeroed), {reduce}) : nullptr;
+  const Node* reduced =
+      zeroed && is_integer_zero(zeroed->arg(1)) ? made_by(tensor_operand(*zeroed), {reduce}) : nullptr;
   if (!reduced) return nullptr;
-  Value* x = operand(*reduced);
+  Value* x = tensor_operand(*reduced);
   const auto dims = reduced->static_ints("dim");
   if (dims.size() != 1 || x->rank() == 0 || static_cast<size_t>(wrap_dim(dims[0], x->rank())) + 1 != x->rank())
     return nullptr;
@@ -184,18 +187,19 @@ std::optional<Chosen> chosen_scale(Value* scale) {
   out.scale = unviewed(scale);
   const Node* clamp = made_by(out.scale, {"aten.clamp.default"});
   const auto epsilon = clamp && !clamp->is_none("min") ? number_of(clamp->arg("min"), DType::f64) : std::nullopt;
-  const Node* quotient = epsilon && clamp->is_none("max") ? made_by(operand(*clamp), {"aten.div.Tensor"}) : nullptr;
+  const Node* quotient =
+      epsilon && clamp->is_none("max") ? made_by(tensor_operand(*clamp), {"aten.div.Tensor"}) : nullptr;
   if (!quotient) return {};
   out.epsilon = epsilon->real;
-  const Node* span = made_by(operand(*quotient), {"aten.sub.Tensor", "aten.maximum.default"});
+  const Node* span = made_by(tensor_operand(*quotient), {"aten.sub.Tensor", "aten.maximum.default"});
   if (!span) return {};
   out.symmetric = span->is("aten.maximum.default");
   if (!is_number(quotient->arg(1), out.symmetric ? 127.5 : 255) || (!out.symmetric && !plain_alpha(*span))) return {};
-  Value *high = operand(*span, out.symmetric ? 1 : 0), *low = operand(*span, out.symmetric ? 0 : 1);
+  Value *high = tensor_operand(*span, out.symmetric ? 1 : 0), *low = tensor_operand(*span, out.symmetric ? 0 : 1);
   if (out.symmetric) {
     const Node* negated = made_by(low, {"aten.neg.default"});
     if (!negated) return {};
-    low = operand(*negated);
+    low = tensor_operand(*negated);
   }
   out.low = low;
   out.x = reach_of(low, "aten.minimum.default", "aten.amin.default");
@@ -213,15 +217,15 @@ bool is_clamp(const Node* node, double low, double high) {
 // clamp(-128 - round(low / scale)) as int8, or zeros
 bool is_chosen_zero(Value* zero, const Chosen& chosen) {
   zero = unviewed(zero);
-  if (chosen.symmetric) return is_zero(zero);
+  if (chosen.symmetric) return is_integer_zero(zero);
   const Node* cast = zero && zero->dtype() == DType::i8 ? cast_of(zero) : nullptr;
-  const Node* clamp = cast ? made_by(unviewed(operand(*cast)), {"aten.clamp.default"}) : nullptr;
-  const Node* shifted = is_clamp(clamp, -128, 127) ? made_by(operand(*clamp), {"aten.sub.Tensor"}) : nullptr;
+  const Node* clamp = cast ? made_by(unviewed(tensor_operand(*cast)), {"aten.clamp.default"}) : nullptr;
+  const Node* shifted = is_clamp(clamp, -128, 127) ? made_by(tensor_operand(*clamp), {"aten.sub.Tensor"}) : nullptr;
   const Node* rounded = shifted && plain_alpha(*shifted) && is_number(shifted->arg(0), -128)
-                            ? made_by(operand(*shifted, 1), {"aten.round.default"})
+                            ? made_by(tensor_operand(*shifted, 1), {"aten.round.default"})
                             : nullptr;
-  const Node* quotient = rounded ? made_by(operand(*rounded), {"aten.div.Tensor"}) : nullptr;
-  return quotient && operand(*quotient) == chosen.low && operand(*quotient, 1) == chosen.scale;
+  const Node* quotient = rounded ? made_by(tensor_operand(*rounded), {"aten.div.Tensor"}) : nullptr;
+  return quotient && tensor_operand(*quotient) == chosen.low && tensor_operand(*quotient, 1) == chosen.scale;
 }
 
 Ints row_blocks(const Value& x) {
@@ -233,19 +237,19 @@ Ints row_blocks(const Value& x) {
 // clamp(round(x * (1 / s)) + z, -128, 127) as int8
 Value* quantized_rows(Builder& b, Node& node) {
   if (!cast_of(node.result()) || node.result()->dtype() != DType::i8) return nullptr;
-  const Node* clamp = made_by(unviewed(operand(node)), {"aten.clamp.default"});
-  const Node* sum = is_clamp(clamp, -128, 127) ? made_by(operand(*clamp), {"aten.add.Tensor"}) : nullptr;
-  const Node* rounded = sum && plain_alpha(*sum) ? made_by(operand(*sum), {"aten.round.default"}) : nullptr;
-  const Node* scaled = rounded ? made_by(operand(*rounded), {"aten.mul.Tensor"}) : nullptr;
-  if (!scaled || !operand(*sum, 1) || !operand(*scaled, 1)) return nullptr;
-  Value* inverse = operand(*scaled, 1);
-  if (!by_rows(inverse, scaled->result()->sizes()) || !by_rows(operand(*sum, 1), sum->result()->sizes()))
+  const Node* clamp = made_by(unviewed(tensor_operand(node)), {"aten.clamp.default"});
+  const Node* sum = is_clamp(clamp, -128, 127) ? made_by(tensor_operand(*clamp), {"aten.add.Tensor"}) : nullptr;
+  const Node* rounded = sum && plain_alpha(*sum) ? made_by(tensor_operand(*sum), {"aten.round.default"}) : nullptr;
+  const Node* scaled = rounded ? made_by(tensor_operand(*rounded), {"aten.mul.Tensor"}) : nullptr;
+  if (!scaled || !tensor_operand(*sum, 1) || !tensor_operand(*scaled, 1)) return nullptr;
+  Value* inverse = tensor_operand(*scaled, 1);
+  if (!by_rows(inverse, scaled->result()->sizes()) || !by_rows(tensor_operand(*sum, 1), sum->result()->sizes()))
     return nullptr;
   if (const Node* once = made_by(inverse, {"aten.mul.Tensor"}); once && is_number(once->arg(1), 1))
-    inverse = operand(*once);
+    inverse = tensor_operand(*once);
   const Node* reciprocal = made_by(inverse, {"aten.reciprocal.default"});
-  const auto chosen = reciprocal ? chosen_scale(operand(*reciprocal)) : std::nullopt;
-  if (!chosen || same_sizes(operand(*scaled)) != chosen->x || !is_chosen_zero(operand(*sum, 1), *chosen))
+  const auto chosen = reciprocal ? chosen_scale(tensor_operand(*reciprocal)) : std::nullopt;
+  if (!chosen || same_sizes(tensor_operand(*scaled)) != chosen->x || !is_chosen_zero(tensor_operand(*sum, 1), *chosen))
     return nullptr;
   Value* x = chosen->x;
   if (!(node.result()->sizes() == x->sizes()) || !x->sizes().back().is_const()) return nullptr;
@@ -256,16 +260,16 @@ Value* quantized_rows(Builder& b, Node& node) {
 }
 
 // The nodes that quantized `elements` by rows to all of int8.
-struct Rows {
+struct QuantizedRows {
   Node *choose = nullptr, *quantize = nullptr;
   Value* x = nullptr;
   bool symmetric = false;
 };
-std::optional<Rows> rows_of(Value* elements) {
-  Rows out;
+std::optional<QuantizedRows> quantized_rows_of(Value* elements) {
+  QuantizedRows out;
   out.quantize = elements ? elements->producer : nullptr;
   if (!converted_by(elements, Conversion::quantize)) return {};
-  out.x = operand(*out.quantize);
+  out.x = tensor_operand(*out.quantize);
   Value* scale = out.quantize->tensor("scale");
   if (!converted_by(scale, Conversion::choose)) return {};
   out.choose = scale->producer;
@@ -280,24 +284,24 @@ std::optional<Rows> rows_of(Value* elements) {
                      out.quantize->optional_tensor("zero_point") == out.choose->result(1);
   return reads && elements->dtype() == DType::i8 ? std::optional(out) : std::nullopt;
 }
-bool is_scale_of(Value* value, const Rows& rows) {
+bool is_scale_of(Value* value, const QuantizedRows& rows) {
   value = unviewed(plain(unviewed(value)));
   if (value == rows.choose->result(0)) return true;
   const auto chosen = value ? chosen_scale(value) : std::nullopt;
   return chosen && chosen->x == same_sizes(rows.x) && chosen->symmetric == rows.symmetric;
 }
-bool is_zero_of(Value* value, const Rows& rows) {
+bool is_zero_of(Value* value, const QuantizedRows& rows) {
   value = int8_elements(value);
   if (value == rows.choose->result(1)) return true;
   const Node* cast = cast_of(value);
-  const Node* clamp = cast ? made_by(unviewed(operand(*cast)), {"aten.clamp.default"}) : nullptr;
-  const Node* shifted = clamp ? made_by(operand(*clamp), {"aten.sub.Tensor"}) : nullptr;
-  const Node* rounded = shifted ? made_by(operand(*shifted, 1), {"aten.round.default"}) : nullptr;
-  const Node* quotient = rounded ? made_by(operand(*rounded), {"aten.div.Tensor"}) : nullptr;
-  const auto chosen = quotient ? chosen_scale(operand(*quotient, 1)) : std::nullopt;
+  const Node* clamp = cast ? made_by(unviewed(tensor_operand(*cast)), {"aten.clamp.default"}) : nullptr;
+  const Node* shifted = clamp ? made_by(tensor_operand(*clamp), {"aten.sub.Tensor"}) : nullptr;
+  const Node* rounded = shifted ? made_by(tensor_operand(*shifted, 1), {"aten.round.default"}) : nullptr;
+  const Node* quotient = rounded ? made_by(tensor_operand(*rounded), {"aten.div.Tensor"}) : nullptr;
+  const auto chosen = quotient ? chosen_scale(tensor_operand(*quotient, 1)) : std::nullopt;
   return chosen && chosen->x == same_sizes(rows.x) && !rows.symmetric && is_chosen_zero(value, *chosen);
 }
-Value* dequantized_rows(Builder& b, const Rows& rows) {
+Value* dequantized_rows(Builder& b, const QuantizedRows& rows) {
   return dequantize(b, rows.quantize->result(), row_blocks(*rows.x), rows.choose->result(0), rows.choose->result(1),
                     rows.x->dtype());
 }
@@ -305,13 +309,14 @@ Value* dequantized_rows(Builder& b, const Rows& rows) {
 // (q - z) * s of rows quantized at run time
 Value* rows_again(Builder& b, Node& node) {
   if (!node.is("aten.mul.Tensor")) return nullptr;
-  const Node* shifted = made_by(operand(node), {"aten.sub.Tensor"});
-  if (!shifted || !plain_alpha(*shifted) || !operand(*shifted, 1) || !operand(node, 1)) return nullptr;
-  const auto rows = rows_of(int8_elements(operand(*shifted)));
+  const Node* shifted = made_by(tensor_operand(node), {"aten.sub.Tensor"});
+  if (!shifted || !plain_alpha(*shifted) || !tensor_operand(*shifted, 1) || !tensor_operand(node, 1)) return nullptr;
+  const auto rows = quantized_rows_of(int8_elements(tensor_operand(*shifted)));
   if (!rows || node.result()->dtype() != rows->x->dtype() || !(node.result()->sizes() == rows->x->sizes()))
     return nullptr;
-  if (!by_rows(operand(*shifted, 1), rows->x->sizes()) || !by_rows(operand(node, 1), rows->x->sizes())) return nullptr;
-  if (!is_zero_of(operand(*shifted, 1), *rows) || !is_scale_of(operand(node, 1), *rows)) return nullptr;
+  if (!by_rows(tensor_operand(*shifted, 1), rows->x->sizes()) || !by_rows(tensor_operand(node, 1), rows->x->sizes()))
+    return nullptr;
+  if (!is_zero_of(tensor_operand(*shifted, 1), *rows) || !is_scale_of(tensor_operand(node, 1), *rows)) return nullptr;
   return dequantized_rows(b, *rows);
 }
 
@@ -320,9 +325,9 @@ Value* rows_again(Builder& b, Node& node) {
 // The constant [n, k] of which `value` is the transpose.
 Value* transposed(Value* value) {
   const Node* node = value->producer;
-  if (!node || !node->op->has(kPermutes) || value->rank() != 2 || !operand(*node)) return nullptr;
+  if (!node || !node->op->has(kPermutes) || value->rank() != 2 || !tensor_operand(*node)) return nullptr;
   if (node->is(Movement::permute) && node->static_ints("dims")[0] % 2 == 0) return nullptr;
-  return operand(*node);
+  return tensor_operand(*node);
 }
 
 struct Int8Gemm {
@@ -332,42 +337,42 @@ struct Int8Gemm {
 // Elements that are int8 plus 128
 Value* shifted_rows(Value* value) {
   const Node* cast = value && value->dtype() == DType::u8 ? cast_of(value) : nullptr;
-  const Node* sum = cast ? made_by(operand(*cast), {"aten.add.Tensor", "aten.add.Scalar"}) : nullptr;
-  return sum && is_number(sum->arg(1), 128) && plain_alpha(*sum) ? int8_elements(operand(*sum)) : nullptr;
+  const Node* sum = cast ? made_by(tensor_operand(*cast), {"aten.add.Tensor", "aten.add.Scalar"}) : nullptr;
+  return sum && is_number(sum->arg(1), 128) && plain_alpha(*sum) ? int8_elements(tensor_operand(*sum)) : nullptr;
 }
 
 // rows x weight^T in int32; torchao's form for CPUs multiplies unsigned rows, and takes 128 times the weight's sums
 // off.
 std::optional<Int8Gemm> int8_gemm(Value* value) {
   const Node* difference = made_by(value, {"aten.sub.Tensor"});
-  const Node* mm = made_by(difference ? operand(*difference) : value, {"aten._int_mm.default"});
+  const Node* mm = made_by(difference ? tensor_operand(*difference) : value, {"aten._int_mm.default"});
   if (!mm) return {};
-  Int8Gemm out{nullptr, transposed(operand(*mm, 1))};
+  Int8Gemm out{nullptr, transposed(tensor_operand(*mm, 1))};
   if (!is_constant(out.weight, DType::i8)) return {};
   if (!difference) {
-    out.rows = unviewed(operand(*mm));
+    out.rows = unviewed(tensor_operand(*mm));
     return out.rows->dtype() == DType::i8 ? std::optional(out) : std::nullopt;
   }
-  out.rows = shifted_rows(operand(*mm));
-  const Node* times = made_by(operand(*difference, 1), {"aten.mul.Tensor", "aten.mul.Scalar"});
+  out.rows = shifted_rows(tensor_operand(*mm));
+  const Node* times = made_by(tensor_operand(*difference, 1), {"aten.mul.Tensor", "aten.mul.Scalar"});
   const Node* sum =
-      times && is_number(times->arg(1), 128) ? made_by(operand(*times), {"aten.sum.dim_IntList"}) : nullptr;
-  if (!out.rows || !sum || !plain_alpha(*difference) || transposed(operand(*sum)) != out.weight) return {};
+      times && is_number(times->arg(1), 128) ? made_by(tensor_operand(*times), {"aten.sum.dim_IntList"}) : nullptr;
+  if (!out.rows || !sum || !plain_alpha(*difference) || transposed(tensor_operand(*sum)) != out.weight) return {};
   const auto dims = sum->static_ints("dim");
   return dims.size() == 1 && wrap_dim(dims[0], 2) == 0 && sum->boolean("keepdim") ? std::optional(out) : std::nullopt;
 }
 
 // zero * scale * (sums of the weight's rows), what the rows' zero points add to a product
-bool is_correction(Value* value, const Int8Gemm& gemm, const Rows& rows) {
+bool is_correction(Value* value, const Int8Gemm& gemm, const QuantizedRows& rows) {
   const Node* times = made_by(plain(value), {"aten.mul.Tensor"});
-  const Node* zeros = times ? made_by(operand(*times), {"aten.mul.Tensor"}) : nullptr;
-  if (!zeros || !by_rows(operand(*zeros), operand(*zeros)->sizes()) ||
-      !by_rows(operand(*zeros, 1), operand(*zeros)->sizes()))
+  const Node* zeros = times ? made_by(tensor_operand(*times), {"aten.mul.Tensor"}) : nullptr;
+  if (!zeros || !by_rows(tensor_operand(*zeros), tensor_operand(*zeros)->sizes()) ||
+      !by_rows(tensor_operand(*zeros, 1), tensor_operand(*zeros)->sizes()))
     return false;
-  if (!is_zero_of(operand(*zeros), rows) || !is_scale_of(operand(*zeros, 1), rows)) return false;
-  const Node* cast = cast_of(operand(*times, 1));
-  const Node* sum = cast ? made_by(operand(*cast), {"aten.sum.dim_IntList"}) : nullptr;
-  if (!sum || operand(*sum) != gemm.weight) return false;
+  if (!is_zero_of(tensor_operand(*zeros), rows) || !is_scale_of(tensor_operand(*zeros, 1), rows)) return false;
+  const Node* cast = cast_of(tensor_operand(*times, 1));
+  const Node* sum = cast ? made_by(tensor_operand(*cast), {"aten.sum.dim_IntList"}) : nullptr;
+  if (!sum || tensor_operand(*sum) != gemm.weight) return false;
   const auto dims = sum->static_ints("dim");
   return dims.size() == 1 && wrap_dim(dims[0], 2) == 1;
 }
@@ -392,36 +397,36 @@ Value* linear(Builder& b, const Node& node, Value* x, Value* weight, Arg bias) {
 
 // (acc * s) * scales
 Value* quantized_matmul(Builder& b, Node& node) {
-  if (!node.is("aten.mul.Tensor") || node.result()->dtype() != DType::f32 || !operand(node, 1)) return nullptr;
-  Value* rest = plain(operand(node));
+  if (!node.is("aten.mul.Tensor") || node.result()->dtype() != DType::f32 || !tensor_operand(node, 1)) return nullptr;
+  Value* rest = plain(tensor_operand(node));
   const Node* difference = made_by(rest, {"aten.sub.Tensor"});
-  const Node* scaled = made_by(difference ? plain(operand(*difference)) : rest, {"aten.mul.Tensor"});
-  const Node* cast = scaled ? cast_of(operand(*scaled)) : nullptr;
-  const auto gemm = cast && operand(*scaled, 1) ? int8_gemm(operand(*cast)) : std::nullopt;
-  const auto rows = gemm ? rows_of(gemm->rows) : std::nullopt;
-  if (!rows || !by_rows(operand(*scaled, 1), scaled->result()->sizes()) || !is_scale_of(operand(*scaled, 1), *rows) ||
-      rows->x->dtype() != DType::f32)
+  const Node* scaled = made_by(difference ? plain(tensor_operand(*difference)) : rest, {"aten.mul.Tensor"});
+  const Node* cast = scaled ? cast_of(tensor_operand(*scaled)) : nullptr;
+  const auto gemm = cast && tensor_operand(*scaled, 1) ? int8_gemm(tensor_operand(*cast)) : std::nullopt;
+  const auto rows = gemm ? quantized_rows_of(gemm->rows) : std::nullopt;
+  if (!rows || !by_rows(tensor_operand(*scaled, 1), scaled->result()->sizes()) ||
+      !is_scale_of(tensor_operand(*scaled, 1), *rows) || rows->x->dtype() != DType::f32)
     return nullptr;
   if (rows->symmetric == (difference != nullptr)) return nullptr;
-  if (difference && (!plain_alpha(*difference) || !is_correction(operand(*difference, 1), *gemm, *rows)))
+  if (difference && (!plain_alpha(*difference) || !is_correction(tensor_operand(*difference, 1), *gemm, *rows)))
     return nullptr;
-  const auto blocks = row_scales(*operand(node, 1), *gemm->weight);
+  const auto blocks = row_scales(*tensor_operand(node, 1), *gemm->weight);
   if (!blocks) return nullptr;
-  Value* weight = dequantize(b, gemm->weight, *blocks, scales_of(*operand(node, 1)), None{}, DType::f32);
+  Value* weight = dequantize(b, gemm->weight, *blocks, scales_of(*tensor_operand(node, 1)), None{}, DType::f32);
   return linear(b, node, dequantized_rows(b, *rows), weight, None{});
 }
 
 // (x W^T) * scales with W as integers
 Value* scaled_matmul(Builder& b, Node& node) {
-  if (!node.is("aten.mul.Tensor") || node.result()->dtype() != DType::f32 || !operand(node, 1)) return nullptr;
-  const Node* mm = made_by(plain(operand(node)), {"aten.mm.default"});
-  const Node* cast = mm ? cast_of(operand(*mm, 1)) : nullptr;
-  Value* weight = cast ? transposed(operand(*cast)) : nullptr;
-  if (!is_constant(weight, DType::i8) || operand(*mm)->dtype() != DType::f32) return nullptr;
-  const auto blocks = row_scales(*operand(node, 1), *weight);
+  if (!node.is("aten.mul.Tensor") || node.result()->dtype() != DType::f32 || !tensor_operand(node, 1)) return nullptr;
+  const Node* mm = made_by(plain(tensor_operand(node)), {"aten.mm.default"});
+  const Node* cast = mm ? cast_of(tensor_operand(*mm, 1)) : nullptr;
+  Value* weight = cast ? transposed(tensor_operand(*cast)) : nullptr;
+  if (!is_constant(weight, DType::i8) || tensor_operand(*mm)->dtype() != DType::f32) return nullptr;
+  const auto blocks = row_scales(*tensor_operand(node, 1), *weight);
   if (!blocks || !(node.result()->sizes() == mm->result()->sizes())) return nullptr;
-  Value* scales = scales_of(*operand(node, 1));
-  return linear(b, node, operand(*mm), dequantize(b, weight, *blocks, scales, None{}, DType::f32), None{});
+  Value* scales = scales_of(*tensor_operand(node, 1));
+  return linear(b, node, tensor_operand(*mm), dequantize(b, weight, *blocks, scales, None{}, DType::f32), None{});
 }
 
 // mm and addmm whose weight is a dequantized constant
@@ -429,11 +434,11 @@ Value* matmul_as_linear(Builder& b, Node& node) {
   const bool summed = node.is("aten.addmm.default");
   if (!summed && !node.is("aten.mm.default")) return nullptr;
   if (summed && (!is_number(node.arg("beta"), 1) || !is_number(node.arg("alpha"), 1))) return nullptr;
-  Value *x = operand(node, summed ? 1 : 0), *weight = transposed(operand(node, summed ? 2 : 1));
+  Value *x = tensor_operand(node, summed ? 1 : 0), *weight = transposed(tensor_operand(node, summed ? 2 : 1));
   if (weight && !dequantizes_constant(weight)) weight = unviewed(weight);
   if (!weight || !dequantizes_constant(weight) || weight->rank() != 2 || !(weight->sizes()[1] == x->sizes()[1]))
     return nullptr;
-  Value* bias = summed ? operand(node) : nullptr;
+  Value* bias = summed ? tensor_operand(node) : nullptr;
   if (bias && (bias->rank() != 1 || !(bias->sizes()[0] == weight->sizes()[0]))) return nullptr;
   Value* rows = unviewed(x);
   const bool quantized =
@@ -444,7 +449,7 @@ Value* matmul_as_linear(Builder& b, Node& node) {
 // linear(x, W) + bias
 Value* bias_of_matmul(Builder& b, Node& node) {
   if (!node.is("aten.add.Tensor") || !plain_alpha(node)) return nullptr;
-  Value *sum = operand(node), *bias = plain(operand(node, 1));
+  Value *sum = tensor_operand(node), *bias = plain(tensor_operand(node, 1));
   const Node* layer = made_by(unviewed(sum), {"aten.linear.default"});
   if (!layer || !bias || !bias->is_constant() || bias->rank() != 1 || layer->optional_tensor("bias")) return nullptr;
   const Value* result = layer->result();
@@ -452,7 +457,7 @@ Value* bias_of_matmul(Builder& b, Node& node) {
   const bool fits = dequantizes_constant(weight) && bias->sizes()[0] == weight->sizes()[0] &&
                     sum->sizes().back() == bias->sizes()[0] && bias->dtype() == result->dtype() &&
                     node.result()->sizes() == sum->sizes() && result->num_uses() == 1 && sum->num_uses() == 1;
-  return fits ? linear(b, node, operand(*layer), weight, bias) : nullptr;
+  return fits ? linear(b, node, tensor_operand(*layer), weight, bias) : nullptr;
 }
 
 // The operators under their names of today, and nothing that reads values only to assert their dtype, which is known.
@@ -471,8 +476,8 @@ Changed tidy(Graph& graph) {
   return Changed(!old.empty());
 }
 
-constexpr Rule kRules[] = {weight,        quantized_rows,   rows_again,    quantized_matmul,
-                           scaled_matmul, matmul_as_linear, bias_of_matmul};
+constexpr Rule kQuantizationRules[] = {weight,        quantized_rows,   rows_again,    quantized_matmul,
+                                       scaled_matmul, matmul_as_linear, bias_of_matmul};
 
 }  // namespace
 
@@ -487,7 +492,8 @@ constexpr Rule kRules[] = {weight,        quantized_rows,   rows_again,    quant
 // Keeps: every finite value, up to the rounding of a matmul: where no backend takes them, sums of int8 products are
 // computed in float.
 Result<Changed> recognize_quantization(Graph& graph) {
-  return for_each_graph(graph, [](Graph& g) { return tidy(g) | rewrite_nodes(g, Span<const Rule>(kRules)); });
+  return for_each_graph(graph,
+                        [](Graph& g) { return tidy(g) | rewrite_nodes(g, Span<const Rule>(kQuantizationRules)); });
 }
 
 }  // namespace wick::compiler

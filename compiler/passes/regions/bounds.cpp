@@ -170,7 +170,7 @@ std::optional<double> small_power(const Node& node) {
   return less_one ? std::max(1.0, std::exp(*ceiling)) : std::exp(*ceiling);
 }
 
-constexpr int kMaxRounds = 4;  // of looking at what buffers become
+constexpr int kMaxBufferRounds = 4;  // of looking at what buffers become
 
 }  // namespace
 
@@ -187,7 +187,7 @@ Bounds::Bounds(const Graph& graph) {
       if (state == states.end() || !state->second) continue;
       std::optional<double> now = of(update.value);
       if (now && *now <= *state->second) continue;
-      state->second = round < kMaxRounds ? now : std::nullopt;
+      state->second = round < kMaxBufferRounds ? now : std::nullopt;
       holds = false;
     }
     if (holds) return;

@@ -58,12 +58,12 @@ std::optional<SliceMatch> match_slice(const Node& node) {
 namespace {
 
 // Elements [first, last) of neighbouring dims read as one, if the box of them is such a stretch.
-struct Stretch {
+struct BoxStretch {
   int64_t first = 0, last = 0;
 };
 
-std::optional<Stretch> stretch_of(const Sizes& sizes, const Box& box, size_t begin, size_t end) {
-  Stretch out{0, 1};
+std::optional<BoxStretch> stretch_of(const Sizes& sizes, const Box& box, size_t begin, size_t end) {
+  BoxStretch out{0, 1};
   bool open = false;  // a dim of which more than one element is taken lies outside
   for (size_t i = begin; i < end; ++i) {
     const int64_t size = sizes[i].value(), start = box[i].whole ? 0 : box[i].start,
@@ -75,7 +75,7 @@ std::optional<Stretch> stretch_of(const Sizes& sizes, const Box& box, size_t beg
   return out;
 }
 
-bool box_of_stretch(const Sizes& sizes, Stretch stretch, size_t begin, size_t end, Box& box) {
+bool box_of_stretch(const Sizes& sizes, BoxStretch stretch, size_t begin, size_t end, Box& box) {
   int64_t inner = 1;
   for (size_t i = begin; i < end; ++i) inner *= sizes[i].value();
   for (size_t i = begin; i < end; ++i) {

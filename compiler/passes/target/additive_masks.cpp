@@ -18,9 +18,9 @@
 namespace wick::compiler {
 namespace {
 
-constexpr int kMaxDepth = 16;
+constexpr int kMaxDepthOfSum = 16;
 
-Value* operand(const Node& node, size_t index) { return node.arg(index).as<Value*>(); }
+Value* mask_operand(const Node& node, size_t index) { return node.arg(index).as<Value*>(); }
 
 bool is_zero(const Arg& arg, DType dtype) {
   const auto element = number_of(arg, dtype);
@@ -60,10 +60,11 @@ class Masker {
   // The softmax of an empty row now gives a different number, up to `value`.
   static bool forget_behind_softmax(Value* value, int depth, std::unordered_map<const Value*, bool>& known) {
     Node* node = value->producer;
-    if (!node || depth > kMaxDepth) return false;
+    if (!node || depth > kMaxDepthOfSum) return false;
     if (const auto found = known.find(value); found != known.end()) return found->second;
     bool behind = is_last_softmax(*node);
-    for (Value* operand : node->operands()) behind = forget_behind_softmax(operand, depth + 1, known) || behind;
+    for (Value* mask_operand : node->operands())
+      behind = forget_behind_softmax(mask_operand, depth + 1, known) || behind;
     if (behind) value->forget();
     return known[value] = behind;
   }
@@ -119,8 +120,8 @@ class Masker {
     const std::vector<Node*> readers = result->users();
     for (Node* guard : readers) {
       if (!guard->is("aten.where.self") || guard->result()->type != result->type) continue;
-      if (operand(*guard, 2) != result || !is_zero(guard->arg(1), result->dtype())) continue;
-      if (!says_empty(operand(*guard, 0), scores) || has_infinite_scores(scores, 0)) continue;
+      if (mask_operand(*guard, 2) != result || !is_zero(guard->arg(1), result->dtype())) continue;
+      if (!says_empty(mask_operand(*guard, 0), scores) || has_infinite_scores(scores, 0)) continue;
       const bool alone = result->num_uses() == 1;
       const std::vector<Value*> masks = emptying_masks(scores);
       if (masks.empty() || (masks.size() == 1 && is_never_empty(*masks[0]))) {
@@ -141,9 +142,10 @@ class Masker {
   bool has_infinite_scores(const Value* value, int depth) {
     if (value->is_constant() || is_scores(value)) return false;
     const Node* node = value->producer;
-    if (!node || depth > kMaxDepth) return !is_finite(value);
+    if (!node || depth > kMaxDepthOfSum) return !is_finite(value);
     if (is_plain_add(*node))
-      return has_infinite_scores(operand(*node, 0), depth + 1) || has_infinite_scores(operand(*node, 1), depth + 1);
+      return has_infinite_scores(mask_operand(*node, 0), depth + 1) ||
+             has_infinite_scores(mask_operand(*node, 1), depth + 1);
     if (const auto select = match_select(*node)) return has_infinite_scores(select->scores, depth + 1);
     if (moves_data(*node) || node->is("aten._to_copy.default")) return has_infinite_scores(moved(*node), depth + 1);
     return !is_finite(value);
@@ -190,14 +192,14 @@ class Masker {
   Value* without_infinity(Builder& b, Value* value, int depth) {
     std::vector<Value*> masks;
     find_masks(value, depth, masks);
-    if (masks.empty() || depth > kMaxDepth) return value;
+    if (masks.empty() || depth > kMaxDepthOfSum) return value;
     if (value->is_constant()) return finite_constant(b, *value);
     if (value->producer) {
       const Node& node = *value->producer;
       if (is_plain_add(node)) {
-        Value *x = without_infinity(b, operand(node, 0), depth + 1),
-              *y = without_infinity(b, operand(node, 1), depth + 1);
-        return x == operand(node, 0) && y == operand(node, 1) ? value : b.call("aten.add.Tensor", {x, y});
+        Value *x = without_infinity(b, mask_operand(node, 0), depth + 1),
+              *y = without_infinity(b, mask_operand(node, 1), depth + 1);
+        return x == mask_operand(node, 0) && y == mask_operand(node, 1) ? value : b.call("aten.add.Tensor", {x, y});
       }
       if (const auto select = match_select(node)) return finite_select(b, value, *select, depth);
     }
@@ -214,10 +216,10 @@ class Masker {
   // Whether something compares the tensor, or its sum with scores, with minus infinity. Otherwise it is an ordinary
   // operand.
   static bool has_guard(const Value* value) {
-    for (int i = 0; i < kMaxDepth; ++i) {
+    for (int i = 0; i < kMaxDepthOfSum; ++i) {
       const bool added = std::any_of(value->users().begin(), value->users().end(), [&](const Node* reader) {
         return is_plain_add(*reader) && is_compared(reader->result()) &&
-               (is_scores(operand(*reader, 0)) || is_scores(operand(*reader, 1)));
+               (is_scores(mask_operand(*reader, 0)) || is_scores(mask_operand(*reader, 1)));
       });
       if (added || is_compared(value)) return true;
       const bool moves =
@@ -270,11 +272,11 @@ class Masker {
   // Whether finite numbers may give scores of minus infinity, masks aside. f16 is computed in f32 and does not.
   static bool may_overflow(const Value& scores) {
     const Value* value = &scores;
-    for (int i = 0; i < kMaxDepth && value->producer; ++i) {
+    for (int i = 0; i < kMaxDepthOfSum && value->producer; ++i) {
       const Node& node = *value->producer;
       const auto select = match_select(node);
       if (!select && !is_plain_add(node) && !is_masking(node)) break;
-      value = select ? select->scores : operand(node, is_scores(operand(node, 1)) ? 1 : 0);
+      value = select ? select->scores : mask_operand(node, is_scores(mask_operand(node, 1)) ? 1 : 0);
     }
     return value->dtype() == DType::f32 && is_scores(value);
   }
@@ -288,7 +290,7 @@ class Masker {
 
   // The same for a guard behind a matmul with values. Masked scores become minus infinity if each row has others.
   void drop_guard(Node& guard, bool lives) {
-    Value* out = operand(guard, 1);
+    Value* out = mask_operand(guard, 1);
     Node* softmax = softmax_behind(out);
     if (softmax && softmax->result()->num_uses() == 1 && may_overflow(*moved(*softmax))) {
       safe_.insert(softmax);
@@ -301,14 +303,14 @@ class Masker {
   void deepen(Node& softmax) {
     Node* least = moved(softmax)->producer;
     if (!least || !is_masking(*least)) return;
-    const Value* mask = operand(*least, 1);
+    const Value* mask = mask_operand(*least, 1);
     Builder b(graph_, &softmax);
     Args args = mask->producer->args();
     for (size_t i = 1; i < 3; ++i) {
       if (is_lowest(args[i], mask->dtype())) args[i] = b.scalar(-INFINITY, mask->dtype());
     }
     Value* deeper = b.call("aten.where.self", std::move(args));
-    graph_.set_arg(&softmax, 0, b.call("aten.minimum", {operand(*least, 0), deeper}));
+    graph_.set_arg(&softmax, 0, b.call("aten.minimum", {mask_operand(*least, 0), deeper}));
     left_.push_back(least);
   }
 
@@ -316,7 +318,7 @@ class Masker {
 
   void multiply_guard(Node& guard) {
     if (guard.result()->num_uses() == 0) return;
-    Value *live = operand(guard, 0), *out = operand(guard, 1);
+    Value *live = mask_operand(guard, 0), *out = mask_operand(guard, 1);
     if (!is_zero(guard.arg(2), out->dtype()) || guard.result()->type != out->type) return;
     if (!any_behind(live) && !test_behind(live)) return;
     if (guards_scores_only(*live)) return drop_guard(guard, false);
@@ -343,7 +345,7 @@ class Masker {
   }
 
   static const Node* any_behind(const Value* value) {
-    for (int i = 0; i < kMaxDepth && value->producer && moves_data(*value->producer); ++i)
+    for (int i = 0; i < kMaxDepthOfSum && value->producer && moves_data(*value->producer); ++i)
       value = moved(*value->producer);
     return value->producer && value->producer->is("aten.any.dims") ? value->producer : nullptr;
   }
@@ -378,12 +380,12 @@ class Masker {
     const Node* sum = tested->producer;
     if (!sum || !is_floating(tested->dtype()) || !is_minus_infinity(above->arg(1), tested->dtype())) return nullptr;
     if (const auto select = match_select(*sum)) return is_scores(select->scores) ? tested : nullptr;
-    if (!is_plain_add(*sum) || is_scores(operand(*sum, 0)) == is_scores(operand(*sum, 1))) return nullptr;
-    return operand(*sum, is_scores(operand(*sum, 0)) ? 1 : 0);
+    if (!is_plain_add(*sum) || is_scores(mask_operand(*sum, 0)) == is_scores(mask_operand(*sum, 1))) return nullptr;
+    return mask_operand(*sum, is_scores(mask_operand(*sum, 0)) ? 1 : 0);
   }
 
   static Node* softmax_behind(const Value* value) {
-    for (int i = 0; i < kMaxDepth && value->producer; ++i) {
+    for (int i = 0; i < kMaxDepthOfSum && value->producer; ++i) {
       Node& node = *value->producer;
       if (is_last_softmax(node)) return &node;
       const Gemm& gemm = node.op->facts.gemm;

@@ -18,7 +18,7 @@
 namespace wick::compiler {
 namespace {
 
-constexpr double kLargest = std::numeric_limits<float>::max();
+constexpr double kLargestSingle = std::numeric_limits<float>::max();
 
 struct Comparison {
   enum class Kind : uint8_t { greater, less, differs } kind;
@@ -38,7 +38,7 @@ std::optional<Comparison> comparison_of(const Node& node) {
   }
 }
 
-constexpr int kMaxDepth = 8;
+constexpr int kMaxDepthOfSelect = 8;
 // Differences of smaller numbers may be subnormal, which backends may treat as zero.
 constexpr double kLeastBound = 0x1p-100;
 constexpr int64_t kMaxMaskElements = 1 << 20;
@@ -84,7 +84,7 @@ class Conditions {
     if (condition->is_constant()) return condition->tensor().dim_order.empty();
     if (is_early(condition)) return true;
     const Node* node = condition->producer;
-    if (!node || depth > kMaxDepth) return false;
+    if (!node || depth > kMaxDepthOfSelect) return false;
     if (comparison_of(*node)) return can_compare(*node);
     if (!node->is(Binary::conjunction) && !node->is(Binary::disjunction) && !is_not(*node)) return false;
     const auto operands = node->operands();
@@ -123,7 +123,7 @@ class Conditions {
 
   // A finite f32 number. An infinity becomes the largest number with its sign.
   Value* finite(Builder& b, Value* x) {
-    return bounds_.is_bounded(x) ? x : b.call("aten.clamp", {x, -kLargest, kLargest});
+    return bounds_.is_bounded(x) ? x : b.call("aten.clamp", {x, -kLargestSingle, kLargestSingle});
   }
 
  private:

@@ -18,7 +18,7 @@ int64_t num_unknown(const Sizes& sizes) {
   return std::count_if(sizes.begin(), sizes.end(), [](const Sym& size) { return !size.is_const(); });
 }
 
-size_t dim_of(const Node& node, size_t rank) { return static_cast<size_t>(wrap_dim(node.static_integer("dim"), rank)); }
+size_t dim_in(const Node& node, size_t rank) { return static_cast<size_t>(wrap_dim(node.static_integer("dim"), rank)); }
 
 // Other nodes would stay outside of delegates, once for each part.
 bool all_floating(const Node& node) {
@@ -305,7 +305,7 @@ class ViewAvoider {
   // A slice or a select.
   std::optional<Plan> cut(const Node& node) {
     const Unrolled& from = *unrolled(node.tensor("self"));
-    const size_t dim = dim_of(node, from.dims.size());
+    const size_t dim = dim_in(node, from.dims.size());
     const bool select = node.is("aten.select.int");
     if (is_plain(from.dims[dim])) return select ? std::nullopt : along_dim(node);
     const auto taken = match_slice(node);
@@ -328,7 +328,7 @@ class ViewAvoider {
   std::optional<Plan> along_dim(const Node& node) {
     const Unrolled* from = only_operand(node);
     if (!from) return std::nullopt;
-    const size_t dim = dim_of(node, from->dims.size());
+    const size_t dim = dim_in(node, from->dims.size());
     if (!is_plain(from->dims[dim])) return std::nullopt;
     Unrolled shape = *from;
     shape.dims[dim] = {{node.result()->sizes()[dim]}};
@@ -341,7 +341,7 @@ class ViewAvoider {
   std::optional<Plan> gather(const Node& node) {
     const Unrolled* from = only_operand(node);
     if (!from || from->num_parts() != 1) return std::nullopt;
-    const size_t dim = dim_of(node, from->dims.size());
+    const size_t dim = dim_in(node, from->dims.size());
     Sizes sizes = from->sizes();
     sizes[dim] = node.result()->sizes()[dim];
     if (!is_plain(from->dims[dim]) || sizes != node.result()->sizes()) return std::nullopt;
@@ -374,7 +374,7 @@ class ViewAvoider {
 
   std::optional<Plan> cat(const Node& node) {
     const Values tensors = node.tensors("tensors");
-    const size_t dim = dim_of(node, node.result()->rank());
+    const size_t dim = dim_in(node, node.result()->rank());
     Unrolled shape;
     for (const Value* tensor : tensors) {
       const Unrolled* from = unrolled(tensor);

@@ -16,7 +16,7 @@ struct Band {
   int64_t low = std::numeric_limits<int64_t>::min() / 4, high = std::numeric_limits<int64_t>::max() / 4;
 };
 
-bool is_taken(const Value* x) {
+bool is_band_operand(const Value* x) {
   if (x->rank() < 2 || (x->dtype() != DType::f32 && x->dtype() != DType::f16)) return false;
   const Sizes& sizes = x->sizes();
   const Sym &rows = sizes[sizes.size() - 2], &columns = sizes.back();
@@ -58,7 +58,7 @@ Value* triangle(Builder& b, Node& node) {
   if (!lower && !node.is("aten.triu.default")) return nullptr;
   Value* x = node.tensor_or_null(0);
   const Sym diagonal = node.integer("diagonal");
-  if (!x->producer || !is_taken(x) || !diagonal.is_const()) return nullptr;
+  if (!x->producer || !is_band_operand(x) || !diagonal.is_const()) return nullptr;
   Band band;
   (lower ? band.high : band.low) = std::clamp(diagonal.value(), -kMaxElements, kMaxElements);
   return is_partial(band, *x) ? filled_outside(b, x, band, 0.0) : nullptr;
@@ -99,7 +99,7 @@ Value* select(Builder& b, Node& node) {
   if (!where && !node.is("aten.masked_fill.Scalar")) return nullptr;
   const Value* condition = node.arg(where ? 0 : 1).as<Value*>();
   const Value* result = node.result();
-  if (!is_taken(result)) return nullptr;
+  if (!is_band_operand(result)) return nullptr;
   for (const bool kept : {false, true}) {
     const Arg& from = node.arg(!where ? 0 : kept ? 1 : 2);
     const Arg& other = node.arg(!where ? 2 : kept ? 2 : 1);

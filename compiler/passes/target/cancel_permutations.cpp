@@ -8,14 +8,14 @@ namespace wick::compiler {
 namespace {
 
 // Rows of x at the positions in `index`, a vector.
-struct Gather {
+struct CancelledGather {
   Value *x = nullptr, *index = nullptr;
 };
 
-std::optional<Gather> match_gather(const Value* value) {
+std::optional<CancelledGather> match_cancelled_gather(const Value* value) {
   const Node* node = value->producer;
   if (!node) return std::nullopt;
-  Gather out;
+  CancelledGather out;
   if (node->is("aten.index_select.default")) {
     out.x = node->tensor("self");
     if (out.x->rank() == 0 || wrap_dim(node->static_integer("dim"), out.x->rank()) != 0) return std::nullopt;
@@ -58,7 +58,7 @@ bool inverts(const Value* inverse, const Value* p) {
 Value* before_permutation(Builder& b, const Value* value, const Value* inverse) {
   const Value* rows = value;
   if (rows->producer && rows->producer->is("aten.view.default")) rows = rows->producer->tensor("self");
-  const auto gather = match_gather(rows);
+  const auto gather = match_cancelled_gather(rows);
   if (!gather || !inverts(inverse, gather->index) || gather->x->sizes() != rows->sizes()) return nullptr;
   const bool keeps_rows = rows == value || (value->sizes()[0] == rows->sizes()[0]);
   return keeps_rows ? b.reshape(gather->x, value->sizes()) : nullptr;
@@ -66,7 +66,7 @@ Value* before_permutation(Builder& b, const Value* value, const Value* inverse) 
 
 Value* gathered_product(Builder& b, Node& node) {
   if (node.results().empty()) return nullptr;
-  const auto gather = match_gather(node.result());
+  const auto gather = match_cancelled_gather(node.result());
   const Node* product = gather ? gather->x->producer : nullptr;
   if (!product || !product->is(Binary::mul) || gather->x->num_uses() != 1) return nullptr;
   for (const size_t place : {0, 1}) {
@@ -82,7 +82,7 @@ Value* gathered_product(Builder& b, Node& node) {
   return nullptr;
 }
 
-constexpr Rule kRules[] = {gathered_product};
+constexpr Rule kProductRules[] = {gathered_product};
 
 }  // namespace
 
@@ -92,7 +92,7 @@ constexpr Rule kRules[] = {gathered_product};
 // Requires: p are the positions of a sorted vector; its inverse is another sort, or 0, 1 .. written to the places p.
 // Keeps: every value, bit for bit.
 Result<Changed> cancel_permutations(Graph& graph) {
-  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
+  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kProductRules)); });
 }
 
 }  // namespace wick::compiler

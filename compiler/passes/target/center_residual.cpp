@@ -12,7 +12,7 @@
 namespace wick::compiler {
 namespace {
 
-constexpr size_t kMaxCopiedBytes = size_t{1} << 20;
+constexpr size_t kMaxCenteredBytes = size_t{1} << 20;
 
 bool is_mean(const Node& node) {
   return (node.is("aten.mean.dim") || node.is("aten.sum.dim_IntList")) && !node.is_none("dim") &&
@@ -139,7 +139,7 @@ class Stream {
     if (is_centred_already(node, *value, dim)) return true;
     if (node.is("aten.embedding.default") && dim + 1 == value->rank()) {
       const Value* weight = node.tensor("weight");
-      if (!has_reals(weight) || (weight->num_uses() > 1 && weight->data.size_bytes() > kMaxCopiedBytes)) return false;
+      if (!has_reals(weight) || (weight->num_uses() > 1 && weight->data.size_bytes() > kMaxCenteredBytes)) return false;
       embeddings_.push_back(&node);
       return true;
     }

@@ -22,7 +22,7 @@ bool is_complex_value(const Value* value) {
 DType part_of(DType dtype) { return dtype == DType::c128 ? DType::f64 : DType::f32; }
 
 bool moves_parts(const Node& node) { return node.op->has(kPartwise) && node.op->has(kMoves | kView); }
-bool is_multiplication(const Node& node) { return node.is("aten.mul.Tensor"); }
+bool is_complex_product(const Node& node) { return node.is("aten.mul.Tensor"); }
 bool is_conjugate(const Node& node) { return node.is("aten._conj_physical.default"); }
 bool is_matrix_product(const Node& node) { return node.is("aten.mm.default") || node.is("aten.bmm.default"); }
 // Between floats and complex numbers: nothing is computed.
@@ -80,7 +80,7 @@ bool has_parts(const Node& node, const TargetFacts& facts) {
   if (is_transform(node)) return has_matmuls(node, facts);
   if (is_add_or_sub(node))
     return operands.size() == 2 && node.arg("alpha").is<Sym>() && node.arg("alpha").as<Sym>().is(1);
-  if (is_multiplication(node) || is_matrix_product(node)) return operands.size() == 2;
+  if (is_complex_product(node) || is_matrix_product(node)) return operands.size() == 2;
   if (node.is("aten.div.Tensor")) return operands.size() == 2 && !is_complex_value(operands[1]);
   if (node.is("aten.full.default")) return literal(node.arg("fill_value")).has_value();
   if (node.is("aten.sum.dim_IntList")) return node.is_none("dtype");
@@ -88,9 +88,9 @@ bool has_parts(const Node& node, const TargetFacts& facts) {
   return is_border(node) || node.op->has(kPartwise) || is_conjugate(node) || node.is("aten.abs.default");
 }
 
-class Splitter {
+class ComplexSplitter {
  public:
-  Splitter(Graph& graph, const TargetFacts& facts) : graph_(graph), facts_(facts) {}
+  ComplexSplitter(Graph& graph, const TargetFacts& facts) : graph_(graph), facts_(facts) {}
 
   Changed run() {
     std::vector<Node*> nodes;
@@ -340,7 +340,7 @@ class Splitter {
 // what others read or make is joined or taken apart. Keeps: values up to rounding, infinities and NaN.
 Result<Changed> complex_as_pairs(Graph& graph, const TargetFacts& facts) {
   const SymScope scope(graph.ranges);
-  return for_each_graph(graph, [&](Graph& g) { return &g == &graph ? Splitter(g, facts).run() : Changed::no; });
+  return for_each_graph(graph, [&](Graph& g) { return &g == &graph ? ComplexSplitter(g, facts).run() : Changed::no; });
 }
 
 }  // namespace wick::compiler

@@ -9,7 +9,7 @@
 namespace wick::compiler {
 namespace {
 
-constexpr int kMaxDepth = 16;
+constexpr int kMaxDepthOfNorm = 16;
 
 // A norm over the last dimension with its own constant scale, shift or both.
 struct Affine {
@@ -32,9 +32,9 @@ bool all_equal(const Reals64& values, double wanted) {
   return std::all_of(values.begin(), values.end(), [&](double value) { return value == wanted; });
 }
 
-class Folder {
+class NormFolder {
  public:
-  Folder(Graph& graph, Affine affine, Node* next) : graph_(graph), affine_(std::move(affine)), next_(next) {}
+  NormFolder(Graph& graph, Affine affine, Node* next) : graph_(graph), affine_(std::move(affine)), next_(next) {}
 
   bool run() {
     Value* result = affine_.norm.node->result();
@@ -62,7 +62,7 @@ class Folder {
   }
 
   bool takes(Node& reader, const Value& value, size_t dim, int depth, std::vector<LinearLayer>& found) {
-    if (depth > kMaxDepth) return false;
+    if (depth > kMaxDepthOfNorm) return false;
     if (moves_data(reader)) {
       const auto after = dim_after(reader, dim);
       return after && reaches_layers(*reader.result(), *after, depth + 1, found);
@@ -88,7 +88,7 @@ class Folder {
   // Whether the whole value comes from the norm's result, with its channels in `dim`.
   bool comes_from_norm(const Value& value, size_t dim, int depth) {
     if (&value == affine_.norm.node->result()) return dim + 1 == value.rank();
-    if (depth > kMaxDepth || !value.producer) return false;
+    if (depth > kMaxDepthOfNorm || !value.producer) return false;
     const Node& node = *value.producer;
     if (moves_data(node)) {
       const auto before = dim_before(node, dim);
@@ -121,7 +121,7 @@ class Folder {
   // The matmul whose result, after data movement, is all that `value` holds and that nothing else reads.
   std::optional<LinearLayer> added_layer(const Value& value, size_t dim) {
     const Value* at = &value;
-    for (int i = 0; i < kMaxDepth; ++i) {
+    for (int i = 0; i < kMaxDepthOfNorm; ++i) {
       if (!at->producer || !only_reader(*at)) return std::nullopt;
       const auto layer = match_linear_layer(*at->producer);
       if (layer && layer->output_dim == dim && layer->outputs == affine_.norm.channels) return layer;
@@ -207,7 +207,7 @@ Result<Changed> fold_norm_affine(Graph& graph) {
     for (auto it = g.nodes().begin(); it != g.nodes().end(); ++it) {
       auto affine = match_affine(**it);
       Node* next = std::next(it) == g.nodes().end() ? nullptr : std::next(it)->get();
-      if (affine && Folder(g, std::move(*affine), next).run()) changed = Changed::yes;
+      if (affine && NormFolder(g, std::move(*affine), next).run()) changed = Changed::yes;
     }
     return changed;
   });

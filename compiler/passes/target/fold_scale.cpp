@@ -12,7 +12,7 @@
 namespace wick::compiler {
 namespace {
 
-constexpr int kMaxDepth = 32;
+constexpr int kMaxDepthOfScale = 32;
 
 bool is_scaling(const Node& node) { return node.is(Binary::mul) || node.is(Binary::div); }
 
@@ -54,9 +54,9 @@ std::optional<double> scalar_factor(const Scaling& scaling) {
 }
 
 // One planned fold: matmuls with new weights, and norms and constants with new numbers.
-class Plan {
+class ScalePlan {
  public:
-  explicit Plan(Graph& graph) : graph_(graph) {}
+  explicit ScalePlan(Graph& graph) : graph_(graph) {}
 
   bool scale_outputs(const LinearLayer& layer, Reals64 scale) {
     LayerChange change;
@@ -126,7 +126,7 @@ class Plan {
 class Region {
  public:
   // `side`: which operand of a product of two values takes the factor, if both could.
-  Region(Plan& plan, const Scaling& scaling, double scale, size_t side)
+  Region(ScalePlan& plan, const Scaling& scaling, double scale, size_t side)
       : plan_(plan), root_(scaling.node), scale_(scale), side_(side) {}
 
   bool grow(Value* x) {
@@ -202,7 +202,7 @@ class Region {
 
   // A look ahead along first operands.
   static bool leads_to_layer(const Value* value, int depth) {
-    if (depth > kMaxDepth || !value->producer) return false;
+    if (depth > kMaxDepthOfScale || !value->producer) return false;
     Node& node = *value->producer;
     if (match_linear_layer(node)) return true;
     const bool first = moves_data(node) || is_scaling(node) || is_add_or_sub(node) || node.is("aten.neg.default");
@@ -210,7 +210,7 @@ class Region {
     return first && node.arg(size_t{0}).is<Value*>() && leads_to_layer(node.arg(size_t{0}).as<Value*>(), depth + 1);
   }
 
-  Plan& plan_;
+  ScalePlan& plan_;
   const Node* root_;
   const double scale_;
   const size_t side_;
@@ -224,7 +224,7 @@ bool fold_number(Graph& graph, const Scaling& scaling) {
   const auto scale = scalar_factor(scaling);
   if (!scale) return false;
   for (size_t side : {size_t{0}, size_t{1}}) {
-    Plan plan(graph);
+    ScalePlan plan(graph);
     Region region(plan, scaling, *scale, side);
     if (!region.grow(scaling.x)) continue;
     plan.apply();
@@ -243,7 +243,7 @@ bool fold_backward(Graph& graph, const Scaling& scaling, size_t dim) {
   auto scale = per_channel(scaling.factor, scaling.x->dtype(), scaling.x->rank(), dim, channels);
   if (!scale) return false;
   *scale = inverted(std::move(*scale), scaling.divides);
-  Plan plan(graph);
+  ScalePlan plan(graph);
   Value* value = scaling.x;
   std::vector<Value*> between;
   const auto apply = [&] {
@@ -251,7 +251,7 @@ bool fold_backward(Graph& graph, const Scaling& scaling, size_t dim) {
     for (Value* changed : between) changed->forget();
     return true;
   };
-  for (int depth = 0; depth < kMaxDepth && value->producer && only_reader(*value); ++depth) {
+  for (int depth = 0; depth < kMaxDepthOfScale && value->producer && only_reader(*value); ++depth) {
     Node& node = *value->producer;
     between.push_back(value);
     if (const auto layer = match_linear_layer(node)) {
@@ -276,8 +276,8 @@ bool fold_backward(Graph& graph, const Scaling& scaling, size_t dim) {
 
 // --- into all following matmuls ---
 
-bool scale_readers(Plan& plan, const Value& value, size_t dim, const Reals64& scale, int depth) {
-  if (depth > kMaxDepth || value.num_uses() == 0 || value.num_uses() != value.users().size()) return false;
+bool scale_readers(ScalePlan& plan, const Value& value, size_t dim, const Reals64& scale, int depth) {
+  if (depth > kMaxDepthOfScale || value.num_uses() == 0 || value.num_uses() != value.users().size()) return false;
   for (Node* reader : value.users()) {
     if (moves_data(*reader)) {
       const auto after = dim_after(*reader, dim);
@@ -298,14 +298,14 @@ bool fold_forward(Graph& graph, const Scaling& scaling, size_t dim) {
   const auto channels = static_cast<size_t>(size.value());
   auto scale = per_channel(scaling.factor, scaling.x->dtype(), scaling.x->rank(), dim, channels);
   if (!scale) return false;
-  Plan plan(graph);
+  ScalePlan plan(graph);
   if (!scale_readers(plan, *scaling.node->result(), dim, inverted(std::move(*scale), scaling.divides), 0)) return false;
   plan.apply();
   forget_moved(*scaling.node->result());
   return true;
 }
 
-bool fold(Graph& graph, const Scaling& scaling) {
+bool fold_scales(Graph& graph, const Scaling& scaling) {
   if (fold_number(graph, scaling)) return true;
   for (size_t dim = scaling.x->rank(); dim-- > 0;) {
     if (fold_backward(graph, scaling, dim) || fold_forward(graph, scaling, dim)) return true;
@@ -331,7 +331,7 @@ Result<Changed> fold_scale(Graph& graph) {
     for (auto it = g.nodes().begin(); it != g.nodes().end();) {
       Node& node = **it++;
       const auto scaling = match_scaling(node);
-      if (!scaling || node.result()->num_uses() == 0 || !fold(g, *scaling)) continue;
+      if (!scaling || node.result()->num_uses() == 0 || !fold_scales(g, *scaling)) continue;
       if (scaling->x->producer) add_origins(*scaling->x->producer, node);
       g.replace(node.result(), scaling->x);
       g.erase(&node);

@@ -11,7 +11,7 @@ namespace wick::compiler {
 namespace {
 
 // More pieces cost more than reading them as a whole elsewhere.
-constexpr size_t kMaxPieces = 32;
+constexpr size_t kMaxSlices = 32;
 
 // With more pieces than this, an equivalent permute is cheaper.
 constexpr size_t kFewPieces = 4;
@@ -27,11 +27,11 @@ Value* gathered_grid(Builder& b, Value* x, size_t dim, const std::vector<int64_t
 }
 
 // The elements of dimension `dim` at these indices. Null if there are too many pieces and no grid.
-Value* gathered(Builder& b, Value* x, size_t dim, const std::vector<int64_t>& indices) {
+Value* gathered_slices(Builder& b, Value* x, size_t dim, const std::vector<int64_t>& indices) {
   const std::vector<Piece> pieces = pieces_of(indices);
   if (pieces.empty()) return nullptr;
   Value* grid = pieces.size() > kFewPieces ? gathered_grid(b, x, dim, indices) : nullptr;
-  if (grid || pieces.size() > kMaxPieces) return grid;
+  if (grid || pieces.size() > kMaxSlices) return grid;
   const auto at = static_cast<int64_t>(dim);
   Values parts;
   for (size_t i = 0; i < pieces.size(); ++i) {
@@ -44,10 +44,8 @@ Value* gathered(Builder& b, Value* x, size_t dim, const std::vector<int64_t>& in
   return parts.size() == 1 ? parts[0] : b.call("aten.cat", {std::move(parts), at});
 }
 
-bool is_taken(const Value* x) { return x->dtype() == DType::f32 || x->dtype() == DType::f16; }
-
 Value* flip(Builder& b, Node& node) {
-  if (!node.is("aten.flip.default") || !is_taken(node.tensor("self"))) return nullptr;
+  if (!node.is("aten.flip.default") || !is_half_or_single(node.tensor("self"))) return nullptr;
   Value* x = node.tensor("self");
   for (const int64_t listed : node.static_ints("dims")) {
     const auto dim = static_cast<size_t>(wrap_dim(listed, x->rank()));
@@ -55,7 +53,7 @@ Value* flip(Builder& b, Node& node) {
     if (!size) return nullptr;
     std::vector<int64_t> indices(static_cast<size_t>(*size));
     std::iota(indices.rbegin(), indices.rend(), int64_t{0});
-    x = gathered(b, x, dim, indices);
+    x = gathered_slices(b, x, dim, indices);
     if (!x) return nullptr;
   }
   return x;
@@ -71,7 +69,7 @@ Value* edge_pad(Builder& b, Node& node) {
   if (node.op->parsed->find("padding") < 0 || node.results().size() != 1) return nullptr;
   Value* x = node.tensor("self");
   const Ints amounts = node.ints("padding");
-  if (!is_taken(x) || node.op->parsed->find("grad_output") >= 0) return nullptr;
+  if (!is_half_or_single(x) || node.op->parsed->find("grad_output") >= 0) return nullptr;
   for (size_t i = 0; i + 1 < amounts.size(); i += 2) {
     const size_t dim = x->rank() - 1 - i / 2;
     const auto size = known_size(*x, dim);
@@ -79,7 +77,7 @@ Value* edge_pad(Builder& b, Node& node) {
     std::vector<int64_t> indices;
     for (int64_t at = -amounts[i].value(); at < *size + amounts[i + 1].value(); ++at)
       indices.push_back(reflects ? reflected(at, *size) : replicated(at, *size));
-    x = gathered(b, x, dim, indices);
+    x = gathered_slices(b, x, dim, indices);
     if (!x) return nullptr;
   }
   return x;
@@ -88,30 +86,30 @@ Value* edge_pad(Builder& b, Node& node) {
 Value* index_select(Builder& b, Node& node) {
   if (!node.is("aten.index_select.default")) return nullptr;
   Value* x = node.tensor("self");
-  if (!is_taken(x) || x->rank() == 0) return nullptr;
+  if (!is_half_or_single(x) || x->rank() == 0) return nullptr;
   const auto dim = static_cast<size_t>(wrap_dim(node.static_integer("dim"), x->rank()));
   const auto size = known_size(*x, dim);
   const auto indices = size ? constant_indices(*node.tensor("index"), *size) : std::nullopt;
-  return indices ? gathered(b, x, dim, *indices) : nullptr;
+  return indices ? gathered_slices(b, x, dim, *indices) : nullptr;
 }
 
 // x[:, rows, columns]: adjacent indexed dimensions that span a grid or are read as one.
 Value* index(Builder& b, Node& node) {
   if (!node.is("aten.index.Tensor")) return nullptr;
   Value* x = node.tensor("self");
-  if (!is_taken(x)) return nullptr;
+  if (!is_half_or_single(x)) return nullptr;
   const Values& indices = node.arg("indices").as<Values>();
   const std::vector<size_t> dims = indexed_dims(indices);
   if (dims.empty()) return nullptr;
   if (!spans_grid(indices)) {
     const auto flat = flat_indices(*x, indices, dims);
-    x = flat ? gathered(b, b.reshape(x, merged_dims(x->sizes(), dims)), dims.front(), *flat) : nullptr;
+    x = flat ? gathered_slices(b, b.reshape(x, merged_dims(x->sizes(), dims)), dims.front(), *flat) : nullptr;
     return x ? b.reshape(x, node.result()->sizes()) : nullptr;
   }
   for (const size_t dim : dims) {
     const auto size = known_size(*x, dim);
     const auto known = size ? constant_indices(*indices[dim], *size) : std::nullopt;
-    x = known ? gathered(b, x, dim, *known) : nullptr;
+    x = known ? gathered_slices(b, x, dim, *known) : nullptr;
     if (!x) return nullptr;
   }
   return b.reshape(x, node.result()->sizes());
@@ -123,7 +121,7 @@ Value* as_strided(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   const Sym offset = node.is_none("storage_offset") ? Sym(0) : node.integer("storage_offset");
   const Ints sizes = node.ints("size"), strides = node.ints("stride");
-  if (!is_taken(x) || !is_static(x->sizes()) || !is_static(sizes) || !is_static(strides) || !offset.is_const())
+  if (!is_half_or_single(x) || !is_static(x->sizes()) || !is_static(sizes) || !is_static(strides) || !offset.is_const())
     return nullptr;
   const int64_t count = numel(x->sizes()).value();
   const auto plan = Strided::plan(count, {node.static_ints("size"), node.static_ints("stride"), offset.value()});
@@ -141,7 +139,7 @@ bool all_known(const Value& x) {
 Value* diagonal(Builder& b, Node& node) {
   if (!node.is("aten.diagonal.default")) return nullptr;
   Value* x = node.tensor("self");
-  if (!is_taken(x) || !all_known(*x) || !all_known(*node.result())) return nullptr;
+  if (!is_half_or_single(x) || !all_known(*x) || !all_known(*node.result())) return nullptr;
   const auto rank = static_cast<int64_t>(x->rank());
   const int64_t rows = wrap_dim(node.static_integer("dim1"), x->rank());
   const int64_t columns = wrap_dim(node.static_integer("dim2"), x->rank());
@@ -164,7 +162,7 @@ Value* diagonal(Builder& b, Node& node) {
 Value* unfold(Builder& b, Node& node) {
   if (!node.is("aten.unfold.default")) return nullptr;
   Value* x = node.tensor("self");
-  if (!is_taken(x) || x->rank() == 0 || !all_known(*x) || !all_known(*node.result())) return nullptr;
+  if (!is_half_or_single(x) || x->rank() == 0 || !all_known(*x) || !all_known(*node.result())) return nullptr;
   const auto dim = static_cast<size_t>(wrap_dim(node.static_integer("dimension"), x->rank()));
   const int64_t size = node.static_integer("size"), step = node.static_integer("step");
   const int64_t windows = node.result()->sizes()[dim].value();
@@ -172,7 +170,7 @@ Value* unfold(Builder& b, Node& node) {
   std::vector<int64_t> indices;
   for (int64_t i = 0; i < size * windows; ++i)
     indices.push_back(by_place ? i / windows + i % windows * step : i / size * step + i % size);
-  x = gathered(b, x, dim, indices);
+  x = gathered_slices(b, x, dim, indices);
   if (!x) return nullptr;
   Sizes split = x->sizes();
   split[dim] = by_place ? size : windows;
@@ -187,7 +185,7 @@ Value* unfold(Builder& b, Node& node) {
 }
 
 // Factors of the dimensions from the third on, as far as they are given.
-std::optional<double> factor_of(const Node& node, size_t spatial, size_t i) {
+std::optional<double> resize_factor(const Node& node, size_t spatial, size_t i) {
   static const char* const kNames[] = {"scales_d", "scales_h", "scales_w"};
   if (node.op->parsed->find("scale_factors") < 0) {
     const char* name = kNames[3 - spatial + i];
@@ -209,7 +207,7 @@ std::vector<int64_t> nearest(int64_t in, int64_t out, std::optional<double> fact
   return indices;
 }
 
-bool is_whole(const Value& x, const Value& out) {
+bool is_whole_dim(const Value& x, const Value& out) {
   for (size_t i = 2; i < x.rank(); ++i) {
     if (out.sizes()[i].value() % x.sizes()[i].value() != 0) return false;
   }
@@ -224,22 +222,22 @@ Value* upsample_nearest(Builder& b, Node& node) {
   Value* x = node.arg(size_t{0}).as<Value*>();
   const Value& result = *node.result();
   const size_t spatial = x->rank() - 2;
-  if (!is_taken(x) || spatial < 2) return nullptr;
+  if (!is_half_or_single(x) || spatial < 2) return nullptr;
   for (size_t dim = 2; dim < x->rank(); ++dim) {
     if (!known_size(*x, dim) || !result.sizes()[dim].is_const()) return nullptr;
   }
-  if (is_whole(*x, result) && node.op->name().ends_with(".vec")) return nullptr;
+  if (is_whole_dim(*x, result) && node.op->name().ends_with(".vec")) return nullptr;
   for (size_t i = 0; i < spatial && x; ++i) {
     const int64_t in = *known_size(*x, i + 2), out = result.sizes()[i + 2].value();
-    const auto factor = factor_of(node, spatial, i);
-    if (in != out || factor) x = gathered(b, x, i + 2, nearest(in, out, factor, centered));
+    const auto factor = resize_factor(node, spatial, i);
+    if (in != out || factor) x = gathered_slices(b, x, i + 2, nearest(in, out, factor, centered));
   }
   return x;
 }
 
 // Replacing one row is replacing a slice of length 1.
 Value* select_scatter(Builder& b, Node& node) {
-  if (!node.is("aten.select_scatter.default") || !is_taken(node.tensor("self"))) return nullptr;
+  if (!node.is("aten.select_scatter.default") || !is_half_or_single(node.tensor("self"))) return nullptr;
   Value* x = node.tensor("self");
   const int64_t dim = wrap_dim(node.static_integer("dim"), x->rank());
   const auto size = known_size(*x, static_cast<size_t>(dim));
@@ -250,8 +248,8 @@ Value* select_scatter(Builder& b, Node& node) {
   return b.call("aten.slice_scatter", {x, b.unsqueeze(node.tensor("src"), dim), dim, at, at + 1, 1});
 }
 
-constexpr Rule kRules[] = {as_strided,     diagonal, edge_pad,        flip, index, index_select,
-                           select_scatter, unfold,   upsample_nearest};
+constexpr Rule kGatherRules[] = {as_strided,     diagonal, edge_pad,        flip, index, index_select,
+                                 select_scatter, unfold,   upsample_nearest};
 
 }  // namespace
 
@@ -263,7 +261,7 @@ constexpr Rule kRules[] = {as_strided,     diagonal, edge_pad,        flip, inde
 // permute.
 // Requires: constants are folded.  Keeps: every value.
 Result<Changed> gather_by_slices(Graph& graph) {
-  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
+  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kGatherRules)); });
 }
 
 }  // namespace wick::compiler

@@ -10,7 +10,7 @@ namespace wick::compiler {
 namespace {
 
 // For small tensors, the call of an operator costs more than its elements.
-constexpr int64_t kMaxBytes = 64 << 10;
+constexpr int64_t kMaxMergedBytes = 64 << 10;
 
 bool is_small(const Value& value) {
   if (!value.type.is_tensor() || !is_static(value.sizes())) return false;
@@ -18,7 +18,7 @@ bool is_small(const Value& value) {
   for (const Sym& size : value.sizes()) {
     if (__builtin_mul_overflow(bytes, size.value(), &bytes)) return false;
   }
-  return bytes <= kMaxBytes;
+  return bytes <= kMaxMergedBytes;
 }
 
 // --- the same operator on several slices ---
@@ -43,7 +43,7 @@ std::vector<Part> parts_of(const Value& x) {
 }
 
 // Not profitable if most of the computed elements are not read.
-bool pays(const Value& x, const std::vector<Part>& parts) {
+bool merging_pays(const Value& x, const std::vector<Part>& parts) {
   int64_t read = 0;
   for (const Part& part : parts) read += part.cut.range.length;
   return parts.size() > 1 && 2 * read >= x.sizes()[parts[0].cut.dim].value();
@@ -89,7 +89,7 @@ Changed merge_slices(Graph& graph) {
           std::stable_partition(left.begin(), left.end(), [&](const Part& part) { return same_kind(part, kind); });
       const std::vector<Part> parts(left.begin(), others);
       left.erase(left.begin(), others);
-      if (pays(*x, parts)) compute_whole(graph, x, parts, places, unread);
+      if (merging_pays(*x, parts)) compute_whole(graph, x, parts, places, unread);
     }
   }
   return erase_unread(graph, unread);
@@ -163,7 +163,7 @@ Value* view_of_cat(Builder& b, Node& node) {
   return b.reshape(cat, node.result()->sizes());
 }
 
-constexpr Rule kRules[] = {select_as_slice, view_of_cat};
+constexpr Rule kPartRules[] = {select_as_slice, view_of_cat};
 
 }  // namespace
 
@@ -175,7 +175,8 @@ constexpr Rule kRules[] = {select_as_slice, view_of_cat};
 // size 1.
 // Requires: tensors up to 64 KiB of known sizes.  Keeps: every value.
 Result<Changed> merge_parts(Graph& graph) {
-  return for_each_graph(graph, [](Graph& g) { return merge_slices(g) | rewrite_nodes(g, Span<const Rule>(kRules)); });
+  return for_each_graph(graph,
+                        [](Graph& g) { return merge_slices(g) | rewrite_nodes(g, Span<const Rule>(kPartRules)); });
 }
 
 }  // namespace wick::compiler

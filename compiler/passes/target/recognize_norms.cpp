@@ -51,7 +51,7 @@ Value* rms_norm(Builder& b, Node& node) {
   return nullptr;
 }
 
-constexpr Rule kRules[] = {rms_norm};
+constexpr Rule kNormRules[] = {rms_norm};
 
 }  // namespace
 
@@ -61,7 +61,7 @@ constexpr Rule kRules[] = {rms_norm};
 // Requires: canonicalize has run; a backend that takes rms_norm whole.
 // Keeps: every value, for f32 and f64: the operator decomposes to the same nodes.
 Result<Changed> recognize_norms(Graph& graph) {
-  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
+  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kNormRules)); });
 }
 
 }  // namespace wick::compiler

@@ -13,14 +13,12 @@ using Results = std::vector<Value*>;
 // The values that replace the results; null for results that are not read. Empty: the node stays.
 using Respelling = Results (*)(Builder&, Node&);
 
-bool is_taken(const Value* x) { return x->dtype() == DType::f32 || x->dtype() == DType::f16; }
-
-bool all_known(const Sizes& sizes) {
+bool all_sizes_known(const Sizes& sizes) {
   return std::all_of(sizes.begin(), sizes.end(), [](const Sym& size) { return size.is_const() && size.value() > 0; });
 }
 
 Results var_mean(Builder& b, Node& node) {
-  if (!node.is("aten.var_mean.correction") || !is_taken(node.tensor("self"))) return {};
+  if (!node.is("aten.var_mean.correction") || !is_half_or_single(node.tensor("self"))) return {};
   const Arg &dim = node.arg("dim"), &keepdim = node.arg("keepdim");
   Value* x = node.tensor("self");
   return {b.call("aten.var.correction", {x, dim, node.arg("correction"), keepdim}),
@@ -30,13 +28,14 @@ Results var_mean(Builder& b, Node& node) {
 // Of all elements: over the one dimension of a view.
 Results product_of_all(Builder& b, Node& node) {
   Value* x = node.is("aten.prod.default") ? node.tensor("self") : nullptr;
-  if (!x || !is_taken(x) || node.result()->dtype() != x->dtype() || !all_known(x->sizes())) return {};
+  if (!x || !is_half_or_single(x) || node.result()->dtype() != x->dtype() || !all_sizes_known(x->sizes())) return {};
   return {b.call("aten.prod.dim_int", {b.reshape(x, {numel(x->sizes())}), 0})};
 }
 
 // What is not zero; a NaN too.
 Results truths(Builder& b, Node& node) {
-  if (!node.is("aten._to_copy.default") || node.result()->dtype() != DType::boolean || !is_taken(node.tensor("self")))
+  if (!node.is("aten._to_copy.default") || node.result()->dtype() != DType::boolean ||
+      !is_half_or_single(node.tensor("self")))
     return {};
   return {b.call("aten.ne.Scalar", {node.tensor("self"), 0.0})};
 }
@@ -69,7 +68,8 @@ Results adaptive_max_pool(Builder& b, Node& node) {
   const size_t spatial = node.is("aten.adaptive_max_pool2d.default") ? 2 : 3;
   Value* x = node.tensor("self");
   const Sizes& out = node.result()->sizes();
-  if (!is_taken(x) || node.result(1)->num_uses() > 0 || !all_known(x->sizes()) || !all_known(out)) return {};
+  if (!is_half_or_single(x) || node.result(1)->num_uses() > 0 || !all_sizes_known(x->sizes()) || !all_sizes_known(out))
+    return {};
   for (size_t dim = x->rank() - spatial; dim < x->rank(); ++dim) {
     if (x->sizes()[dim].value() % out[dim].value() != 0 && out[dim].value() > kMaxWindows) return {};
   }
@@ -88,7 +88,8 @@ Results distances(Builder& b, Node& node) {
   if (!node.is("aten._cdist_forward.default")) return {};
   Value *x = node.tensor("x1"), *y = node.tensor("x2");
   const double p = node.real("p");
-  if (x->dtype() != DType::f32 || !all_known(x->sizes()) || !all_known(y->sizes()) || (p != 1 && p != 2)) return {};
+  if (x->dtype() != DType::f32 || !all_sizes_known(x->sizes()) || !all_sizes_known(y->sizes()) || (p != 1 && p != 2))
+    return {};
   const Sizes& out = node.result()->sizes();
   if (out.back().value() > kMaxRows || out[out.size() - 2].value() > kMaxRows) return {};
   if (numel(out).value() * x->sizes().back().value() > kMaxDifferences) return {};
@@ -104,7 +105,7 @@ Results distances(Builder& b, Node& node) {
 // A convolution whose last rows, as many as its padding allows, are cut off ("same" and causal paddings): these are
 // rows of padding before the input instead. Where the number of rows is known, backends take the slice.
 Results shortened_convolution(Builder& b, Node& node) {
-  if (!node.is("aten.slice.Tensor") || !is_taken(node.result()) || !node.integer("step").is(1)) return {};
+  if (!node.is("aten.slice.Tensor") || !is_half_or_single(node.result()) || !node.integer("step").is(1)) return {};
   Value* whole = node.tensor("self");
   const Node* from = whole->producer;
   if (!from || !from->is("aten.convolution.default") || whole->num_uses() != 1 || from->boolean("transposed"))

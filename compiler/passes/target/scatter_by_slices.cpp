@@ -10,10 +10,8 @@ namespace wick::compiler {
 namespace {
 
 // More parts cost more than writing them as a whole elsewhere.
-constexpr size_t kMaxParts = 32;
+constexpr size_t kMaxScatterParts = 32;
 constexpr size_t kMaxSummands = 16;
-
-bool is_taken(const Value* x) { return x->dtype() == DType::f32 || x->dtype() == DType::f16; }
 
 // Rows [first, last) of dimension `dim`; null: none.
 Value* rows_between(Builder& b, Value* x, size_t dim, int64_t first, int64_t last) {
@@ -21,12 +19,12 @@ Value* rows_between(Builder& b, Value* x, size_t dim, int64_t first, int64_t las
 }
 
 // Null parts are left out.
-Value* joined(Builder& b, Values parts, size_t dim) {
+Value* joined_parts(Builder& b, Values parts, size_t dim) {
   std::erase(parts, nullptr);
   return parts.size() == 1 ? parts[0] : b.call("aten.cat", {std::move(parts), static_cast<int64_t>(dim)});
 }
 
-Sizes with_size(const Value* x, size_t dim, Sizes sizes) {
+Sizes resized_as(const Value* x, size_t dim, Sizes sizes) {
   Sizes out = x->sizes();
   out.erase(out.begin() + static_cast<ptrdiff_t>(dim));
   out.insert(out.begin() + static_cast<ptrdiff_t>(dim), sizes.begin(), sizes.end());
@@ -43,27 +41,27 @@ Value* with_rows(Builder& b, Value* x, Value* source, size_t dim, int64_t start,
   const int64_t end = first + groups * step;
   Values parts{rows_between(b, x, dim, 0, first)};
   if (groups > 0) {
-    Value* rows = b.reshape(rows_between(b, x, dim, first, end), with_size(x, dim, {groups, step}));
+    Value* rows = b.reshape(rows_between(b, x, dim, first, end), resized_as(x, dim, {groups, step}));
     Value* placed = rows_between(b, source, dim, 0, groups);
-    placed = b.reshape(placed, with_size(placed, dim, {groups, 1}));
-    Value* mixed =
-        joined(b, {rows_between(b, rows, dim + 1, 0, place), placed, rows_between(b, rows, dim + 1, place + 1, step)},
-               dim + 1);
-    parts.push_back(b.reshape(mixed, with_size(x, dim, {groups * step})));
+    placed = b.reshape(placed, resized_as(placed, dim, {groups, 1}));
+    Value* mixed = joined_parts(
+        b, {rows_between(b, rows, dim + 1, 0, place), placed, rows_between(b, rows, dim + 1, place + 1, step)},
+        dim + 1);
+    parts.push_back(b.reshape(mixed, resized_as(x, dim, {groups * step})));
   }
   if (groups < count) {
     parts.push_back(rows_between(b, x, dim, end, end + place));
     parts.push_back(rows_between(b, source, dim, groups, count));
   }
   parts.push_back(rows_between(b, x, dim, groups < count ? end + place + 1 : end, size));
-  return joined(b, std::move(parts), dim);
+  return joined_parts(b, std::move(parts), dim);
 }
 
 Value* slice_scatter(Builder& b, Node& node) {
   if (!node.is("aten.slice_scatter.default")) return nullptr;
   Value *x = node.tensor("self"), *source = node.tensor("src");
   const Sym step = node.integer("step"), start = node.is_none("start") ? Sym(0) : node.integer("start");
-  if (!is_taken(x) || source->dtype() != x->dtype() || !step.is_const() || step.is(1) || !start.is_const())
+  if (!is_half_or_single(x) || source->dtype() != x->dtype() || !step.is_const() || step.is(1) || !start.is_const())
     return nullptr;
   const auto dim = static_cast<size_t>(wrap_dim(node.static_integer("dim"), x->rank()));
   const auto size = known_size(*x, dim), count = known_size(*source, dim);
@@ -97,11 +95,11 @@ Value* replaced(Builder& b, const Put& put) {
     for (end = i + 1; end < source.size(); ++end) {
       if (kept ? source[end] >= 0 : source[end] != source[end - 1] + 1) break;
     }
-    if (parts.size() == kMaxParts) return nullptr;
+    if (parts.size() == kMaxScatterParts) return nullptr;
     const auto from = kept ? static_cast<int64_t>(i) : source[i];
     parts.push_back(b.slice(kept ? put.x : put.values, at, from, from + static_cast<int64_t>(end - i)));
   }
-  return joined(b, std::move(parts), put.dim);
+  return joined_parts(b, std::move(parts), put.dim);
 }
 
 // Interleaved sequences of `count` rows: sequence j is written at start + j, start + j + step, .. and comes from the
@@ -133,9 +131,9 @@ Value* placed(Builder& b, Value* values, size_t dim, const Stretch& stretch, int
   Values columns;
   for (const int64_t row : stretch.first) {
     Value* part = b.slice(values, at, row, row + stretch.count);
-    columns.push_back(b.reshape(part, with_size(part, dim, {stretch.count, 1})));
+    columns.push_back(b.reshape(part, resized_as(part, dim, {stretch.count, 1})));
   }
-  Value* rows = joined(b, std::move(columns), dim + 1);
+  Value* rows = joined_parts(b, std::move(columns), dim + 1);
   const auto width = static_cast<int64_t>(stretch.first.size());
   const auto padded = [&](Value* x, size_t along, int64_t before, int64_t after) {
     if (before == 0 && after == 0) return x;
@@ -146,13 +144,13 @@ Value* placed(Builder& b, Value* values, size_t dim, const Stretch& stretch, int
   };
   const int64_t step = stretch.count == 1 ? width : stretch.step, length = stretch.count * step;
   rows = padded(rows, dim + 1, 0, step - width);
-  rows = b.reshape(rows, with_size(values, dim, {length}));
+  rows = b.reshape(rows, resized_as(values, dim, {length}));
   // The padding of the last step may reach beyond the end.
   const int64_t kept = std::min(length, size - stretch.start);
   return padded(b.slice(rows, at, 0, kept), dim, stretch.start, size - stretch.start - kept);
 }
 
-bool is_zero(const Value* x) {
+bool is_zero_constant(const Value* x) {
   if (x->producer && x->producer->is("aten.full.default")) {
     const auto number = number_of(x->producer->arg("fill_value"), x->dtype());
     return number && number->is(0) && !number->is_negative_zero();
@@ -199,7 +197,7 @@ Value* summed_grid(Builder& b, Value* x, Value* values, const Values& indices, c
 Value* index_put(Builder& b, Node& node) {
   if (!node.is("aten.index_put.default")) return nullptr;
   Value *x = node.tensor("self"), *values = node.tensor("values");
-  if (!is_taken(x) || values->dtype() != x->dtype()) return nullptr;
+  if (!is_half_or_single(x) || values->dtype() != x->dtype()) return nullptr;
   const Values& indices = node.arg("indices").as<Values>();
   const std::vector<size_t> dims = indexed_dims(indices);
   const auto flat = dims.empty() ? std::nullopt : flat_indices(*x, indices, dims);
@@ -221,7 +219,7 @@ Value* index_put(Builder& b, Node& node) {
     out = summed(b, b.reshape(values, sources), dims.front(), *flat, rows[dims.front()].value());
   if (!out) return nullptr;
   out = b.reshape(out, x->sizes());
-  return !sums || is_zero(x) ? out : b.call("aten.add.Tensor", {x, out});
+  return !sums || is_zero_constant(x) ? out : b.call("aten.add.Tensor", {x, out});
 }
 
 // --- rows chosen by a constant condition ---
@@ -238,7 +236,7 @@ std::optional<size_t> varying_dim(const Value& condition, const Value& result) {
 }
 
 // `count` rows of what broadcasts to the sizes of `result`.
-Value* rows_of(Builder& b, Value* x, const Value& result, size_t dim, int64_t start, int64_t count) {
+Value* rows_between(Builder& b, Value* x, const Value& result, size_t dim, int64_t start, int64_t count) {
   Sizes sizes = result.sizes();
   sizes[dim] = count;
   const size_t missing = result.rank() - x->rank();
@@ -253,7 +251,7 @@ bool is_rows(const Value* x, const Value& result) {
 }
 
 Value* chosen_rows(Builder& b, Node& node) {
-  if (!node.is("aten.where.self") || !is_taken(node.result())) return nullptr;
+  if (!node.is("aten.where.self") || !is_half_or_single(node.result())) return nullptr;
   const Value* condition = node.tensor_or_null(0);
   Value *yes = node.tensor_or_null(1), *no = node.tensor_or_null(2);
   const Value& result = *node.result();
@@ -266,14 +264,14 @@ Value* chosen_rows(Builder& b, Node& node) {
   Values parts;
   for (size_t i = 0, end = 0; i < flags.size(); i = end) {
     for (end = i + 1; end < flags.size() && (flags[end] != 0) == (flags[i] != 0);) ++end;
-    if (parts.size() == kMaxParts) return nullptr;
+    if (parts.size() == kMaxScatterParts) return nullptr;
     parts.push_back(
-        rows_of(b, flags[i] ? yes : no, result, *dim, static_cast<int64_t>(i), static_cast<int64_t>(end - i)));
+        rows_between(b, flags[i] ? yes : no, result, *dim, static_cast<int64_t>(i), static_cast<int64_t>(end - i)));
   }
-  return joined(b, std::move(parts), *dim);
+  return joined_parts(b, std::move(parts), *dim);
 }
 
-constexpr Rule kRules[] = {chosen_rows, index_put, slice_scatter};
+constexpr Rule kScatterRules[] = {chosen_rows, index_put, slice_scatter};
 
 }  // namespace
 
@@ -285,7 +283,7 @@ constexpr Rule kRules[] = {chosen_rows, index_put, slice_scatter};
 // one dimension. Applies to f32 and f16. Leaves additions alone if a reader distinguishes -0 from 0.
 // Requires: constants are folded.  Keeps: every replaced value. Sums are added in a different order.
 Result<Changed> scatter_by_slices(Graph& graph) {
-  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
+  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kScatterRules)); });
 }
 
 }  // namespace wick::compiler

@@ -9,7 +9,7 @@
 namespace wick::compiler {
 namespace {
 
-constexpr size_t kMaxPieces = 8, kMaxMoves = 8;
+constexpr size_t kMaxLinearPieces = 8, kMaxMoves = 8;
 
 // The part of a matmul's result that one reader takes.
 struct Piece {
@@ -18,14 +18,15 @@ struct Piece {
   DimRange outputs;
 };
 
-class Splitter {
+class LinearSplitter {
  public:
-  Splitter(Graph& graph, const LinearLayer& layer) : graph_(graph), layer_(layer) {}
+  LinearSplitter(Graph& graph, const LinearLayer& layer) : graph_(graph), layer_(layer) {}
 
   bool run() {
     if (layer_.weight()->num_uses() != 1) return false;  // a step of a loop: each would get weights of its own
     find_moves();
-    if (last_->users().size() < 2 || last_->users().size() > kMaxPieces || last_->num_uses() != last_->users().size())
+    if (last_->users().size() < 2 || last_->users().size() > kMaxLinearPieces ||
+        last_->num_uses() != last_->users().size())
       return false;
     for (Node* reader : last_->users()) {
       if (!add_piece(*reader)) return false;
@@ -141,7 +142,7 @@ Result<Changed> split_linears(Graph& graph) {
       const auto layer = (*it)->is("aten.convolution.default") ? std::nullopt : match_linear_layer(**it);
       const auto next = std::next(it);
       Node* node = next == g.nodes().end() ? nullptr : next->get();
-      if (!layer || !node || !Splitter(g, *layer).run()) {
+      if (!layer || !node || !LinearSplitter(g, *layer).run()) {
         ++it;
         continue;
       }

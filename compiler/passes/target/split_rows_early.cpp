@@ -7,15 +7,15 @@
 namespace wick::compiler {
 namespace {
 
-constexpr int kMaxDepth = 32;
+constexpr int kMaxDepthOfRows = 32;
 
-size_t num_unknown(const Sizes& sizes) {
+size_t count_unknown(const Sizes& sizes) {
   return static_cast<size_t>(
       std::count_if(sizes.begin(), sizes.end(), [](const Sym& size) { return !size.is_const(); }));
 }
 
 Sizes without_first(const Sizes& sizes) { return {sizes.begin() + 1, sizes.end()}; }
-Sizes joined(Sizes a, const Sizes& b) {
+Sizes joined_sizes(Sizes a, const Sizes& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
@@ -29,12 +29,12 @@ bool is_outside(const Node& node) {
 }
 
 // Splits the first dimension of values into several, from a view back to where the rows come from.
-class Splitter {
+class RowSplitter {
  public:
-  explicit Splitter(Builder& b) : b_(b) {}
+  explicit RowSplitter(Builder& b) : b_(b) {}
 
   // Whether all that the rows of `value` come from can be split, at most `depth` nodes before it.
-  bool can(const Value* value, const Sizes& lead, int depth = kMaxDepth) const {
+  bool can(const Value* value, const Sizes& lead, int depth = kMaxDepthOfRows) const {
     const Node* node = value->producer;
     if (!node) return !value->is_constant();
     if (is_outside(*node) || is_split(*node, lead)) return true;
@@ -52,11 +52,11 @@ class Splitter {
 
   Value* split(Value* value, const Sizes& lead) {
     Node* node = value->producer;
-    if (!node || is_outside(*node)) return b_.reshape(value, joined(lead, without_first(value->sizes())));
+    if (!node || is_outside(*node)) return b_.reshape(value, joined_sizes(lead, without_first(value->sizes())));
     if (is_split(*node, lead)) return node->tensor("self");
     if (node->is("aten.view.default")) {
       const Sizes further = *lead_of(*node, lead);
-      return b_.reshape(split(node->tensor("self"), further), joined(lead, without_first(value->sizes())));
+      return b_.reshape(split(node->tensor("self"), further), joined_sizes(lead, without_first(value->sizes())));
     }
     Args args = node->args();
     for (size_t i = 0; i < args.size(); ++i) {
@@ -101,7 +101,7 @@ class Splitter {
   // A view that merges what would be split again.
   static bool is_split(const Node& node, const Sizes& lead) {
     return node.is("aten.view.default") &&
-           node.tensor("self")->sizes() == joined(lead, without_first(node.result()->sizes()));
+           node.tensor("self")->sizes() == joined_sizes(lead, without_first(node.result()->sizes()));
   }
 
   static bool has_rows(const Value& operand, const Value& result) {
@@ -123,7 +123,7 @@ class Splitter {
   static std::optional<Sizes> lead_of(const Node& view, const Sizes& lead) {
     if (view.tensor("self")->rank() == 0) return std::nullopt;
     const Sizes from = without_last_ones(view.tensor("self")->sizes()),
-                to = without_last_ones(joined(lead, without_first(view.result()->sizes())));
+                to = without_last_ones(joined_sizes(lead, without_first(view.result()->sizes())));
     if (from.size() > to.size()) return std::nullopt;
     const auto cut = to.end() - static_cast<ptrdiff_t>(from.size() - 1);
     if (!std::equal(cut, to.end(), from.begin() + 1)) return std::nullopt;
@@ -144,7 +144,7 @@ class Splitter {
 // canonical forms.  Keeps: every element.
 Result<Changed> split_rows_early(Graph& graph, const TargetFacts& facts) {
   const auto early = [&facts](Builder& b, Node& node) -> Value* {
-    if (!node.is("aten.view.default") || num_unknown(node.result()->sizes()) <= facts.max_unknown_view_sizes)
+    if (!node.is("aten.view.default") || count_unknown(node.result()->sizes()) <= facts.max_unknown_view_sizes)
       return nullptr;
     Value* x = node.tensor("self");
     const Sizes &from = x->sizes(), &to = node.result()->sizes();
@@ -152,8 +152,8 @@ Result<Changed> split_rows_early(Graph& graph, const TargetFacts& facts) {
         is_outside(*x->producer) || x->producer->is("aten.view.default"))
       return nullptr;
     const Sizes lead(to.begin(), to.end() - static_cast<ptrdiff_t>(from.size() - 1));
-    if (joined(lead, without_first(from)) != to || numel(lead) != from[0]) return nullptr;
-    Splitter splitter(b);
+    if (joined_sizes(lead, without_first(from)) != to || numel(lead) != from[0]) return nullptr;
+    RowSplitter splitter(b);
     return splitter.can(x, lead) ? splitter.split(x, lead) : nullptr;
   };
   return for_each_graph(graph, [&](Graph& g) { return rewrite_nodes(g, std::vector<RuleFn>{early}); });

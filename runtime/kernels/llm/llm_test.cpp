@@ -7,8 +7,6 @@
 namespace wick::test {
 namespace {
 
-constexpr double kInf = INFINITY;
-
 TestTensor random_tensor(DType dtype, std::vector<int32_t> sizes, uint32_t seed, double low = -2, double high = 2) {
   TestTensor t = make_out(dtype, std::move(sizes));
   std::mt19937 rng(seed);
@@ -56,7 +54,7 @@ std::vector<double> attend(const Step& step, const Elements& q, const Elements& 
           score *= scale;
           if (!step.mask.empty())
             score += step.mask[static_cast<size_t>(row) * static_cast<size_t>(keys) + static_cast<size_t>(j)];
-          if (step.causal && j > step.start + row) score = -kInf;
+          if (step.causal && j > step.start + row) score = -INFINITY;
           scores.push_back(score);
         }
         const double top = *std::max_element(scores.begin(), scores.end());
@@ -133,7 +131,8 @@ TEST(CachedAttention, IgnoresWhatLiesBehindTheLastPosition) {
 
 TEST(CachedAttention, ARowThatIsMaskedCompletelyIsNan) {
   TestTensor q = random_tensor(DType::f32, {1, 2, 1, 4}, 1), k = random_tensor(DType::f32, {1, 3, 1, 4}, 2),
-             mask = make(DType::f32, {2, 3}, {0, 0, 0, -kInf, -kInf, -kInf}), out = make_out(DType::f32, {1, 2, 1, 4});
+             mask = make(DType::f32, {2, 3}, {0, 0, 0, -INFINITY, -INFINITY, -INFINITY}),
+             out = make_out(DType::f32, {1, 2, 1, 4});
   EXPECT_EQ(call("llama::custom_sdpa.out", {q, k, k, 0, mask, 0.0, false, nullptr, out}), Error::Ok);
   const std::vector<double> got = values(out);
   for (size_t i = 0; i < 8; ++i) EXPECT_EQ(std::isnan(got[i]), i >= 4);

@@ -5,8 +5,6 @@
 namespace wick::test {
 namespace {
 
-constexpr double kInf = INFINITY;
-
 TEST(AddOut, AddsWithAlphaAndBroadcasts) {
   TestTensor a = make(DType::f32, {2, 3}, {1, 2, 3, 4, 5, 6}), b = make(DType::f32, {3}, {10, 20, 30});
   TestTensor out = make_out(DType::f32, {2, 3});
@@ -86,12 +84,12 @@ TEST(DivOut, IntegerZeroAndTheLowestIntegerAreDefined) {
 // Eager's answers.
 TEST(Reciprocal, OfComplexNumbersAtTheBordersIsEagers) {
   for (const DType dtype : {DType::c64, DType::c128}) {
-    TestTensor x =
-        make_complex(dtype, {6}, {{0, 0}, {kInf, 0}, {0, -kInf}, {0x1p-100, 0x1p-100}, {0, 4}, {kInf, kInf}});
+    TestTensor x = make_complex(
+        dtype, {6}, {{0, 0}, {INFINITY, 0}, {0, -INFINITY}, {0x1p-100, 0x1p-100}, {0, 4}, {INFINITY, INFINITY}});
     TestTensor out = make_out(dtype, {6});
     ASSERT_EQ(call("aten::reciprocal.out", {x, out}), Error::Ok);
     const auto found = complex_values(out);
-    EXPECT_EQ(found[0].real(), kInf);
+    EXPECT_EQ(found[0].real(), INFINITY);
     EXPECT_TRUE(isnan(found[0].imag()));
     EXPECT_EQ(found[1], std::complex<double>(0, 0));
     EXPECT_EQ(found[2], std::complex<double>(0, 0));
@@ -102,7 +100,7 @@ TEST(Reciprocal, OfComplexNumbersAtTheBordersIsEagers) {
 }
 
 TEST(Comparison, NanIsUnequalToAll) {
-  TestTensor a = make(DType::f32, {3}, {1, NAN, kInf}), b = make(DType::f32, {3}, {1, NAN, 2}),
+  TestTensor a = make(DType::f32, {3}, {1, NAN, INFINITY}), b = make(DType::f32, {3}, {1, NAN, 2}),
              out = make_out(DType::boolean, {3});
   ASSERT_EQ(call("aten::eq.Tensor_out", {a, b, out}), Error::Ok);
   EXPECT_TRUE(equals(out, {1, 0, 0}));

@@ -12,7 +12,7 @@ namespace {
 
 // One thread of a row touches a few bytes where a warp has read its columns: this many columns pay for each of them.
 constexpr int64_t kColumnsOfAccess = 16;
-constexpr size_t kMostCalls = 64, kMostReductions = 4;
+constexpr size_t kMostCallsOfReader = 64, kMostReductions = 4;
 
 // The rows that one row of the fused kernel reduces: one of the producer's, or `members` that are `distance` apart,
 // among members * distance of them that begin at a multiple of that.
@@ -135,7 +135,8 @@ class Absorber {
       calls += e->kind == ExpressionKind::call && e->type != ScalarType::index;
       accesses += e->kind == ExpressionKind::load && e->buffer != buffer_;
     });
-    return calls <= kMostCalls && max_extent(kernel_.columns) * grouping.members >= kColumnsOfAccess * accesses * parts;
+    return calls <= kMostCallsOfReader &&
+           max_extent(kernel_.columns) * grouping.members >= kColumnsOfAccess * accesses * parts;
   }
 
   bool can_read(const LoopKernel& map, const Grouping& grouping) {

@@ -6,8 +6,8 @@ namespace wick::cuda {
 namespace {
 
 // A line that leaves room for as many blocks as a multiprocessor takes, and what its elements may cost.
-constexpr int64_t kMostLineBytes = 16 * 1024;
-constexpr size_t kMostCalls = 40, kMostLoads = 4;
+constexpr int64_t kMostBytesOfLines = 16 * 1024;
+constexpr size_t kMostCallsOfPrologue = 40, kMostLoadsOfPrologue = 4;
 // Kernels that compute a line again, together, instead of waiting for it; and lines of one kernel.
 constexpr size_t kMostReaders = 3, kMostLines = 2;
 // Blocks of kernels whose threads take whole rows; others walk over the rows.
@@ -19,7 +19,7 @@ bool is_cheap(const LoopKernel& kernel) {
     calls += e->kind == ExpressionKind::call && e->type != ScalarType::index;
     loads += e->kind == ExpressionKind::load;
   });
-  return calls <= kMostCalls && loads <= kMostLoads;
+  return calls <= kMostCallsOfPrologue && loads <= kMostLoadsOfPrologue;
 }
 
 // A reduced and mapped line: no rows, one store of each column, side by side.
@@ -32,7 +32,7 @@ bool is_line(const LoopKernel& kernel) {
   if (store.guard || store.offset->kind != ExpressionKind::index ||
       !(store.offset->index == kernel.columns[0].variable))
     return false;
-  return line_bytes(kernel) <= kMostLineBytes && is_cheap(kernel);
+  return line_bytes(kernel) <= kMostBytesOfLines && is_cheap(kernel);
 }
 
 // Whether threads take rows, so few that computing the line again costs less than a launch.

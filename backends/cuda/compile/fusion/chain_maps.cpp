@@ -7,7 +7,7 @@ namespace wick::cuda {
 namespace {
 
 // Larger kernels hold too much in registers.
-constexpr size_t kMostStores = 4, kMostCalls = 160, kMostLoads = 24;
+constexpr size_t kMostStoresOfChain = 4, kMostCallsOfChain = 160, kMostLoadsOfChain = 24;
 
 bool is_small(const LoopKernel& kernel) {
   size_t calls = 0, loads = 0;
@@ -15,7 +15,7 @@ bool is_small(const LoopKernel& kernel) {
     calls += e->kind == ExpressionKind::call && e->type != ScalarType::index;
     loads += e->kind == ExpressionKind::load;
   });
-  return kernel.row_stores.size() <= kMostStores && calls <= kMostCalls && loads <= kMostLoads;
+  return kernel.row_stores.size() <= kMostStoresOfChain && calls <= kMostCallsOfChain && loads <= kMostLoadsOfChain;
 }
 
 bool fit(const LoopKernel& first, const LoopKernel& second) {

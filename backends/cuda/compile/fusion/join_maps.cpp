@@ -7,19 +7,19 @@ namespace wick::cuda {
 namespace {
 
 // Larger maps keep a device busy for longer than it takes to start them.
-constexpr int64_t kMostRows = 1 << 20;
-constexpr size_t kMostStores = 4;
+constexpr int64_t kMostJoinedRows = 1 << 20;
+constexpr size_t kMostStoresOfMap = 4;
 // How far apart maps are that become one.
 constexpr size_t kMostKernelsBetween = 32;
 
-bool fits(const LoopKernel& a, const LoopKernel& b) {
-  return is_map(a) && is_map(b) && a.row_stores.size() + b.row_stores.size() <= kMostStores &&
-         max_extent(a.rows) <= kMostRows &&
+bool fit_one_kernel(const LoopKernel& a, const LoopKernel& b) {
+  return is_map(a) && is_map(b) && a.row_stores.size() + b.row_stores.size() <= kMostStoresOfMap &&
+         max_extent(a.rows) <= kMostJoinedRows &&
          std::equal(a.rows.begin(), a.rows.end(), b.rows.begin(), b.rows.end(),
                     [](const Loop& x, const Loop& y) { return x.extent == y.extent; });
 }
 
-LoopKernel joined(LoweredGraph& graph, const LoopKernel& first, const LoopKernel& second) {
+LoopKernel joined_map(LoweredGraph& graph, const LoopKernel& first, const LoopKernel& second) {
   Substitution::Variables variables;
   for (size_t i = 0; i < first.rows.size(); ++i)
     variables[std::string(second.rows[i].variable.symbol_name())] = first.rows[i].variable;
@@ -37,11 +37,12 @@ bool join_with_earlier(KernelList& kernels, size_t index) {
   const size_t end = index - std::min(index, kMostKernelsBetween);
   for (size_t i = index; i-- > end;) {
     if (kernels.is_divided(i, index)) return false;
-    if (!kernels.has(i) || !fits(kernels[i], kernels[index]) || conflict(kernels.uses(i), kernels.uses(index)))
+    if (!kernels.has(i) || !fit_one_kernel(kernels[i], kernels[index]) ||
+        conflict(kernels.uses(i), kernels.uses(index)))
       continue;
     const bool back = kernels.may_move_back(index, i);
     if (!back && !kernels.may_move(i, index)) continue;
-    kernels.replace(back ? i : index, joined(kernels.graph(), kernels[i], kernels[index]));
+    kernels.replace(back ? i : index, joined_map(kernels.graph(), kernels[i], kernels[index]));
     kernels.remove(back ? index : i);
     return true;
   }

@@ -5,7 +5,7 @@
 namespace wick::cuda {
 namespace {
 
-constexpr size_t kMostStores = 4;
+constexpr size_t kMostStoresOfParts = 4;
 constexpr char kPlaced[] = ", and stores it in its place in a larger tensor";
 
 bool stores_to(const std::vector<Store>& stores, uint32_t buffer) {
@@ -21,12 +21,12 @@ bool is_chained(KernelList& kernels, const JoinedParts& join) {
   return std::any_of(readers.begin(), readers.end(), [&](size_t reader) { return is_map(kernels[reader]); });
 }
 
-bool fits(KernelList& kernels, const JoinedParts& join) {
+bool can_place(KernelList& kernels, const JoinedParts& join) {
   if (!kernels.has(join.copy) || is_chained(kernels, join)) return false;
   std::map<size_t, size_t> stores;  // of each kernel
   return std::all_of(join.parts.begin(), join.parts.end(), [&](const JoinedParts::Part& part) {
     const size_t count = stores.try_emplace(part.kernel, num_stores(kernels[part.kernel])).first->second++;
-    return count < kMostStores && kernels.has(part.kernel) && !kernels.is_divided(part.kernel, join.copy);
+    return count < kMostStoresOfParts && kernels.has(part.kernel) && !kernels.is_divided(part.kernel, join.copy);
   });
 }
 
@@ -95,7 +95,7 @@ void place_parts(KernelList& kernels) {
       kernels.remove(join->copy);
       take_over(kernels, *join, copy);
       kernels.drop(buffer);
-    } else if (fits(kernels, *join)) {
+    } else if (can_place(kernels, *join)) {
       place(kernels, *join);
     }
   }

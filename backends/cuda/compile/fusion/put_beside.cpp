@@ -17,7 +17,7 @@ int64_t bytes_of_lines(LoweredGraph& graph, const LoopKernel& kernel) {
 }
 
 // Whether its blocks are of one size, and their number is known.
-bool fits(LoweredGraph& graph, const LoopKernel& kernel) {
+bool can_stand_beside(LoweredGraph& graph, const LoopKernel& kernel) {
   if (!takes_rows(graph, kernel) || !find_matvec(graph, kernel)) return false;
   return extent_of(kernel.rows).is_const();
 }
@@ -31,10 +31,10 @@ bool have_equal_blocks(LoweredGraph& graph, const LoopKernel& a, const LoopKerne
 
 void put_beside(KernelList& kernels) {
   for (size_t i = 0; i < kernels.size(); ++i) {
-    if (!kernels.has(i) || !fits(kernels.graph(), kernels[i])) continue;
+    if (!kernels.has(i) || !can_stand_beside(kernels.graph(), kernels[i])) continue;
     for (size_t k = i + 1; k < kernels.size() && !kernels.is_divided(i, k); ++k) {
       if (!kernels.has(k)) continue;
-      if (kernels[i].beside.size() + 1 >= kMostKernels || !fits(kernels.graph(), kernels[k]) ||
+      if (kernels[i].beside.size() + 1 >= kMostKernels || !can_stand_beside(kernels.graph(), kernels[k]) ||
           !have_equal_blocks(kernels.graph(), kernels[i], kernels[k]) || conflict(kernels.uses(i), kernels.uses(k)) ||
           bytes_of_lines(kernels.graph(), kernels[i]) + bytes_of_lines(kernels.graph(), kernels[k]) > kMostLineBytes)
         break;

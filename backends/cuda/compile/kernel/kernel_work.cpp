@@ -17,7 +17,9 @@ uint64_t times(uint64_t a, uint64_t b) {
 }
 void add_to(uint64_t& sum, uint64_t more) { sum = sum > UINT64_MAX - more ? UINT64_MAX : sum + more; }
 
-uint64_t most(const Sym& size) { return static_cast<uint64_t>(std::max<int64_t>(SymScope::range(size).max, 0)); }
+uint64_t most_elements(const Sym& size) {
+  return static_cast<uint64_t>(std::max<int64_t>(SymScope::range(size).max, 0));
+}
 
 class Worker {
  public:
@@ -52,10 +54,10 @@ class Worker {
     int64_t first = 0, last = INT64_MAX;
   };
 
-  void add_loop(const Loop& loop) { extents_[std::string(loop.variable.symbol_name())] = most(loop.extent); }
+  void add_loop(const Loop& loop) { extents_[std::string(loop.variable.symbol_name())] = most_elements(loop.extent); }
   static uint64_t extent(const std::vector<Loop>& loops) {
     uint64_t product = 1;
-    for (const Loop& loop : loops) product = times(product, most(loop.extent));
+    for (const Loop& loop : loops) product = times(product, most_elements(loop.extent));
     return product;
   }
   uint64_t points(const Symbols& symbols) const {
@@ -102,7 +104,7 @@ class Worker {
 
   uint64_t bytes(uint32_t buffer, const Touched& touched) const {
     const KernelBuffer& held = graph_.buffers[buffer];
-    uint64_t elements = std::min(touched.count, most(held.elements));
+    uint64_t elements = std::min(touched.count, most_elements(held.elements));
     if (touched.last - touched.first < INT64_MAX)
       elements = std::min(elements, static_cast<uint64_t>(touched.last - touched.first) + 1);
     return times(elements, dtype_size_bytes(held.dtype));
@@ -124,9 +126,9 @@ class Worker {
     pair_symbols_.insert(std::string(attention.key.variable.symbol_name()));
     for (const ExpressionPtr part : {attention.query, attention.key_element, attention.score, attention.value})
       visit(part);
-    const uint64_t scores = times(rows_, most(attention.key.extent));
+    const uint64_t scores = times(rows_, most_elements(attention.key.extent));
     // Two products; of each score the exponential, the maximum and the sum.
-    add_to(work_.flops, times(scores, times(2, most(attention.feature.extent))));
+    add_to(work_.flops, times(scores, times(2, most_elements(attention.feature.extent))));
     add_to(work_.flops, times(scores, times(2, columns_)));
     add_to(work_.flops, times(scores, 3));
   }
@@ -137,10 +139,10 @@ class Worker {
   }
 
   void call(const BlockCall& call) {
-    add_to(work_.flops, times(rows_, most(call.operations)));
+    add_to(work_.flops, times(rows_, most_elements(call.operations)));
     for (const BlockCall::Place& place : call.places) {
       work_.uses_f64 = work_.uses_f64 || graph_.buffers[place.buffer].dtype == DType::f64;
-      const Touched all = {most(graph_.buffers[place.buffer].elements), 0, INT64_MAX};
+      const Touched all = {most_elements(graph_.buffers[place.buffer].elements), 0, INT64_MAX};
       reads_.try_emplace(place.buffer, all);
       if (place.writes) writes_.try_emplace(place.buffer, all);
     }

@@ -17,7 +17,7 @@ using compiler::SymScope;
 constexpr int64_t kMostRows = 8, kFewestColumns = 16;
 // A warp for each column keeps a device busy with more of them.
 constexpr int64_t kMostSharedColumns = 32 * 1024;
-constexpr uint32_t kThreads = 128, kWarps = kThreads / 32;
+constexpr uint32_t kMatvecThreads = 128, kMatvecWarps = kMatvecThreads / 32;
 
 // Whether the offset of a load of bytes is a multiple of 16, plus inner / per_byte.
 bool is_packed(LoweredGraph& graph, const Sym& offset, const Loop& loop, int64_t per_byte) {
@@ -49,18 +49,18 @@ class MatvecWriter : public KernelWriter {
   KernelSource run() {
     block_.indent = "  ";
     const Sym columns = extent_of(matvec_.n);
-    write_prologues(block_, kThreads);
-    const bool walks = begin_rows_of_warps(block_, columns, kThreads, "n");
+    write_prologues(block_, kMatvecThreads);
+    const bool walks = begin_rows_of_warps(block_, columns, kMatvecThreads, "n");
     write_split(block_, matvec_.n, "n");
     for (size_t i = 0; i < sums(); ++i) block_.line(fmt::format("f32 acc{} = 0.0f;", i));
     write_sums();
     write_results();
     if (walks) block_.text += "  }\n";
     source_.schedule.kind = ScheduleKind::matvec;
-    source_.schedule.threads = kThreads;
+    source_.schedule.threads = kMatvecThreads;
     source_.schedule.vector = matvec_.count;
     source_.has_barriers = true;
-    return finish(block_.text, columns * Sym(int64_t{kWarps}));
+    return finish(block_.text, columns * Sym(int64_t{kMatvecWarps}));
   }
 
  private:

@@ -37,9 +37,9 @@ int64_t copied_row_bytes(const LoopKernel& kernel, const Matvec& matvec) {
   return kernel.prologues.empty() && bytes <= kMostRowBytes ? bytes : 0;
 }
 
-class MatvecWriter : public KernelWriter {
+class MatrixMatvecWriter : public KernelWriter {
  public:
-  MatvecWriter(LoweredGraph& graph, const LoopKernel& kernel, const Matvec& matvec)
+  MatrixMatvecWriter(LoweredGraph& graph, const LoopKernel& kernel, const Matvec& matvec)
       : KernelWriter(graph, kernel),
         matvec_(matvec),
         k_(kernel.columns[0]),
@@ -334,7 +334,7 @@ int64_t shared_bytes(const LoopKernel& kernel, const Matvec& matvec) {
 }
 
 KernelSource write_matvec_by_matrices(LoweredGraph& graph, const LoopKernel& kernel, const Matvec& matvec) {
-  return MatvecWriter(graph, kernel, matvec).run();
+  return MatrixMatvecWriter(graph, kernel, matvec).run();
 }
 
 }  // namespace wick::cuda

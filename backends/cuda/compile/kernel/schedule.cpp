@@ -17,7 +17,6 @@ using compiler::SymScope;
 namespace {
 
 // Threads that keep a device busy, and rows that do so with a warp each.
-constexpr int64_t kMultiprocessors = 132;
 constexpr int64_t kThreadsOfDevice = kMultiprocessors * 128, kRowsForWarps = kMultiprocessors * 16;
 
 bool mentions(const Sym& sym, const Sym& variable) {

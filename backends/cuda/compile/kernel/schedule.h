@@ -9,6 +9,9 @@
 
 namespace wick::cuda {
 
+/// Of the device that schedules are chosen for.
+constexpr int64_t kMultiprocessors = 132;
+
 struct LoweredGraph;
 
 enum class ScheduleKind : uint8_t {
@@ -59,8 +62,8 @@ struct ContractionFacts {
   bool norms_m = false;       // of the factor along m
   double cost_of_result = 1;  // of what is done to a sum until it is stored; 1: little
 };
-/// Of all tiles, and of all numbers of splits, the one that takes the fewest clock cycles by a model of a device of 132
-/// multiprocessors.
+/// Of all tiles, and of all numbers of splits, the one that takes the fewest clock cycles by a model of a device of
+/// kMultiprocessors.
 Schedule choose_tiles(const ContractionFacts& facts);
 
 /// Bytes of shared memory that a kernel may have: without asking the driver, and at all on every device that there is

@@ -9,8 +9,7 @@
 namespace wick::cuda {
 namespace {
 
-// A device of the size that tiles are chosen for. Clock cycles and bytes are those of one multiprocessor.
-constexpr double kMultiprocessors = 132;
+// Clock cycles and bytes are those of one multiprocessor.
 constexpr double kTf32FlopsPerClock = 1300, kFmaFlopsPerClock = 230;
 constexpr double kBytesPerClock = 32;     // from the L2 cache
 constexpr double kBlocksAtOnce = 4;       // by shared memory and registers
@@ -172,7 +171,7 @@ Schedule schedule_of_few_queries(const AttentionFacts& facts) {
   out.threads = 32 * out.warps_n;
   const int64_t tiles = quotient_up(facts.queries, out.tile.m) * facts.batch;
   const int64_t steps = quotient_up(facts.keys, out.tile.n);
-  const int64_t wanted = quotient_up(static_cast<int64_t>(kMultiprocessors) * kBlocksOfFewQueries, tiles);
+  const int64_t wanted = quotient_up(kMultiprocessors * kBlocksOfFewQueries, tiles);
   const int64_t splits = std::clamp<int64_t>(std::min(wanted, steps), 1, kMostKeySplits);
   out.splits = static_cast<uint32_t>(quotient_up(steps, quotient_up(steps, splits)));
   return out;

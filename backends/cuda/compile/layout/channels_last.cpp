@@ -14,7 +14,7 @@ using compiler::Value;
 // Channels that fill copies of 16 bytes in any dtype, and as many as a step of a tile has at least.
 constexpr int64_t kMultiple = 8, kFewestChannels = 16;
 
-bool fits(const Value* value) {
+bool can_be_channels_last(const Value* value) {
   if (!value->type.is_tensor() || value->is_constant() || value->rank() < 3 || value->rank() > 5) return false;
   const Sym& channels = value->sizes()[1];
   return channels.is_const() && channels.value() % kMultiple == 0 && channels.value() >= kFewestChannels;
@@ -31,14 +31,15 @@ bool gains_from_channels_last(const Node& node) {
   if (!node.is("aten.convolution.default")) return false;
   const Value *x = node.tensor("input"), *w = node.tensor("weight");
   return node.integer("groups").is(1) && w->is_constant() && w->dtype() == x->dtype() &&
-         w->tensor().dim_order.empty() && fits(x) && is_floating(x->dtype()) && x->dtype() != DType::f64;
+         w->tensor().dim_order.empty() && can_be_channels_last(x) && is_floating(x->dtype()) &&
+         x->dtype() != DType::f64;
 }
 
 std::set<const Value*> find_channels_last(const compiler::Graph& graph) {
   std::set<const Value*> found;
   std::vector<const Value*> open;
   const auto add = [&](const Value* value, size_t rank) {
-    if (fits(value) && value->rank() == rank && found.insert(value).second) open.push_back(value);
+    if (can_be_channels_last(value) && value->rank() == rank && found.insert(value).second) open.push_back(value);
   };
   const auto add_all = [&](const Node& node, size_t rank) {
     for (const Value* operand : node.operands()) add(operand, rank);

@@ -155,7 +155,7 @@ void attention_needs(const Node& node, SizeRequirements& out) {
 
 void lower_attention(Lowering& l, const Node& node) { AttentionRule(l, node).run(); }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kAttentionRows[] = {
     needing(whole({"aten.scaled_dot_product_attention.default", lower_attention, fits}), attention_needs),
     needing(whole({"aten._scaled_dot_product_flash_attention_for_cpu.default", lower_attention, fits}),
             attention_needs),
@@ -165,6 +165,6 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const Span<const OpRule> kAttentionRules{kRows};
+const Span<const OpRule> kAttentionRules{kAttentionRows};
 
 }  // namespace wick::cuda

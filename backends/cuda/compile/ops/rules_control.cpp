@@ -18,7 +18,7 @@ void lower_while(Lowering& l, const Node& node) { l.lower_while(node); }
 void lower_scan(Lowering& l, const Node& node) { l.lower_scan(node, node.tensors("init").size()); }
 void lower_map(Lowering& l, const Node& node) { l.lower_scan(node, 0); }
 
-bool fits(const Value& a, const Value& b) { return a.dtype() == b.dtype() && a.sizes() == b.sizes(); }
+bool same_type(const Value& a, const Value& b) { return a.dtype() == b.dtype() && a.sizes() == b.sizes(); }
 
 // How many conditions and loops lie inside each other, the node itself too.
 size_t depth_of(const Node& node) {
@@ -40,7 +40,7 @@ std::string refuse_graph(const Node& node, const Graph& graph, const Values& ope
     const compiler::GraphInput& input = graph.inputs[i];
     if (input.kind != compiler::GraphInput::Kind::value || !input.value || !input.value->type.is_tensor())
       return "an input of a graph inside it is no tensor";
-    if (operands[i] && !fits(*input.value, *operands[i])) return kOnlyAtRunTime;
+    if (operands[i] && !same_type(*input.value, *operands[i])) return kOnlyAtRunTime;
   }
   for (const compiler::GraphOutput& output : graph.outputs) {
     if (output.kind != compiler::GraphOutput::Kind::value || !output.value->type.is_tensor())
@@ -63,7 +63,7 @@ Verdict supports_cond(const Node& node, const compiler::TargetOptions&) {
     if (std::string reason = refuse_graph(node, *graph, node.tensors("operands")); !reason.empty())
       return Verdict::no(std::move(reason));
     for (size_t i = 0; i < node.results().size(); ++i) {
-      if (!fits(*graph->outputs[i].value, *node.result(i))) return Verdict::no(kOnlyAtRunTime);
+      if (!same_type(*graph->outputs[i].value, *node.result(i))) return Verdict::no(kOnlyAtRunTime);
     }
   }
   return Verdict::yes();
@@ -72,7 +72,8 @@ Verdict supports_cond(const Node& node, const compiler::TargetOptions&) {
 // The first outputs of a body become its first inputs.
 std::string refuse_carried(const Graph& body, const Node& node, const Values& initial) {
   for (size_t i = 0; i < initial.size(); ++i) {
-    if (!fits(*initial[i], *node.result(i)) || !fits(*body.outputs[i].value, *node.result(i))) return kOnlyAtRunTime;
+    if (!same_type(*initial[i], *node.result(i)) || !same_type(*body.outputs[i].value, *node.result(i)))
+      return kOnlyAtRunTime;
   }
   return "";
 }
@@ -120,7 +121,7 @@ Verdict supports_scan(const Node& node, const compiler::TargetOptions&) {
 }
 Verdict supports_map(const Node& node, const compiler::TargetOptions&) { return supports_rounds(node, {}); }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kControlRows[] = {
     {"higher_order.cond.default", lower_cond, supports_cond},
     {"higher_order.while_loop.default", lower_while, supports_while},
     {"higher_order.scan.default", lower_scan, supports_scan},
@@ -129,6 +130,6 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const Span<const OpRule> kControlRules{kRows};
+const Span<const OpRule> kControlRules{kControlRows};
 
 }  // namespace wick::cuda

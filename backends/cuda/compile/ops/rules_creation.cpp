@@ -40,7 +40,7 @@ void lower_triangle(Lowering& l, const Node& node) {
   });
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kCreationRows[] = {
     {"aten.full.default", lower_full},          {"aten.full_like.default", lower_full},
     {"aten.scalar_tensor.default", lower_full}, {"aten.arange.start_step", lower_arange},
     {"aten.tril.default", lower_triangle},      {"aten.triu.default", lower_triangle},
@@ -48,6 +48,6 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const Span<const OpRule> kCreationRules{kRows};
+const Span<const OpRule> kCreationRules{kCreationRows};
 
 }  // namespace wick::cuda

@@ -73,13 +73,13 @@ void cdist_needs(const Node& node, SizeRequirements& out) {
   }
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kDistanceRows[] = {
     needing({"aten._cdist_forward.default", lower_cdist}, cdist_needs),
     {"aten._pdist_forward.default", lower_pdist},
 };
 
 }  // namespace
 
-const Span<const OpRule> kDistanceRules{kRows};
+const Span<const OpRule> kDistanceRules{kDistanceRows};
 
 }  // namespace wick::cuda

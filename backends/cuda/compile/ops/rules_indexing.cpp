@@ -45,7 +45,7 @@ void lower_index(Lowering& l, const Node& node) {
            [&l, x, index, check](const Indices& at) { return l.element(x, index.self_at(l, at, check)); });
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kIndexingRows[] = {
     {"aten.embedding.default", lower_embedding},
     {"aten.index_select.default", lower_index_select},
     {"aten.gather.default", lower_gather},
@@ -54,6 +54,6 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const Span<const OpRule> kIndexingRules{kRows};
+const Span<const OpRule> kIndexingRules{kIndexingRows};
 
 }  // namespace wick::cuda

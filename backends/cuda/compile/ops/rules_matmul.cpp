@@ -139,7 +139,7 @@ void product_needs(const Node& node, SizeRequirements& out) {
   if (rank == 3) out.push_back(equal(a->sizes()[0], b->sizes()[0], kDoNotMeet));
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kMatmulRows[] = {
     needing(whole(rereading({"aten.linear.default", lower_linear})), linear_needs),
     needing(rereading({"aten.mm.default", lower_batches}), product_needs),
     needing(rereading({"aten.bmm.default", lower_batches}), product_needs),
@@ -148,6 +148,6 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const Span<const OpRule> kMatmulRules{kRows};
+const Span<const OpRule> kMatmulRules{kMatmulRows};
 
 }  // namespace wick::cuda

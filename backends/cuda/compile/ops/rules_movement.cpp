@@ -445,7 +445,7 @@ void halves_need(const Node& node, SizeRequirements& out) {
   out.push_back(equal(sym_mod(whole, 2), 0, "its dimension has no two halves, of its size modulo 2"));
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kMovementRows[] = {
     needing({"aten.view.default", lower_view}, view_needs),
     needing({"aten._unsafe_view.default", lower_view}, view_needs),
     needing({"aten.squeeze.dims", lower_view}, view_needs),
@@ -478,7 +478,7 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const Span<const OpRule> kMovementRules{kRows};
+const Span<const OpRule> kMovementRules{kMovementRows};
 
 size_t dim_argument(const Node& node, std::string_view name, size_t rank) {
   return static_cast<size_t>(compiler::wrap_dim(node.static_integer(name), rank));

@@ -187,7 +187,7 @@ compiler::Verdict first_result_only(const Node& node, const compiler::TargetOpti
   return compiler::Verdict::yes();
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kNormalizationRows[] = {
     {"aten._softmax.default", lower_softmax},
     {"aten._log_softmax.default", lower_softmax},
     needing({"aten.native_layer_norm.default", lower_layer_norm}, norm_needs),
@@ -199,6 +199,6 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const Span<const OpRule> kNormalizationRules{kRows};
+const Span<const OpRule> kNormalizationRules{kNormalizationRows};
 
 }  // namespace wick::cuda

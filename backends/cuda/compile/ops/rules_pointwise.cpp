@@ -231,7 +231,7 @@ constexpr OpRule sum(const char* op, const char* text) {
   return {op, lower_scaled_sum, whole_factor, text, Typing::result};
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kPointwiseRows[] = {
     by_text("aten.abs.default", "op_abs({0})"),
     by_text("aten.acos.default", "acos({0})"),
     by_text("aten.acosh.default", "acosh({0})"),
@@ -390,6 +390,6 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const Span<const OpRule> kPointwiseRules{kRows};
+const Span<const OpRule> kPointwiseRules{kPointwiseRows};
 
 }  // namespace wick::cuda

@@ -495,7 +495,7 @@ Verdict has_4bit_table(const Node& node, const TargetOptions&) { return has_tabl
 Verdict has_2bit_table(const Node& node, const TargetOptions&) { return has_table(node, 2); }
 
 #define QD "quantized_decomposed."
-constexpr OpRule kRows[] = {
+constexpr OpRule kQuantizedRows[] = {
     {QD "quantize_per_tensor.default", lower_quantize, converts},
     {QD "quantize_per_tensor.tensor", lower_quantize, converts},
     {QD "quantize_per_channel.default", lower_quantize, converts},
@@ -520,6 +520,6 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const Span<const OpRule> kQuantizedRules{kRows};
+const Span<const OpRule> kQuantizedRules{kQuantizedRows};
 
 }  // namespace wick::cuda

@@ -15,7 +15,7 @@ using compiler::Verdict;
 struct Place {
   ExpressionPtr block, lane;  // i64
 };
-Place place_of(Lowering& l, const Lowering::Draw& draw, const Indices& at, const Sizes& sizes, int64_t each) {
+Place place_of_draw(Lowering& l, const Lowering::Draw& draw, const Indices& at, const Sizes& sizes, int64_t each) {
   ExpressionPool& pool = l.pool();
   const ExpressionPtr linear = l.join(at, sizes), count = pool.index(each);
   return {add(pool, draw.first, pool.cast(pool.floor_divide(linear, count), ScalarType::i64)),
@@ -34,7 +34,7 @@ void lower_rand(Lowering& l, const Node& node) {
   const int drop = dtype == DType::f32 ? 8 : dtype == DType::f16 ? 21 : 24;
   l.define(y, [&l, draw, sizes, each, dtype, drop](const Indices& at) {
     ExpressionPool& pool = l.pool();
-    const Place place = place_of(l, draw, at, sizes, each);
+    const Place place = place_of_draw(l, draw, at, sizes, each);
     if (dtype == DType::f64)
       return pool.call(ScalarType::f64, "uniform_of_words({0}, {1}, {2})", {draw.seed, place.block, place.lane});
     const ExpressionPtr word =
@@ -50,7 +50,7 @@ void lower_randn(Lowering& l, const Node& node) {
   const Lowering::Draw draw = l.draw_blocks(blocks_for(sizes, 4));
   l.define(y, [&l, draw, sizes, dtype](const Indices& at) {
     ExpressionPool& pool = l.pool();
-    const Place place = place_of(l, draw, at, sizes, 4);
+    const Place place = place_of_draw(l, draw, at, sizes, 4);
     const ExpressionPtr number =
         pool.call(ScalarType::f64, "normal_of_words({0}, {1}, {2})", {draw.seed, place.block, place.lane});
     return pool.rounded(pool.cast(number, scalar_type(dtype)), dtype);
@@ -68,7 +68,7 @@ void lower_dropout(Lowering& l, const Node& node) {
   const Lowering::Draw draw = l.draw_blocks(blocks_for(sizes, 4));
   const std::string at_least = fmt::format("({{0}} >= {}ll)", static_cast<int64_t>(std::ceil(p * 0x1p32)));
   const Element kept = [&l, draw, sizes, at_least](const Indices& at) {
-    const Place place = place_of(l, draw, at, sizes, 4);
+    const Place place = place_of_draw(l, draw, at, sizes, 4);
     const ExpressionPtr word =
         l.pool().call(ScalarType::i64, "random_word({0}, {1}, {2})", {draw.seed, place.block, place.lane});
     return l.pool().call(ScalarType::boolean, at_least, {word});
@@ -131,7 +131,7 @@ Verdict in_training(const Node& node, const compiler::TargetOptions& options) {
   return few_numbers(node, options);
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kRandomRows[] = {
     {"aten.rand.default", lower_rand, few_numbers},
     {"aten.randn.default", lower_randn, few_numbers},
     {"aten.native_dropout.default", lower_dropout, in_training},
@@ -142,7 +142,7 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const Span<const OpRule> kRandomRules{kRows};
+const Span<const OpRule> kRandomRules{kRandomRows};
 
 Lowering::Draw Lowering::draw_blocks(const Sym& blocks) {
   if (out_.random == UINT32_MAX) {

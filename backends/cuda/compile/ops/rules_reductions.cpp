@@ -68,7 +68,7 @@ void lower_fold(Lowering& l, const Node& node, ReductionKind kind, ScalarType ty
 
 void lower_sum(Lowering& l, const Node& node) { lower_fold(l, node, ReductionKind::sum, result_type(node), false); }
 void lower_mean(Lowering& l, const Node& node) { lower_fold(l, node, ReductionKind::sum, result_type(node), true); }
-void lower_product(Lowering& l, const Node& node) {
+void lower_prod(Lowering& l, const Node& node) {
   lower_fold(l, node, ReductionKind::product, result_type(node), false);
 }
 void lower_amax(Lowering& l, const Node& node) {
@@ -170,11 +170,11 @@ void lower_histogram(Lowering& l, const Node& node) {
   const Indices at = draft.rows;
   l.finish(std::move(draft), {{y, at, pool.rounded(pool.cast(count, result_type(node)), y->dtype())}});
 }
-constexpr OpRule kRows[] = {
+constexpr OpRule kReductionRows[] = {
     {"aten.sum.dim_IntList", lower_sum},
     {"aten.mean.dim", lower_mean},
-    {"aten.prod.default", lower_product},
-    {"aten.prod.dim_int", lower_product},
+    {"aten.prod.default", lower_prod},
+    {"aten.prod.dim_int", lower_prod},
     {"aten.amax.default", lower_amax},
     {"aten.amin.default", lower_amin},
     {"aten.any.dims", lower_any},
@@ -195,6 +195,6 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const Span<const OpRule> kReductionRules{kRows};
+const Span<const OpRule> kReductionRules{kReductionRows};
 
 }  // namespace wick::cuda

@@ -304,7 +304,7 @@ void lower_plane(Lowering& l, const Node& node) {
   r.y->dtype() == DType::u8 ? lower_bytes(l, r) : lower_resize<filter, 2>(l, node);
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kResizeRows[] = {
     of_images({"aten.upsample_nearest1d.default", lower_resize<Filter::nearest, 1>}),
     of_images({"aten.upsample_nearest2d.default", lower_resize<Filter::nearest, 2>}),
     of_images({"aten.upsample_nearest2d.vec", lower_resize<Filter::nearest, 2>}),
@@ -325,6 +325,6 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const Span<const OpRule> kResizeRules{kRows};
+const Span<const OpRule> kResizeRules{kResizeRows};
 
 }  // namespace wick::cuda

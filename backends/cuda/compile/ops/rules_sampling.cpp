@@ -110,13 +110,13 @@ void grid_needs(const Node& node, SizeRequirements& out) {
                       "the grid has another number of images than the input"));
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kSamplingRows[] = {
     needing({"aten.grid_sampler_2d.default", lower_grid_sampler}, grid_needs),
     needing({"aten.grid_sampler_3d.default", lower_grid_sampler}, grid_needs),
 };
 
 }  // namespace
 
-const Span<const OpRule> kSamplingRules{kRows};
+const Span<const OpRule> kSamplingRules{kSamplingRows};
 
 }  // namespace wick::cuda

@@ -404,7 +404,7 @@ void convolution_needs(const Node& node, SizeRequirements& out) {
   }
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kWindowRows[] = {
     needing(rereading(of_images({"aten.convolution.default", lower_convolution})), convolution_needs),
     of_images({"aten.avg_pool2d.default", lower_average<2>}),
     of_images({"aten.avg_pool3d.default", lower_average<3>}),
@@ -420,6 +420,6 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const Span<const OpRule> kWindowRules{kRows};
+const Span<const OpRule> kWindowRules{kWindowRows};
 
 }  // namespace wick::cuda

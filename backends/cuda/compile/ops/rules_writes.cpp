@@ -290,7 +290,7 @@ void masked_scatter_needs(const Node& node, SizeRequirements& out) {
     add_broadcasts(node.tensor(operand)->sizes(), node.result()->sizes(), out);
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kWriteRows[] = {
     needing(writing({"aten.index_put.default", lower_index_put, integer_indices}), index_needs),
     writing({"aten.scatter.src", lower_scatter, ranks_fit}),
     writing({"aten.scatter.value", lower_scatter, ranks_fit}),
@@ -305,6 +305,6 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const Span<const OpRule> kWriteRules{kRows};
+const Span<const OpRule> kWriteRules{kWriteRows};
 
 }  // namespace wick::cuda

@@ -16,7 +16,7 @@ using compiler::SymScope;
 namespace {
 
 // New values of at most this many buffers are stored by one kernel.
-constexpr size_t kMostStores = 8;
+constexpr size_t kMostStoresOfState = 8;
 
 }  // namespace
 
@@ -283,7 +283,7 @@ void Lowering::store_together(std::vector<StateUpdate> updates) {
     Draft map = loops_over(sizes, {});
     std::vector<StateUpdate> others;
     for (const StateUpdate& update : updates) {
-      if (!(update.target->sizes() == sizes) || map.kernel.row_stores.size() == kMostStores) {
+      if (!(update.target->sizes() == sizes) || map.kernel.row_stores.size() == kMostStoresOfState) {
         others.push_back(update);
         continue;
       }

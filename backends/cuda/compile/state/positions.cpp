@@ -211,8 +211,8 @@ Value* checked_positions(const Positions& p, Compose& c, Value* positions, const
 
 // All keys of the cache are seen that lie before the end of the queries; with is_causal, before each query.
 // `is_written`: the queries' own keys were written to the cache, so they lie within it.
-Value* mask_of(const Positions& p, Compose& c, const Node& node, const Sym& start, const Sym& queries, const Sym& keys,
-               bool is_written) {
+Value* mask_of_positions(const Positions& p, Compose& c, const Node& node, const Sym& start, const Sym& queries,
+                         const Sym& keys, bool is_written) {
   const bool is_causal = node.boolean("is_causal");
   Value* last = p.range(c, is_causal ? start : start + queries - 1, is_causal ? queries : Sym(1));
   if (!is_written) last = checked_positions(p, c, last, start + queries, keys);
@@ -225,7 +225,7 @@ Value* attend(const Positions& p, Compose& c, const Node& node, Value* k, Value*
   const bool integers = q->dtype() == DType::i8;
   const bool swaps = !integers || !node.boolean("is_seq_at_dim_2");  // length and heads
   const size_t length = swaps ? 1 : 2;
-  if (!mask) mask = mask_of(p, c, node, start, q->sizes()[length], k->sizes()[length], is_written);
+  if (!mask) mask = mask_of_positions(p, c, node, start, q->sizes()[length], k->sizes()[length], is_written);
   // A mask of numbers is added in single precision.
   const bool wide = integers || mask->dtype() == DType::f32;
   const auto ordered = [&](Value* x) {

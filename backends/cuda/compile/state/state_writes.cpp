@@ -51,9 +51,9 @@ bool is_replaced_view(const Node& write, const Value* view) {
   return true;
 }
 
-class Finder {
+class WriteFinder {
  public:
-  Finder(const Graph& graph, bool through_views, StateWrites& out)
+  WriteFinder(const Graph& graph, bool through_views, StateWrites& out)
       : graph_(graph), through_views_(through_views), out_(out) {}
 
   void run(const std::vector<StateUpdate>& updates) {
@@ -195,7 +195,7 @@ class Finder {
 
 StateWrites find_state_writes(const Graph& graph, const std::vector<StateUpdate>& updates, bool through_views) {
   StateWrites out;
-  Finder(graph, through_views, out).run(updates);
+  WriteFinder(graph, through_views, out).run(updates);
   return out;
 }
 

@@ -189,7 +189,7 @@ const Deviation* deviation_of_gelu(const Node& node) {
   return node.string("approximate") == "tanh" ? &kSigmoid : nullptr;
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kActivationRows[] = {
     loses_sign(deviates(deviation_of_elu, curve_row("aten.elu.default", lower_elu, known_elu))),
     deviates(deviation_of_gelu, curve_row("aten.gelu.default", lower_gelu)),
     loses_sign(ZeroSign::lost, deviates(kStep, curve_row("aten.hardshrink.default", lower_hardshrink, known_lambda))),
@@ -208,6 +208,6 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const RuleFamily kActivationRules = {kRows, std::size(kRows)};
+const RuleFamily kActivationRules = {kActivationRows, std::size(kActivationRows)};
 
 }  // namespace wick::xnnpack

@@ -188,7 +188,7 @@ Pair fewest_parts(const uint32_t (&kernel)[2]) {
 
 // The windows whose results add up to that of `whole`; none if it should stay as it is. Taps far apart keep most of the
 // padding, where rows of taps side by side would need cut or padded copies of the input.
-std::vector<Taps> parts_of(const PayloadNode::Window& whole, const Sizes& input) {
+std::vector<Taps> parts_of_window(const PayloadNode::Window& whole, const Sizes& input) {
   if (uint64_t{whole.kernel[0]} * whole.kernel[1] <= kMaxTaps) return {};
   std::vector<Taps> parts;
   const Pair step = fewest_parts(whole.kernel);
@@ -337,7 +337,7 @@ void lower_convolution(Lowering& l, const Node& node) {
   // The library's depthwise kernels know one output for each channel; filters that are no constants stay on int8.
   std::vector<Taps> parts;
   if (is_depthwise(conv) && conv.weight[0].is(conv.groups) && is_plain_constant(*node.tensor("weight")))
-    parts = parts_of(window_of(conv), l.dims(x));
+    parts = parts_of_window(window_of(conv), l.dims(x));
   // Filters come before biases in the payload.
   const bool merge = has_windows_side_by_side(conv, l.dims(x));
   const uint32_t filter = parts.empty() ? filter_of(l, node, conv, is_depthwise(conv), merge) : kNoValue;
@@ -363,13 +363,13 @@ const Deviation* deviation_of_convolution(const Node& node) {
   return is_depthwise(conv) && conv.weight[0].is(conv.groups) && !whole ? &kWindow : &kProduct;
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kConvolutionRows[] = {
     deviates(deviation_of_convolution, on_int8(fits_weights, {"aten.convolution.default", plain_convolution,
                                                               channels_last, lower_convolution, Unknown::any, true})),
 };
 
 }  // namespace
 
-const RuleFamily kConvolutionRules = {kRows, std::size(kRows)};
+const RuleFamily kConvolutionRules = {kConvolutionRows, std::size(kConvolutionRows)};
 
 }  // namespace wick::xnnpack

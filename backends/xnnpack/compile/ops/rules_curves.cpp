@@ -281,7 +281,7 @@ const Deviation* deviation_of_power(const Node& node) {
   return exponent.as<double>() == std::floor(exponent.as<double>()) ? nullptr : deviation_of_root(node);
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kCurveRows[] = {
     deviates(kDropsNan, curve_row("aten.cosh.default", lower_cosh)),
     deviates(kStep, curve_row("aten.div.Scalar_mode", lower_rounded_quotient, rounded_quotient)),
     loses_sign(deviates(kExponential, curve_row("aten.expm1.default", lower_expm1))),
@@ -305,6 +305,6 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const RuleFamily kCurveRules = {kRows, std::size(kRows)};
+const RuleFamily kCurveRules = {kCurveRows, std::size(kCurveRows)};
 
 }  // namespace wick::xnnpack

@@ -1,6 +1,7 @@
 // Linear layers and matmuls.
 #include <cmath>
 
+#include "backends/xnnpack/compile/ops/curves.h"
 #include "backends/xnnpack/compile/ops/rules.h"
 #include "backends/xnnpack/compile/quantized.h"
 
@@ -55,10 +56,6 @@ uint32_t matrix_product(Lowering& l, uint32_t a, uint32_t b, bool swapped) {
   return l.reshape(out, {l.dims(out)[1], l.dims(out)[2]});
 }
 
-uint32_t times(Lowering& l, uint32_t x, double number) {
-  return number == 1 ? x : l.binary(NodeType::multiply, x, l.scalar(number));
-}
-
 // x + bias, or x, within the range
 uint32_t with_bias(Lowering& l, uint32_t x, uint32_t bias, OutputRange range) {
   if (bias != kNoValue) return l.binary(NodeType::add, x, bias, range);
@@ -110,7 +107,7 @@ void lower_linear(Lowering& l, const Node& node) {
   if (packed && (!bias || is_plain_constant(*bias)) && !bias_apart)
     return l.set_result(node, linear_of(l, x, filter, bias_of(l, bias, l.type()), l.range_of(node)));
   const Sizes dims = l.dims(x);
-  const Sizes rows{product({dims.begin(), dims.end() - 1}), dims.back()};
+  const Sizes rows{compiler::layout::product({dims.begin(), dims.end() - 1}), dims.back()};
   const uint32_t summand = bias ? l.operand(bias, plain_order(bias->rank())) : kNoValue;
   if (packed)
     return l.set_result(
@@ -179,7 +176,7 @@ void lower_addmm(Lowering& l, const Node& node) {
   blend_in_fp32(l, node, a, widens ? l.weight(right, DataType::fp32, l.dims(b)) : b, summand, blended);
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kLinearRows[] = {
     deviates(kProduct, {"aten.addmm.default", plain_addmm, contiguous, lower_addmm, Unknown::any, true}),
     deviates(kProduct, {"aten.bmm.default", known_columns, matmul_layout, lower_bmm, Unknown::any}),
     deviates(kProduct, on_int8(fits_weights, {"aten.linear.default", plain_linear, features_innermost, lower_linear,
@@ -190,7 +187,7 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const RuleFamily kLinearRules = {kRows, std::size(kRows)};
+const RuleFamily kLinearRules = {kLinearRows, std::size(kLinearRows)};
 
 Verdict constant_weights(const Node& node, const TargetOptions&) {
   if (node.operands()[0]->rank() < 1) return Verdict::no("an input without dimensions");

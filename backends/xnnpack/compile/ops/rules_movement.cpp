@@ -335,7 +335,7 @@ Verdict known_repeats(const Node& node, const TargetOptions&) {
 // Sizes of images: those before the last three as one, channels, height, width.
 Sizes image_dims(const Sizes& dims) {
   const auto channels = dims.end() - 3;
-  return {product({dims.begin(), channels}), channels[0], channels[1], channels[2]};
+  return {compiler::layout::product({dims.begin(), channels}), channels[0], channels[1], channels[2]};
 }
 
 // [n, c r r, h, w] -> [n, c, h r, w r], channels innermost all along.
@@ -361,7 +361,7 @@ LayoutRule image_layout(const Node& node) {
   return rule;
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kMovementRows[] = {
     on_int8(same_scales, {"aten.cat.default", same_ranks, any_dim_order, lower_cat, Unknown::any}),
     on_int8(same_scales, {"aten.constant_pad_nd.default", known_pad, any_dim_order, lower_pad, Unknown::any}),
     {"aten.expand.default", known_growth, any_dim_order, lower_expand, Unknown::any},
@@ -379,7 +379,7 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const RuleFamily kMovementRules = {kRows, std::size(kRows)};
+const RuleFamily kMovementRules = {kMovementRows, std::size(kMovementRows)};
 
 uint32_t slice_dim(Lowering& l, uint32_t x, size_t at, int64_t start, int64_t count) {
   if (count == 1 && !l.dims(x)[at].is(1) && has_small_blocks(l.dims(x), at)) {
@@ -400,8 +400,8 @@ uint32_t slice_dim(Lowering& l, uint32_t x, size_t at, int64_t start, int64_t co
 uint32_t every_step(Lowering& l, uint32_t x, size_t at, int64_t start, int64_t step, int64_t count) {
   if (step == 1) return slice_dim(l, x, at, start, count);
   const Sizes dims = l.dims(x);
-  const Sym outer = product({dims.begin(), dims.begin() + static_cast<ptrdiff_t>(at)});
-  const Sym inner = product({dims.begin() + static_cast<ptrdiff_t>(at) + 1, dims.end()});
+  const Sym outer = compiler::layout::product({dims.begin(), dims.begin() + static_cast<ptrdiff_t>(at)});
+  const Sym inner = compiler::layout::product({dims.begin() + static_cast<ptrdiff_t>(at) + 1, dims.end()});
   if (num_symbolic(dims) > 1) return l.pieces(x, {at, at, start, step, 1, count});
   Sizes result = dims;
   result[at] = count;

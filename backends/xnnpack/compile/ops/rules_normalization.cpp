@@ -89,7 +89,8 @@ uint32_t flat_rows(Lowering& l, const Node& node) {
   if (count == 1) return l.rows_along(node, node.result()->rank() - 1);
   const Sizes dims = result_dims(node);
   const auto split = dims.end() - static_cast<ptrdiff_t>(count);
-  return l.reshape(l.operand(node, 0), {product({dims.begin(), split}), product({split, dims.end()})});
+  return l.reshape(l.operand(node, 0),
+                   {compiler::layout::product({dims.begin(), split}), compiler::layout::product({split, dims.end()})});
 }
 
 Sizes row_dims(const Lowering& l, uint32_t x) { return {l.dims(x).back()}; }
@@ -115,13 +116,13 @@ void lower_rms_norm(Lowering& l, const Node& node) {
 Sizes rows_of_groups(const Node& node) {
   const Sizes dims = result_dims(node);
   const int64_t groups = node.static_integer("group");
-  return {dims[0] * groups, product({dims.begin() + 2, dims.end()}) * (dims[1].value() / groups)};
+  return {dims[0] * groups, compiler::layout::product({dims.begin() + 2, dims.end()}) * (dims[1].value() / groups)};
 }
 
 // [n, c, ..] as n groups rows of c / groups channels with their area.
 void lower_known_groups(Lowering& l, const Node& node) {
   const Sizes dims = result_dims(node);
-  const compiler::Sym area = product({dims.begin() + 2, dims.end()});
+  const compiler::Sym area = compiler::layout::product({dims.begin() + 2, dims.end()});
   lower_norm(l, node, l.reshape(l.operand(node, 0), rows_of_groups(node)), [&](uint32_t x) {
     const uint32_t images = l.reshape(normalized(l, x, *number(node, "eps")), {dims[0], dims[1], area});
     return with_affine(l, node, images, {dims[1], 1});
@@ -223,7 +224,7 @@ void lower_prelu(Lowering& l, const Node& node) {
   l.set_result(node, l.binary(NodeType::prelu, l.operand(node, 0), l.weight(weight, l.type(), dims)));
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kNormalizationRows[] = {
     {"aten._native_batch_norm_legit_no_training.default", constant_statistics, any_dim_order, lower_batch_norm,
      Unknown::any, true},
     {"aten._safe_softmax.default", plain_softmax, softmax_layout, lower_softmax, Unknown::any},
@@ -237,6 +238,6 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const RuleFamily kNormalizationRules = {kRows, std::size(kRows)};
+const RuleFamily kNormalizationRules = {kNormalizationRows, std::size(kNormalizationRows)};
 
 }  // namespace wick::xnnpack

@@ -189,7 +189,7 @@ constexpr OpRule converts(OpRule rule) {
   return rule;
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kPointwiseRows[] = {
     loses_sign(ZeroSign::lost,
                converts({"aten._to_copy.default", float_conversion, any_dim_order, lower_conversion, Unknown::any})),
     unary<NodeType::abs>("aten.abs.default"),
@@ -229,7 +229,7 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const RuleFamily kPointwiseRules = {kRows, std::size(kRows)};
+const RuleFamily kPointwiseRules = {kPointwiseRows, std::size(kPointwiseRows)};
 
 bool is_half(double number) {
   return compiler::half_number(number, DType::f16) == number && (number == 0 || std::abs(number) >= 0x1p-14);

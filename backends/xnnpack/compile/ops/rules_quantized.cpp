@@ -22,7 +22,7 @@ Verdict known_elements(const Value& numbers, const Value& elements, const Target
   return reason.empty() ? Verdict::yes() : Verdict::no(reason);
 }
 
-Verdict known_numbers(const Value& elements, const Value& numbers) {
+Verdict known_parameters(const Value& elements, const Value& numbers) {
   if (elements.dtype() != DType::i8) return Verdict::no(refuse_elements(elements));
   const std::string reason = refuse_shape(elements, Unknown::one);
   if (!reason.empty()) return Verdict::no(reason);
@@ -36,7 +36,7 @@ Verdict known_numbers(const Value& elements, const Value& numbers) {
 Verdict known_conversion(const Node& node, const TargetOptions& options) {
   const Value &from = *node.operands()[0], &to = *node.result();
   if (from.is_quantized() == to.is_quantized()) return Verdict::no("a conversion from one quantization to another");
-  return to.is_quantized() ? known_elements(from, to, options) : known_numbers(from, to);
+  return to.is_quantized() ? known_elements(from, to, options) : known_parameters(from, to);
 }
 
 LayoutRule conversion_layout(const Node& node) {
@@ -52,7 +52,7 @@ void lower_to_elements(Lowering& l, const Node& node) {
   l.set_result(node, l.operand(node, 0));
 }
 
-void lower_conversion(Lowering& l, const Node& node) {
+void lower_requantization(Lowering& l, const Node& node) {
   const Value &from = *node.operands()[0], &to = *node.result();
   if (from.is_constant() || is_chosen_at_run_time(to)) return;  // its readers ask for it
   if (to.is_quantized()) return lower_to_elements(l, node);
@@ -66,15 +66,15 @@ const Deviation* deviation_of_conversion(const Node& node) {
 }
 
 constexpr OpRule conversion(const char* op) {
-  OpRule rule{op, known_conversion, conversion_layout, lower_conversion, Unknown::one};
+  OpRule rule{op, known_conversion, conversion_layout, lower_requantization, Unknown::one};
   rule.converts = true;
   return deviates(deviation_of_conversion, rule);
 }
 
-constexpr OpRule kRows[] = {conversion("wick.convert.default")};
+constexpr OpRule kQuantizedRows[] = {conversion("wick.convert.default")};
 
 }  // namespace
 
-const RuleFamily kQuantizedRules = {kRows, std::size(kRows)};
+const RuleFamily kQuantizedRules = {kQuantizedRows, std::size(kQuantizedRows)};
 
 }  // namespace wick::xnnpack

@@ -157,7 +157,7 @@ Reduction reduction_of(Lowering& l, const Node& node) {
   const Sizes dims = dims_of(*from);
   if (rule.kind == LayoutRule::Kind::last) {
     const uint32_t x = l.rows_along(node, rule.dim);
-    return {x, {product({l.dims(x).begin(), l.dims(x).end() - 1}), dims.back(), 1}};
+    return {x, {compiler::layout::product({l.dims(x).begin(), l.dims(x).end() - 1}), dims.back(), 1}};
   }
   const Order order = Layouts::wanted(node, rule, {}, 0, *from, l.order_of(from));
   const uint32_t x = l.operand(from, order);
@@ -360,7 +360,7 @@ uint32_t below_largest(Lowering& l, uint32_t x) {
   const Sizes dims = l.dims(x);
   Sizes ones = dims;
   ones.back() = 1;
-  const Split split{product({dims.begin(), dims.end() - 1}), dims.back(), 1};
+  const Split split{compiler::layout::product({dims.begin(), dims.end() - 1}), dims.back(), 1};
   const uint32_t below = l.binary(NodeType::subtract, x, l.reshape(largest(l, x, split), ones));
   const uint32_t total = row_sum(l, l.unary(NodeType::exp, below));
   return l.binary(NodeType::subtract, below, l.unary(NodeType::log, total));
@@ -454,7 +454,7 @@ uint32_t running_sums(Lowering& l, uint32_t x) {
   const Sizes dims = l.dims(x);
   const int64_t size = dims.back().value();
   if (size <= kRunningBlock) return triangle_sums(l, x, false);
-  const compiler::Sym rows = product({dims.begin(), dims.end() - 1});
+  const compiler::Sym rows = compiler::layout::product({dims.begin(), dims.end() - 1});
   const int64_t blocks = (size + kRunningBlock - 1) / kRunningBlock, whole = blocks * kRunningBlock;
   uint32_t out = l.reshape(x, {rows, size});
   if (whole != size) out = l.pad(out, {0, 0}, {0, static_cast<uint32_t>(whole - size)}, 0);
@@ -469,7 +469,7 @@ uint32_t running_sums(Lowering& l, uint32_t x) {
 uint32_t running_sums_by_shifts(Lowering& l, uint32_t x) {
   const Sizes dims = l.dims(x);
   const int64_t size = dims.back().value();
-  uint32_t out = l.reshape(x, {product({dims.begin(), dims.end() - 1}), size});
+  uint32_t out = l.reshape(x, {compiler::layout::product({dims.begin(), dims.end() - 1}), size});
   for (int64_t shift = 1; shift < size; shift *= 2) {
     const uint32_t kept = slice_dim(l, out, 1, 0, size - shift);
     out = l.binary(NodeType::add, out, l.pad(kept, {0, static_cast<uint32_t>(shift)}, {0, 0}, 0));
@@ -492,7 +492,7 @@ void lower_running_sum(Lowering& l, const Node& node) {
                 [&](uint32_t x) { return finite ? running_sums(l, x) : running_sums_by_shifts(l, x); });
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kReductionRows[] = {
     loses_sign(deviates(
         kLogSumExp, {"aten._log_softmax.default", rows_or_images, softmax_layout, lower_log_softmax, Unknown::any})),
     loses_sign(deviates(kDropsNan, {"aten.amax.default", largest_taken, reduce_layout, lower_amax, Unknown::one})),
@@ -512,6 +512,6 @@ constexpr OpRule kRows[] = {
 
 bool is_matrix_mean(const Node& node) { return node.is("aten.mean.dim") && sums_one_apart(node); }
 
-const RuleFamily kReductionRules = {kRows, std::size(kRows)};
+const RuleFamily kReductionRules = {kReductionRows, std::size(kReductionRows)};
 
 }  // namespace wick::xnnpack

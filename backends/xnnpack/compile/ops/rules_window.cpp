@@ -69,7 +69,7 @@ Pooling over_depths(const Pooling& pool) {
           {pool.input[0], 1},  {pool.output[0], 1}, pool.ceil_mode};
 }
 
-std::vector<Pooling> parts_of(const Pooling& pool) {
+std::vector<Pooling> parts_of_pool(const Pooling& pool) {
   return pool.rank() == 2 ? std::vector<Pooling>{pool} : std::vector<Pooling>{over_images(pool), over_depths(pool)};
 }
 
@@ -86,7 +86,7 @@ bool is_trivial(const Pooling& pool) { return pool.kernel[0] == 1 && pool.kernel
 
 Verdict plain_pooling(const Node& node, const TargetOptions&) {
   const Pooling pool = pooling_of(node);
-  for (const Pooling& part : parts_of(pool)) {
+  for (const Pooling& part : parts_of_pool(pool)) {
     if (is_trivial(part) && (part.stride[0] != 1 || part.stride[1] != 1) && num_symbolic(part.input) > 0)
       return Verdict::no("a window of one element, with sizes known only at run time");
   }
@@ -100,7 +100,7 @@ Verdict plain_pooling(const Node& node, const TargetOptions&) {
 Verdict max_pooling(const Node& node, const TargetOptions& options) {
   Verdict verdict = plain_pooling(node, options);
   if (!verdict.taken) return verdict;
-  for (const Pooling& part : parts_of(pooling_of(node))) {
+  for (const Pooling& part : parts_of_pool(pooling_of(node))) {
     const bool skips = part.stride[0] > part.kernel[0] || part.stride[1] > part.kernel[1];
     if (skips && !is_trivial(part)) return Verdict::no("a stride larger than the window");
   }
@@ -324,7 +324,7 @@ void lower_nearest(Lowering& l, const Node& node) {
   const Sizes in = dims_of(*node.operands()[0]), out = result_dims(node);
   const size_t h = in.size() - 2, w = in.size() - 1;
   const int64_t rows = out[h].value() / in[h].value(), columns = out[w].value() / in[w].value();
-  const compiler::Sym images = product({in.begin() + 2, in.end() - 2}) * in[0];
+  const compiler::Sym images = compiler::layout::product({in.begin() + 2, in.end() - 2}) * in[0];
   uint32_t x = l.reshape(l.operand(node, 0), {images * in[h], 1, in[w], 1, in[1]});
   const std::vector<float> ones(static_cast<size_t>(rows * columns), 1.0f);
   x = l.binary(NodeType::multiply, x, l.constant(ones, {rows, 1, columns, 1}));
@@ -337,7 +337,7 @@ void lower_nearest(Lowering& l, const Node& node) {
   l.set_result(node, l.as_result(node, x));
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kWindowRows[] = {
     deviates(kProduct, on_int8(fits_mean, {"aten._adaptive_avg_pool2d.default", known_windows, channels_last,
                                            lower_adaptive_avg_pool, Unknown::any})),
     {"aten._upsample_nearest_exact2d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},
@@ -360,6 +360,6 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const RuleFamily kWindowRules = {kRows, std::size(kRows)};
+const RuleFamily kWindowRules = {kWindowRows, std::size(kWindowRows)};
 
 }  // namespace wick::xnnpack

@@ -4,8 +4,6 @@
 namespace wick::test {
 namespace {
 
-constexpr double kInf = INFINITY, kNan = NAN;
-
 TestTensor ramp(std::vector<int32_t> sizes, double scale) {
   TestTensor t = make_out(DType::f32, std::move(sizes));
   for_each_element(t, [&](size_t i, auto& element) {
@@ -40,7 +38,7 @@ TEST(Attention, WithoutKeysAllIsZero) {
 TEST(Attention, CausalDropsScoresOfLaterKeysWhateverTheyAre) {
   TestTensor q = ramp({1, 3, 2}, 0.5), v = ramp({1, 3, 2}, 0.25), k = ramp({1, 3, 2}, 0.25);
   const std::vector<double> finite = attend(q, k, v, nullptr, true);
-  for (double bad : {kNan, kInf}) {
+  for (double bad : {NAN, INFINITY}) {
     k.tensor.as<float>()[4] = static_cast<float>(bad);
     const std::vector<double> out = attend(q, k, v, nullptr, true);
     for (size_t i = 0; i < 4; ++i) EXPECT_EQ(out[i], finite[i]);
@@ -53,7 +51,7 @@ TEST(Attention, AValueThatIsNotFiniteSpoilsItsColumnEvenWhereMasked) {
   v.tensor.as<float>()[4] = INFINITY;
   const std::vector<double> out = attend(q, k, v, nullptr, true);
   EXPECT_TRUE(isnan(out[0]) && isnan(out[2]));
-  EXPECT_EQ(out[4], kInf);
+  EXPECT_EQ(out[4], INFINITY);
   for (size_t i = 1; i < 6; i += 2) EXPECT_EQ(out[i], finite[i]);
 }
 
@@ -68,7 +66,7 @@ TEST(Attention, AMaskAddsToTheScores) {
 TEST(Attention, RowsWithoutAKeyAreZeroUnlessAValueIsNotFinite) {
   TestTensor q = ramp({1, 3, 2}, 0.5), k = ramp({1, 3, 2}, 0.25), v = ramp({1, 3, 2}, 0.25);
   TestTensor bools = make(DType::boolean, {3, 3}, {1, 1, 1, 0, 0, 0, 1, 1, 1}),
-             floats = make(DType::f32, {3, 3}, {0, 0, 0, -kInf, -kInf, -kInf, 0, 0, 0});
+             floats = make(DType::f32, {3, 3}, {0, 0, 0, -INFINITY, -INFINITY, -INFINITY, 0, 0, 0});
   for (const TestTensor* mask : {&bools, &floats}) {
     const std::vector<double> out = attend(q, k, v, mask, false);
     EXPECT_EQ(out[2], 0);

@@ -5,7 +5,6 @@
 namespace wick::test {
 namespace {
 
-constexpr IsaLevel kLevels[] = {IsaLevel::baseline, IsaLevel::avx2, IsaLevel::avx512};
 /// Windows over a plane [rows, columns]; index 0 of each pair is for rows.
 struct Windows {
   int64_t size[2], kernel[2], stride[2], padding[2], dilation[2], output[2];
@@ -62,7 +61,7 @@ TEST(MaxPool, EveryWindowAndLevelFollowsTheDefinition) {
     std::vector<uint8_t> temp(4096);
     RandomState random;
     KernelContext context(Span<uint8_t>(temp.data(), temp.size()), &random, nullptr,
-                          std::min(kLevels[i % 3], detect_isa_level()));
+                          std::min(kIsaLevels[i % 3], detect_isa_level()));
     ASSERT_EQ(
         call_detailed("aten::max_pool2d_with_indices.out",
                       {in, list(w.kernel), list(w.stride), list(w.padding), list(w.dilation), false, out, at}, context),

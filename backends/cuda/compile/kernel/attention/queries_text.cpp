@@ -9,7 +9,7 @@ namespace {
 
 // A block computes a row of queries: its warps share the keys, a lane takes one key at a time. Then the lanes of a warp
 // share the features of the result.
-constexpr uint32_t kThreads = kThreadsOfQuery, kWarps = kThreads / 32;
+constexpr uint32_t kThreadsOfBlock = kThreadsOfQuery, kWarps = kThreadsOfBlock / 32;
 
 class AttentionWriter : public KernelWriter {
  public:
@@ -52,7 +52,7 @@ class AttentionWriter : public KernelWriter {
     Scope load = inner("    ", {&attention_.feature});
     load.line(fmt::format("query[d] = {};", value(load, attention_.query)));
     block_.line(fmt::format("for (idx d = static_cast<idx>(thread_x()); d < {}; d += {}) {{",
-                            text(attention_.feature.extent), kThreads));
+                            text(attention_.feature.extent), kThreadsOfBlock));
     block_.text += load.text;
     block_.line("}");
     block_.line("block_barrier();");
@@ -74,7 +74,7 @@ class AttentionWriter : public KernelWriter {
     score.has_results = true;
     score.line(fmt::format("score = {};", value(score, attention_.score)));
     block_.line(fmt::format("for (idx first = static_cast<idx>(thread_x() / 32 * 32); first < {}; first += {}) {{",
-                            keys, kThreads));
+                            keys, kThreadsOfBlock));
     block_.line("  f32 score = -infinity(0.0f);");
     block_.line("  {");
     block_.line("    const idx j = first + static_cast<idx>(lane());");
@@ -144,7 +144,7 @@ class AttentionWriter : public KernelWriter {
       for (const Store& store : *stores) write_store(result, store, "");
     }
     block_.line(fmt::format("for (idx column = static_cast<idx>(thread_x()); column < {}; column += {}) {{",
-                            text(extent_of(kernel_.columns)), kThreads));
+                            text(extent_of(kernel_.columns)), kThreadsOfBlock));
     block_.text += result.text;
     block_.line("}");
   }

@@ -20,11 +20,11 @@ struct Offset {
   int64_t constant = 0;
 };
 
-void add_to(Offset& out, ExpressionPtr e) {
+void add_terms(Offset& out, ExpressionPtr e) {
   if (e->kind == ExpressionKind::index) {
     out.base = out.base + e->index;
   } else if (index_arithmetic(e) == IndexArithmetic::sum) {
-    for (const ExpressionPtr arg : e->args) add_to(out, arg);
+    for (const ExpressionPtr arg : e->args) add_terms(out, arg);
   } else {
     out.from_data.push_back(e);
   }
@@ -32,7 +32,7 @@ void add_to(Offset& out, ExpressionPtr e) {
 
 Offset offset_of(ExpressionPtr load) {
   Offset out;
-  add_to(out, load->args[0]);
+  add_terms(out, load->args[0]);
   if (out.base.is_const()) {
     out.constant = out.base.value();
   } else if (const SymNode& node = *out.base.node(); node.op == SymOp::sum) {

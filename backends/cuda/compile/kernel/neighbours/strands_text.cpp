@@ -135,7 +135,7 @@ class StrandsWriter : public KernelWriter {
 }  // namespace
 
 std::optional<Schedule> choose_strands(LoweredGraph& graph, const LoopKernel& kernel) {
-  constexpr int64_t kMultiprocessors = 132, kLeastRows = 1024, kMostLineBytes = 40 * 1024;
+  constexpr int64_t kLeastRows = 1024, kMostLineBytes = 40 * 1024;
   constexpr int64_t kRowsOfFullDevice = kMultiprocessors * 1024 * 8;
   constexpr size_t kMostReductions = 4;
   const int64_t rows = max_extent(kernel.rows), columns = max_extent(kernel.columns);

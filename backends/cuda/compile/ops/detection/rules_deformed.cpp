@@ -114,12 +114,12 @@ compiler::Verdict offsets_fit(const Node& node, const compiler::TargetOptions&) 
                 bias->rank() == 1 && same(bias->sizes()[0], w->sizes()[0]));
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kDeformedRows[] = {
     {"torchvision.deform_conv2d.default", lower_deform_conv, offsets_fit},
 };
 
 }  // namespace
 
-const Span<const OpRule> kDeformedRules{kRows};
+const Span<const OpRule> kDeformedRules{kDeformedRows};
 
 }  // namespace wick::cuda

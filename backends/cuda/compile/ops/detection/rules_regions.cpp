@@ -191,7 +191,7 @@ Verdict boxes_fit(const Node& node, const compiler::TargetOptions&) {
   return agreed(same(y->sizes()[1] * bins, image->sizes()[1]));
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kRegionRows[] = {
     whole({"torchvision.roi_align.default", lower_align, boxes_fit}),
     {"torchvision.ps_roi_align.default", lower_align_by_position, boxes_fit},
     {"torchvision.roi_pool.default", lower_largest, boxes_fit},
@@ -200,6 +200,6 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const Span<const OpRule> kRegionRules{kRows};
+const Span<const OpRule> kRegionRules{kRegionRows};
 
 }  // namespace wick::cuda

@@ -98,7 +98,7 @@ Verdict heads_fit(const Node& node, const compiler::TargetOptions&) {
   return agreed(fits);
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kRecurrenceRows[] = {
     {"wick.recursive_filter.default", lower_recursive_filter, signals_fit},
     whole({"llama.gated_delta_rule.default", lower_gated_delta_rule, heads_fit}),
     whole({"llama.channelwise_gated_delta_rule.default", lower_gated_delta_rule, heads_fit}),
@@ -106,6 +106,6 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const Span<const OpRule> kRecurrenceRules{kRows};
+const Span<const OpRule> kRecurrenceRules{kRecurrenceRows};
 
 }  // namespace wick::cuda

@@ -40,7 +40,7 @@ void lower_running(Lowering& l, const Node& node) {
   l.finish_stores(std::move(last.draft));
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kScanRows[] = {
     {"aten.cumsum.default", lower_running<ReductionKind::sum>},
     {"aten.cumprod.default", lower_running<ReductionKind::product>},
     {"aten.cummax.default", lower_running<ReductionKind::last_maximum>},
@@ -50,6 +50,6 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const Span<const OpRule> kScanRules{kRows};
+const Span<const OpRule> kScanRules{kScanRows};
 
 }  // namespace wick::cuda

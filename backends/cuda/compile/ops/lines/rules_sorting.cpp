@@ -11,7 +11,7 @@ using compiler::SymScope;
 using compiler::Verdict;
 
 // In rows of at most this length, each element is compared with all others.
-constexpr int64_t kShortRow = 32;
+constexpr int64_t kShortSortedRow = 32;
 
 // Where each element of a short row stands in the sorted row: how many elements come before it. Equal elements keep
 // their order; NaN is the largest.
@@ -54,7 +54,7 @@ void sort_into_results(Lowering& l, const Node& node, bool descending, const Sym
     add(node.result(0), pool.cast(key, scalar_type(x->dtype())));
     add(node.result(1), position);
   };
-  if (SymScope::range(length_of_line(sort.sizes, sort.dim)).max > kShortRow) return sort_lines(l, sort, store);
+  if (SymScope::range(length_of_line(sort.sizes, sort.dim)).max > kShortSortedRow) return sort_lines(l, sort, store);
   l.store(x);
   rank_elements(l, sort, store);
 }
@@ -210,24 +210,24 @@ void lower_mode(Lowering& l, const Node& node) {
   lines.finish_at(std::move(draft), best);
 }
 
-Verdict has_elements(const Node& node, const compiler::TargetOptions&) {
+Verdict sorts_elements(const Node& node, const compiler::TargetOptions&) {
   return agreed(no_larger(1, compiler::numel(node.tensor("self")->sizes())));
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kSortingRows[] = {
     {"aten.sort.default", lower_sort},
     {"aten.sort.stable", lower_sort},
     {"aten.topk.default", lower_topk},
-    {"aten.kthvalue.default", lower_kthvalue, has_elements},
-    {"aten.median.default", lower_median, has_elements},
-    {"aten.median.dim", lower_median, has_elements},
-    {"aten.nanmedian.default", lower_nanmedian, has_elements},
-    {"aten.nanmedian.dim", lower_nanmedian, has_elements},
-    {"aten.mode.default", lower_mode, has_elements},
+    {"aten.kthvalue.default", lower_kthvalue, sorts_elements},
+    {"aten.median.default", lower_median, sorts_elements},
+    {"aten.median.dim", lower_median, sorts_elements},
+    {"aten.nanmedian.default", lower_nanmedian, sorts_elements},
+    {"aten.nanmedian.dim", lower_nanmedian, sorts_elements},
+    {"aten.mode.default", lower_mode, sorts_elements},
 };
 
 }  // namespace
 
-const Span<const OpRule> kSortingRules{kRows};
+const Span<const OpRule> kSortingRules{kSortingRows};
 
 }  // namespace wick::cuda

@@ -255,7 +255,7 @@ Verdict pivots_fit(const Node& node, const compiler::TargetOptions&) {
   return agreed(same_batch(lu, pivots, 1) && same(pivots->sizes().back(), sym_min(rows_of(lu), columns_of(lu))));
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kFactorRows[] = {
     {"aten.linalg_lu_factor_ex.default", lower_lu_factor, has_matrices},
     {"aten._linalg_solve_ex.default", lower_solve, right_side_fits},
     {"aten.linalg_inv_ex.default", lower_inverse, is_square},
@@ -269,6 +269,6 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const Span<const OpRule> kFactorRules{kRows};
+const Span<const OpRule> kFactorRules{kFactorRows};
 
 }  // namespace wick::cuda

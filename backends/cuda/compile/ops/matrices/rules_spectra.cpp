@@ -193,7 +193,7 @@ Verdict scales_fit(const Node& node, const compiler::TargetOptions&) {
   return agreed(fits);
 }
 
-constexpr OpRule kRows[] = {
+constexpr OpRule kSpectrumRows[] = {
     {"aten.linalg_qr.default", lower_qr, has_matrices},
     {"aten.geqrf.default", lower_geqrf, has_matrices},
     {"aten.linalg_householder_product.default", lower_householder_product, scales_fit},
@@ -204,6 +204,6 @@ constexpr OpRule kRows[] = {
 
 }  // namespace
 
-const Span<const OpRule> kSpectrumRules{kRows};
+const Span<const OpRule> kSpectrumRules{kSpectrumRows};
 
 }  // namespace wick::cuda

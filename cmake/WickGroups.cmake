@@ -1,0 +1,45 @@
+# Most of what a file of the compiler takes to compile are templates that its neighbours need, too. So the files of a library that is
+# GROUPED, and of the tool, are compiled some at a time, as parts of a source that includes them:
+#   wick_group_sources(OUT TARGET FILES ..)   sets OUT to the sources to compile instead of FILES
+# Names in unnamed namespaces of such a target differ from file to file (scripts/check_one_definition.py). Files with flags of their own
+# and generated ones are left alone. The runtime's libraries are not grouped: a program links only those objects that it needs.
+# A group names its files as the repository does and lies in the folder of the build: presets and checkouts share what ccache keeps.
+# The presets "gcc" and "tidy" go without, so that a source that relies on its neighbours is found.
+
+option(WICK_GROUP_SOURCES "Compile the files of a library of the compiler some at a time" ON)
+set(WICK_GROUP_SIZE 12 CACHE STRING "Files of a group at most")
+mark_as_advanced(WICK_GROUP_SIZE)
+
+function(wick_group_sources out target)
+  set(apart)
+  set(grouped)
+  foreach(source IN LISTS ARGN)
+    get_filename_component(path "${source}" ABSOLUTE)
+    file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}" "${path}")
+    get_source_file_property(flags "${source}" COMPILE_OPTIONS)
+    if(WICK_GROUP_SOURCES AND NOT flags AND path MATCHES "^[^.].*\\.cpp$" AND EXISTS "${PROJECT_SOURCE_DIR}/${path}")
+      list(APPEND grouped "${path}")
+    else()
+      list(APPEND apart "${source}")
+    endif()
+  endforeach()
+  list(JOIN grouped " " line)
+  set_property(GLOBAL APPEND PROPERTY WICK_GROUPS "${target} ${line}")
+  list(LENGTH grouped count)
+  set(first 0)
+  while(first LESS count)
+    list(SUBLIST grouped ${first} ${WICK_GROUP_SIZE} files)
+    math(EXPR first "${first} + ${WICK_GROUP_SIZE}")
+    list(LENGTH files length)
+    if(length EQUAL 1)
+      list(APPEND apart "${PROJECT_SOURCE_DIR}/${files}")
+      continue()
+    endif()
+    list(TRANSFORM files REPLACE "(.+)" "#include \"\\1\"\n")
+    list(JOIN files "" text)
+    set(group "${CMAKE_CURRENT_BINARY_DIR}/${target}_${first}.cpp")
+    file(CONFIGURE OUTPUT "${group}" CONTENT "${text}" @ONLY)  # left as it is where nothing changed
+    list(APPEND apart "${group}")
+  endwhile()
+  set(${out} ${apart} PARENT_SCOPE)
+endfunction()
