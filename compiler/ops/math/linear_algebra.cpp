@@ -1,4 +1,6 @@
 // Matrix products.
+#include <cmath>
+
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
 #include "compiler/ops/pointwise/half_numbers.h"
@@ -83,14 +85,22 @@ void infer_addmm(Node& node) {
   set_result(node, x->dtype(), std::move(sizes));
 }
 
+// An argument that may be a number, as a factor of matrices: of integers, eager drops its fraction.
+Arg factor_arg(const Arg& arg, DType dtype) {
+  const auto number = literal(arg);
+  return number && is_integral(dtype) && std::abs(*number) < 0x1p63 ? Arg(Sym(static_cast<int64_t>(*number))) : arg;
+}
+
 // beta * self + alpha * product; beta 0 ignores self, NaN included.
 Value* blend(Compose& c, Node& node, Value* product) {
-  const auto beta = literal(node.arg("beta")), alpha = literal(node.arg("alpha"));
-  if (alpha != 1.0) product = c.mul(product, node.arg("alpha"));
+  const DType dtype = product->dtype();
+  const Arg beta_arg = factor_arg(node.arg("beta"), dtype), alpha_arg = factor_arg(node.arg("alpha"), dtype);
+  const auto beta = literal(beta_arg), alpha = literal(alpha_arg);
+  if (alpha != 1.0) product = c.mul(product, alpha_arg);
   if (beta == 0.0) return product;
   Value* bias = node.tensor("self");
   if (product->dtype() == DType::f32) bias = c.b.cast(bias, DType::f32);
-  if (beta != 1.0) bias = c.mul(bias, node.arg("beta"));
+  if (beta != 1.0) bias = c.mul(bias, beta_arg);
   return c.add(product, bias);
 }
 
@@ -439,17 +449,20 @@ const OpDef kLinearAlgebraRows[] = {
      kAlsoInPlace | kPassesBoth | kWeighs | kNoNegativeZero | kMatricesAndTerm | Growth::matrices |
          Summand{"aten.mm.default"},
      Cases("f32[4], f32[3, 5], f32[5, 4]", "i64[4]{=-8, -1, 4, -1}, i64[3, 5], i64[5, 4], beta=2, alpha=-1",
-           "f32[4]{special}, f32[3, 5], f32[5, 4], beta=0"),
+           "i64[4], i64[3, 5], i64[5, 4], beta=2.6, alpha=-1.7", "f32[4]{special}, f32[3, 5], f32[5, 4], beta=0"),
      &kManyTerms},
     {"aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
      infer_baddbmm, decompose_baddbmm, nullptr, kAlsoInPlace | kBatchesAndTerm | Summand{"aten.bmm.default"},
-     Cases("f32[4], f32[2, 3, 5], f32[2, 5, 4]", "f32[2, 3, 4], f32[2, 3, 5], f32[2, 5, 4], beta=0.5, alpha=2"),
+     Cases("f32[4], f32[2, 3, 5], f32[2, 5, 4]", "f32[2, 3, 4], f32[2, 3, 5], f32[2, 5, 4], beta=0.5, alpha=2",
+           "i64[2, 3, 4], i64[2, 3, 5], i64[2, 5, 4], beta=0.6, alpha=1.7"),
      &kManyTerms},
     {"aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr,
-     decompose_addbmm, nullptr, kAlsoInPlace, Cases("f32[4, 3], f32[2, 4, 4], f32[2, 4, 3]"), &kManyTerms},
-    {"aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr,
-     decompose_addmv, nullptr, kAlsoInPlace | Summand{"aten.mv.default"}, Cases("f32[3], f32[3, 4], f32[4]"),
+     decompose_addbmm, nullptr, kAlsoInPlace,
+     Cases("f32[4, 3], f32[2, 4, 4], f32[2, 4, 3]", "i64[4, 3], i64[2, 4, 4], i64[2, 4, 3], beta=-2.5, alpha=1.5"),
      &kManyTerms},
+    {"aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr,
+     decompose_addmv, nullptr, kAlsoInPlace | Summand{"aten.mv.default"},
+     Cases("f32[3], f32[3, 4], f32[4]", "i64[3], i64[3, 4], i64[4], beta=2.9, alpha=-1.5"), &kManyTerms},
     {"aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr,
      decompose_addr, nullptr, kAlsoInPlace | Summand{"aten.outer.default"}, Cases("f32[3, 4], f32[3], f32[4]")},
     {"aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> "
