@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/ir/builder.h"
 #include "compiler/ir/text/text.h"
 #include "compiler/support/failure.h"
@@ -29,8 +31,9 @@ bool compatible(const Type& before, const Type& after) {
 
 void check_types(const Node& node, const std::vector<Value*>& values) {
   if (values.size() != node.results().size()) {
-    if (node.op->parsed->returns.size() == 1 && node.op->parsed->returns[0] == ReturnType::tensor_list) {
-      fail(Diag(Code::unsupported_model, fmt::format("{} gives {} tensors, the file records {}", node.op->name(),
+    const auto& returns = node.op->parsed->returns;
+    if (std::find(returns.begin(), returns.end(), ReturnType::tensor_list) != returns.end()) {
+      fail(Diag(Code::unsupported_model, fmt::format("{} gives {} results, the file records {}", node.op->name(),
                                                      values.size(), node.results().size()))
                .in(where_of(node)));
     }

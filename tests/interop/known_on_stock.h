@@ -7,6 +7,8 @@ namespace wick::interop {
 /// Of its own kernels.
 inline const std::vector<KnownDifference> kKnownOfKernels = {
     {"aten.gelu.default", "", "", "finite beyond 1e38, where eager overflows"},
+    {"aten.abs.default", "f32", "", "complex numbers beside infinities"},
+    {"aten.div.Tensor", "c64", "", "quotients of infinities"},
     {"aten.sign.default", "", "", "NaN gives NaN instead of 0"},
     {"aten.sign_.default", "", "", "NaN gives NaN instead of 0"},
     {"aten.remainder.Tensor", "", "", "quotients beyond the largest float"},

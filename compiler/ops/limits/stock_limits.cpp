@@ -22,8 +22,8 @@ bool integers(const Node& node) { return is_integral(node.result()->dtype()); }
 bool scale_not_double(const Node& node) { return dtype_of(node, "scale") != DType::f64; }
 bool scales_not_double(const Node& node) { return dtype_of(node, "scales") != DType::f64; }
 
-// Stock adds, subtracts, multiplies and divides complex tensors of one dtype and takes them apart; nothing else element
-// by element.
+// Stock adds, subtracts, multiplies and divides complex tensors of one dtype and, where it adds or subtracts, of one
+// shape, and takes them apart; nothing else element by element.
 bool complex_numbers(const Node& node) {
   static constexpr std::string_view kTensors[] = {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor",
                                                   "aten.div.Tensor"};
@@ -32,7 +32,8 @@ bool complex_numbers(const Node& node) {
   if (!two || !is_complex(node.result()->dtype())) return false;
   const Value *x = tensor_or_null(node.arg("self")), *y = tensor_or_null(node.arg("other"));
   if (!x || !y) return false;  // becomes the form with a number
-  return x->dtype() != node.result()->dtype() || y->dtype() != node.result()->dtype();
+  if (x->dtype() != node.result()->dtype() || y->dtype() != node.result()->dtype()) return true;
+  return (node.is("aten.add.Tensor") || node.is("aten.sub.Tensor")) && x->sizes() != y->sizes();
 }
 
 bool neither_first_nor_last(const Node& node) {

@@ -265,8 +265,8 @@ const OpDef kPointwiseUnaryRows[] = {
      kPointwise | kAlsoInPlace | kPassesBoth | kWhole | ranges::floor | Growth::little,
      Cases("f32[3, 4]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::neg(Tensor self) -> Tensor", infer_same, nullptr, "aten::neg.out",
-     kPointwise | kOverwrites | kAlsoInPlace | kPassesBoth | kScores | curves::neg | ranges::neg | Growth::keeps |
-         kPartwise,
+     kPointwise | kOverwrites | kAlsoInPlace | kPassesBoth | kScores | kNoComplexInStock | curves::neg | ranges::neg |
+         Growth::keeps | kPartwise,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::relu(Tensor self) -> Tensor", infer_same, nullptr, "aten::relu.out",
      kPointwise | kOverwrites | kAlsoInPlace | kPassesNan | kPicks | kIdempotent | ranges::relu | Growth::keeps |
