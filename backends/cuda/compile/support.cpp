@@ -122,11 +122,15 @@ std::vector<Value*> inputs_for_sizes(const std::vector<const Node*>& nodes, cons
   for (const Node* node : nodes) collect_needed(*node, needed);
   for (const compiler::GraphInput& input : graph->inputs) {
     if (!input.value || !input.value->type.is_tensor() || !refuse_tensor(nullptr, *input.value).empty()) continue;
-    Symbols told;
+    Symbols told, stated;
     collect_known(*input.value, told);
+    for (const compiler::Sym& size : input.value->sizes()) collect_symbols(size, stated);
     const bool tells = std::any_of(told.begin(), told.end(),
                                    [&](const std::string& each) { return needed.count(each) && !known.count(each); });
-    if (!tells) continue;
+    // A delegate checks all sizes of its inputs.
+    const bool checkable = std::all_of(stated.begin(), stated.end(),
+                                       [&](const std::string& each) { return told.count(each) || known.count(each); });
+    if (!tells || !checkable) continue;
     known.merge(told);
     inputs.push_back(input.value);
   }

@@ -69,6 +69,20 @@ TEST_F(CudaSizes, SizesOfInputsThatDelegatesDoNotTakeStayOutside) {
             std::make_pair(std::string("aten.full.default"), std::string("the size s0 is none of its inputs")));
 }
 
+// %x has a size that only %w tells; nobody needs it.
+TEST_F(CudaSizes, InputsWithSizesThatNobodyTellsStayOutside) {
+  const auto outside = outside_of(R"(graph f(%x: f32[s0, s0 * s1], %w: f32[s1], %y: f32[3]) {
+  range s0: 2..9
+  range s1: 2..9
+  %f: f32[s0] = aten.full([s0], 1.5, f32)
+  %e: f32[3] = aten.exp(%y)
+  return %f, %e
+})");
+  ASSERT_EQ(outside.size(), 1u);
+  EXPECT_EQ(outside[0],
+            std::make_pair(std::string("aten.full.default"), std::string("the size s0 is none of its inputs")));
+}
+
 TEST_F(CudaSizes, MoreElementsThanARowHasFailTheCall) {
   compile(R"(graph f(%x: f32[2, s0], %n: f32[s1]) {
   range s0: 1..100
