@@ -197,12 +197,13 @@ TEST(CortexMQuantizeBetween, QuotientsByRoundedNumbers) {
 }
 
 // Of %d and, where the body reads it, %e: rows of 24. Wherever it runs, it is within a step.
-void expect_rounding_hidden(const std::string& body, double scale, const std::string& to, float offset = 0) {
+void expect_rounding_hidden(const std::string& body, double scale, const std::string& to, float offset = 0,
+                            const char* more_results = "") {
   SCOPED_TRACE(body);
   const std::string from = parameters(scale, 0);
   const std::string text = "graph f(%x: f32[5, 24], %z: f32[5, 24]) {\n" + fake_quantized("d", "x", "q", from) +
                            fake_quantized("e", "z", "r", from) + body + fake_quantized("o", "y", "p", to) +
-                           "  return %o\n}";
+                           "  return %o" + more_results + "\n}";
   std::vector<float> x, z;
   Random random(1);
   for (int i = 0; i < 120; ++i) {
@@ -276,6 +277,69 @@ TEST(CortexMQuantizeBetween, NormsOfNumbersThatAreExact) {
   expect_floats(model("2, 900, 8", "  %s = aten.mean.dim(%d, [1])\n" + norm, to));
 }
 
+// A number that is filled in is rounded, though the elements beside it are not.
+TEST(CortexMQuantizeBetween, NumbersFilledInThatShowRounding) {
+  std::vector<double> small, multiples;
+  for (int i = 0; i < 24; ++i) small.push_back(0.0002 + 0.00002 * i);
+  for (int i = 0; i < 8; ++i) multiples.push_back(-0.03125 * i * i);
+  expect_rounding_hidden(constant_line("w", "f32[24]", small) +
+                             "  %c = aten.sub.Tensor(%d, %e)\n  %a = aten.maximum(%c, %w)\n  %y = aten.log(%a)\n",
+                         0.05, parameters(0.08, 0));
+  expect_integers(model("2, 3, 8",
+                        constant_line("w", "f32[8]", multiples) +
+                            "  %m = aten.amax(%d, [1], true)\n  %c = aten.sub.Tensor(%d, %m)\n"
+                            "  %s = aten.maximum(%c, %w)\n  %y = aten.layer_norm(%s, [8])\n",
+                        parameters(0.03125, 0)),
+                  "wick_cortex_m.layer_norm");
+}
+
+TEST(CortexMQuantizeBetween, WhatOnlyMovesShowsRoundingAsItIs) {
+  const std::string fine = parameters(0.0009765625, -128);
+  const std::string moves[] = {"  %v = aten.view(%s, [1, 5, 24])\n  %y = aten.replication_pad1d(%v, [1, 1])\n",
+                               "  %v = aten.view(%s, [1, 5, 24])\n  %y = aten.reflection_pad1d(%v, [1, 1])\n",
+                               "  %v = aten.view(%s, [1, 5, 4, 6])\n  %y = aten.upsample_nearest2d(%v, [8, 12])\n"};
+  for (const std::string& move : moves) {
+    expect_rounding_hidden("  %s = aten.exp(%d)\n" + move, 0.05, fine, -3.5);
+    expect_integers(
+        model("5, 24", "  %t = aten.silu(%d)\n  %s = aten.mul.Tensor(%t, %d)\n" + move, parameters(0.0625, 3)),
+        "wick_cortex_m.requantize");
+  }
+}
+
+std::string random_constant(const char* name, const char* type, int count) {
+  Random random(count);
+  std::vector<double> numbers;
+  for (int i = 0; i < count; ++i) numbers.push_back(static_cast<double>(random.in(-1000, 1000)) / 1000);
+  return constant_line(name, type, numbers);
+}
+
+TEST(CortexMQuantizeBetween, RecurrentLayersThatShowRounding) {
+  const std::string layer = random_constant("wi", "f32[16, 12]", 192) + random_constant("wh", "f32[16, 4]", 64) +
+                            "  %v = aten.view(%s, [5, 2, 12])\n  %i = aten.full([1, 2, 4], 0.0)\n"
+                            "  %y, %h, %c = aten.lstm.input(%v, [%i, %i], [%wi, %wh], false, 1, 0.0, false, false, "
+                            "false)\n";
+  expect_rounding_hidden("  %s = aten.exp(%d)\n" + layer, 0.08, parameters(0.0078125, 0), -5);
+  // Several results.
+  expect_rounding_hidden("  %s = aten.exp(%d)\n" + layer + fake_quantized("g", "h", "hq", parameters(0.0078125, 0)),
+                         0.08, parameters(0.0078125, 0), -5, ", %g");
+  expect_integers(model("5, 24", "  %s = aten.tanh(%d)\n" + layer, parameters(0.0078125, 0)), "wick_cortex_m.lstm");
+}
+
+// Numbers that are all the same are off by the same, which weights of one sign add up.
+TEST(CortexMQuantizeBetween, LayersOfEqualNumbersThatShowRounding) {
+  const auto averaged = [](const char* function, const std::string& to) {
+    return "graph f(%x: f32[2, 256]) {\n" + constant_line("w", "f32[4, 256]", std::vector<double>(1024, 0.00390625)) +
+           fake_quantized("d", "x", "q", parameters(0.07, 0)) +
+           fake_quantized("v", "w", "r", parameters(0.00390625, 0)) +
+           fmt::format("  %s = aten.{}(%d)\n  %y = aten.linear(%s, %v)\n", function) +
+           fake_quantized("o", "y", "p", to) + "  return %o\n}";
+  };
+  Pipeline p = std::move(Pipeline::from_text(averaged("exp", parameters(0.03, -128))).backend("cortex-m"));
+  p.run_and_compare(one_step(), {float_input({2, 256}, std::vector<float>(512, -2.1f))});
+  EXPECT_EQ(p.failures(), "");
+  expect_integers(averaged("sigmoid", parameters(0.00390625, -128)), "wick_cortex_m.linear_int16");
+}
+
 TEST(CortexMQuantizeBetween, PositionsAndComparisonsThatShowRounding) {
   std::vector<float> x;
   for (int i = 0; i < 24; ++i) x.push_back(2.6f + 0.03125f * static_cast<float>(i % 12 * 7 % 12));
@@ -320,19 +384,14 @@ TEST(CortexMQuantizeBetween, SoftmaxWrittenOut) {
   EXPECT_FALSE(is_softmax(softmax(maximum + "  %c = aten.sub.Tensor(%d, %m, 2)\n", "%c")));
   EXPECT_FALSE(is_softmax(softmax("  %m = aten.amax(%d, [0], true)\n" + minus, "%c")));
   EXPECT_FALSE(is_softmax(softmax(maximum + minus, "%c", "[0, 1], true")));
+  EXPECT_FALSE(is_softmax(softmax(maximum + minus, "%c", "[-1], true, i64")));
   EXPECT_FALSE(is_softmax(softmax(
       maximum + fake_quantized("n", "m", "mq", parameters(0.5, 0)) + "  %c = aten.sub.Tensor(%d, %n)\n", "%c")));
 }
 
 TEST(CortexMQuantizeBetween, TheLastStateOfAnLstmAndItsOutput) {
-  const auto weights = [](const char* name, const char* type, int count) {
-    Random random(count);
-    std::vector<double> numbers;
-    for (int i = 0; i < count; ++i) numbers.push_back(static_cast<double>(random.in(-1000, 1000)) / 1000);
-    return constant_line(name, type, numbers);
-  };
   const std::string layer =
-      weights("wi", "f32[16, 3]", 48) + weights("wh", "f32[16, 4]", 64) +
+      random_constant("wi", "f32[16, 3]", 48) + random_constant("wh", "f32[16, 4]", 64) +
       "  %z = aten.full([1, 2, 4], 0.0)\n"
       "  %a, %h, %c = aten.lstm.input(%d, [%z, %z], [%wi, %wh], false, 1, 0.0, false, false, false)\n";
   expect_integers(model("5, 2, 3", layer + "  %y = aten.mean.dim(%a, [0])\n"), "wick_cortex_m.lstm");

@@ -248,13 +248,33 @@ TEST(CortexMNormalization, WhatIsNoLengthOfARowStays) {
   }
 }
 
-// A row of zeros divided by its length is not a number, which the graph returns.
+// A row of zeros divided by its length is not a number, which the graph returns, or asks for.
 TEST(CortexMNormalization, QuotientsThatTheGraphReturnsAreEagers) {
-  const std::string text = "graph f(%x: f32[2, 4]) {\n" + fake_quantized("d", "x", "q", kInput) +
-                           "  %l = aten.linalg_vector_norm(%d, 2, [-1], true)\n  %y = aten.div.Tensor(%d, %l)\n"
-                           "  return %y\n}";
+  const std::string probe =
+      "  %b = aten.isnan(%z)\n  %f = aten.full_like(%z, 0.5)\n  %y = aten.where.self(%b, %f, %z)\n";
+  for (const std::string& body :
+       {std::string("  %y = aten.add.Scalar(%z, 0)\n"), std::string("  %y = aten.mul.Scalar(%z, 2.0)\n"),
+        std::string("  %v = aten.view(%z, [4, 2])\n  %y = aten.relu(%v)\n"), std::string("  %y = aten.isnan(%z)\n"),
+        probe + fake_quantized("o", "y", "p", kOther)}) {
+    SCOPED_TRACE(body);
+    const std::string text = "graph f(%x: f32[2, 4]) {\n" + fake_quantized("d", "x", "q", kInput) +
+                             "  %l = aten.linalg_vector_norm(%d, 2, [-1], true)\n  %z = aten.div.Tensor(%d, %l)\n" +
+                             body + (body.find("%o") == std::string::npos ? "  return %y\n}" : "  return %o\n}");
+    Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+    p.run_and_compare({}, {float_input({2, 4}, {0, 0, 0, 0, 1, 2, 3, 4})});
+    EXPECT_EQ(p.failures(), "");
+  }
+}
+
+TEST(CortexMNormalization, RootsOfIntegerSumsAreNoLengths) {
+  const std::string text = model(
+      "%s = aten.mul.Tensor(%d, %d)\n  %t = aten.sum.dim_IntList(%s, [-1], true, i64)\n  %l = aten.sqrt(%t)\n"
+      "  %y = aten.div.Tensor(%d, %l)",
+      "2, 4", parameters(0.02, 0));
   Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
-  p.run_and_compare({}, {float_input({2, 4}, {0, 0, 0, 0, 1, 2, 3, 4})});
+  EXPECT_EQ(p.count("wick_cortex_m.layer_norm", Stage::lower), 0u);
+  p.run_and_compare({.absolute = 1e-6, .relative = 0, .of_largest = 0, .quantization_steps = 1.001},
+                    {float_input({2, 4}, {0.5, 1, 0.75, 0.5, 1, 2, 1.25, 0.5})});
   EXPECT_EQ(p.failures(), "");
 }
 

@@ -1,6 +1,8 @@
 #include "backends/cortex_m/compile/passes/normalize_rows.h"
 
+#include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 #include "backends/cortex_m/compile/quantized.h"
 #include "compiler/layout/constant_elements.h"
@@ -68,6 +70,7 @@ std::optional<Squares> squares_of(const Arg& arg, const Value* x, bool keepdim) 
     node = maker(node->arg(size_t{0}));
   }
   if (!node || !(node->is("aten.sum.dim_IntList") || node->is("aten.mean.dim"))) return std::nullopt;
+  if (node->result()->dtype() != DType::f32) return std::nullopt;
   found.is_mean = node->is("aten.mean.dim");
   const bool found_squares = is_over_rows(*node, x, keepdim) && is_square_of(node->arg(size_t{0}), x);
   return found_squares ? std::optional(found) : std::nullopt;
@@ -122,8 +125,33 @@ compiler::Args norm_args(Graph& graph, Node& before, Value* x, const Squares& sq
   return {x, Ints{count}, weight, squares.added / static_cast<double>(count)};
 }
 
-// Where numbers of a row of zeros are no numbers in eager, only quantized values may see them.
-bool is_read_inside(const Value& value) { return value.users().size() == value.num_uses(); }
+// Comparisons and positions, which tell what is no number from what is one.
+bool gives_no_numbers(const Node& node) {
+  return std::any_of(node.results().begin(), node.results().end(), [](const Value* result) {
+    return result->num_uses() > 0 && !result->is_quantized() &&
+           !(result->type.is_tensor() && is_floating(result->dtype()));
+  });
+}
+
+// Where numbers of a row of zeros are no numbers in eager, only quantized values may see them, and what is computed of
+// them.
+bool ends_in_elements(const Value& value) {
+  std::vector<const Value*> open = {&value};
+  std::unordered_set<const Value*> seen = {&value};  // looked up only
+  while (!open.empty()) {
+    const Value* next = open.back();
+    open.pop_back();
+    if (next->is_quantized()) continue;
+    if (next->users().size() != next->num_uses()) return false;
+    for (const Node* user : next->users()) {
+      if (gives_no_numbers(*user)) return false;
+      for (const Value* result : user->results()) {
+        if (seen.insert(result).second) open.push_back(result);
+      }
+    }
+  }
+  return true;
+}
 
 bool divides(Graph& graph, Node& node) {
   const bool is_product = node.is("aten.mul.Tensor");
@@ -134,7 +162,7 @@ bool divides(Graph& graph, Node& node) {
     if (!has_rows(*x) || !(node.result()->sizes() == x->sizes())) continue;
     auto squares =
         is_product ? squares_under_root(maker(node.arg(1 - side)), x, true) : squares_of_divisor(node.arg(1), x);
-    if (!squares || (squares->added == 0 && !is_read_inside(*node.result()))) continue;
+    if (!squares || (squares->added == 0 && !ends_in_elements(*node.result()))) continue;
     if (squares->added == 0) squares->added = least_square(*x);
     graph.rewrite(&node, compiler::op("aten.rms_norm.default"), norm_args(graph, node, x, *squares));
     return true;

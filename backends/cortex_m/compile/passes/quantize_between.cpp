@@ -153,13 +153,16 @@ void consider(const Node& node, Candidates& candidates) {
   candidates.order.push_back(result);
 }
 
-// Differences that count between the numbers of a node's result: steps of int8, some steps of int16. 0: it has none.
+// Of elements: steps of int8, some steps of int16.
+double steps_that_count(const Value& value) { return affine(value).scale * (is_int8(value) ? 1 : kStepsOfGrain); }
+
+// Differences that count between the numbers of a node's result. 0: it has none.
 double result_grain(const Node& node, const Candidates& candidates) {
   const Value* result = only_result(node);
   if (!result || !has_elements(*result)) return 0;
   const auto found = candidates.of.find(result);
   if (found != candidates.of.end()) return found->second.grain;
-  return affine(*result).scale * (is_int8(*result) ? 1 : kStepsOfGrain);
+  return steps_that_count(*result);
 }
 
 // Whether numbers end with this reader of some of them: it computes on elements alone, and gives some.
@@ -190,8 +193,11 @@ bool shows_errors(const Node& node, const Candidates& candidates) {
       return found != candidates.of.end() && found->second.error > 0;
     });
   }
-  const double grain = candidates.of.count(only_result(node)) > 0 ? 0 : result_grain(node, candidates);
-  return grain > 0 && error_of(node, candidates) > kMostError * grain;
+  const double error = error_of(node, candidates);
+  return std::any_of(node.results().begin(), node.results().end(), [&](const Value* result) {
+    const bool is_seen = result->num_uses() > 0 && has_elements(*result) && candidates.of.count(result) == 0;
+    return is_seen && error > kMostError * steps_that_count(*result);
+  });
 }
 
 // Numbers whose rounding shows in what their readers give.

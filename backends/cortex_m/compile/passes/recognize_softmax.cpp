@@ -47,7 +47,7 @@ bool is_maximum_of(const Arg& arg, const Value& x, int64_t dim) {
   const auto is_element = [](const Value& each) { return refuse_elements(each, "").empty(); };
   const bool keeps =
       !value->is_quantized() || (is_element(*value) && is_element(x) && same_numbers(affine(*value), affine(x)));
-  if (!node || !keeps) return false;
+  if (!node || value != node->result() || !keeps) return false;
   if (node->is("aten.amax.default")) return reduced_dim(*node, x) == dim;
   return node->is("aten.max.dim") && reads_as_first(*node, &x) && node->boolean("keepdim") &&
          compiler::wrap_dim(node->static_integer("dim"), x.rank()) == dim;
@@ -71,6 +71,7 @@ bool becomes_softmax(Graph& graph, Node& node) {
   Value* e = node.arg(size_t{0}).as<Value*>();
   const Node* sum = float_maker(node.arg(1));
   if (e->is_quantized() || !e->producer || !sum || !sum->is("aten.sum.dim_IntList")) return false;
+  if (sum->result()->dtype() != e->dtype()) return false;
   const int64_t dim = reduced_dim(*sum, *e);
   Value* x = dim < 0 ? nullptr : scores_of(*e->producer, dim);
   if (!x || !(x->sizes() == node.result()->sizes())) return false;

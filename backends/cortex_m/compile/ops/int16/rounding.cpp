@@ -57,20 +57,24 @@ double steepest_step(const Node& node, const Value& x) {
 // The sum of `terms` errors in terms of the largest one: all together, or three deviations of random ones.
 double of_terms(double total, double square) { return std::min(total, std::sqrt(3 * square)); }
 
+// Numbers that are all the same are off by the same.
 double gain_of_layer(const Node& node, size_t dim) {
   const Value* weights = node.tensor("weight");
   const std::vector<double> all = weights->is_constant() ? numbers(*weights) : std::vector<double>();
-  if (all.empty()) return 0;
+  if (all.empty()) return kUnknown;
   double inner = 1;
   for (size_t d = dim + 1; d < weights->rank(); ++d) inner *= static_cast<double>(weights->sizes()[d].value());
-  std::vector<double> totals(static_cast<size_t>(weights->sizes()[dim].value())), squares(totals.size());
+  std::vector<double> totals(static_cast<size_t>(weights->sizes()[dim].value()));
+  std::vector<double> squares(totals.size()), sums(totals.size());
   for (size_t i = 0; i < all.size(); ++i) {
     const size_t c = i / static_cast<size_t>(inner) % totals.size();
     totals[c] += std::abs(all[i]);
     squares[c] += all[i] * all[i];
+    sums[c] += all[i];
   }
   double gain = 0;
-  for (size_t c = 0; c < totals.size(); ++c) gain = larger(gain, of_terms(totals[c], squares[c]));
+  for (size_t c = 0; c < totals.size(); ++c)
+    gain = larger(gain, std::max(of_terms(totals[c], squares[c]), std::abs(sums[c])));
   return gain;
 }
 double gain_of_linear(const Node& node, const Value&) { return gain_of_layer(node, 0); }
@@ -107,7 +111,7 @@ double gain_of_attention(const Node& node, const Value& operand) {
 // Channels of a constant beside one that counts them.
 double gain_of_batch_norm(const Node& node, const Value&) {
   const Value *variance = node.tensor("running_var"), *weight = node.optional_tensor("weight");
-  if (!variance->is_constant() || (weight && !weight->is_constant())) return 0;
+  if (!variance->is_constant() || (weight && !weight->is_constant())) return kUnknown;
   const std::vector<double> variances = numbers(*variance);
   const std::vector<double> scales = weight ? numbers(*weight) : std::vector<double>(variances.size(), 1);
   double gain = 0;
@@ -226,12 +230,50 @@ double gain_of_softmax(const Node&, const Value&) { return kGainOfSoftmax; }
 double gain_of_log_softmax(const Node&, const Value&) { return 2; }
 double gain_of_choice(const Node&, const Value&) { return 1; }
 
+// Of a row of weights: gates make less of it, states keep about as much from earlier steps. Of first states: 1.
+double gain_of_recurrent(const Node& node, const Value&) {
+  double gain = 1;
+  for (const Value* weights : node.tensors("params")) {
+    if (weights->rank() != 2) continue;
+    const std::vector<double> all = weights->is_constant() ? numbers(*weights) : std::vector<double>();
+    const auto columns = static_cast<size_t>(weights->sizes()[1].value());
+    if (columns == 0 || all.size() < columns) return kUnknown;
+    for (auto row = all.begin(); row != all.end(); row += static_cast<std::ptrdiff_t>(columns)) {
+      double total = 0, square = 0;
+      for (auto each = row; each != row + static_cast<std::ptrdiff_t>(columns); ++each) {
+        total += std::abs(*each);
+        square += *each * *each;
+      }
+      gain = larger(gain, of_terms(total, square));
+    }
+  }
+  return gain;
+}
+
 // Int16 elements as they are: nothing is rounded again.
 bool keeps_elements(const Node& node) {
   const std::vector<Value*> operands = node.operands();
   return chooses_numbers(node) && std::all_of(operands.begin(), operands.end(), [&](const Value* operand) {
            return !operand->is_quantized() || same_numbers(affine(*operand), affine(*node.result()));
          });
+}
+
+// How far numbers that a choice fills in are rounded: constants beside elements, and arguments.
+double error_of_filled(const Node& node, double scale) {
+  constexpr double kSameNumber = 1e-6;  // of a step: how f32 writes a multiple of it
+  double error = 0;
+  const auto fill = [&](double number) {
+    error = larger(error, std::abs(number - round_half_even(number / scale) * scale));
+  };
+  for (const Value* operand : node.operands()) {
+    if (!operand->is_constant() || operand->is_quantized() || operand->dtype() != DType::f32) continue;
+    for (const double number : numbers(*operand)) fill(number);
+  }
+  for (size_t i = 0; i < node.args().size(); ++i) {
+    if (node.op->parsed->args[i].type != compiler::ArgType::scalar) continue;
+    if (const auto number = compiler::literal(node.arg(i))) fill(*number);
+  }
+  return error > kSameNumber * scale ? error : 0;
 }
 
 struct GainRow {
@@ -245,6 +287,8 @@ constexpr GainRow kGainRows[] = {
     {"aten._native_batch_norm_legit_no_training.default", gain_of_batch_norm},
     {"aten._safe_softmax.default", gain_of_softmax},
     {"aten._softmax.default", gain_of_softmax},
+    {"aten._upsample_nearest_exact2d.default", gain_of_choice},
+    {"aten._upsample_nearest_exact2d.vec", gain_of_choice},
     {"aten.add.Tensor", gain_of_sum},
     {"aten.amax.default", gain_of_choice},
     {"aten.amin.default", gain_of_choice},
@@ -253,9 +297,12 @@ constexpr GainRow kGainRows[] = {
     {"aten.convolution.default", gain_of_convolution},
     {"aten.div.Tensor", gain_of_quotient},
     {"aten.glu.default", gain_of_glu},
+    {"aten.gru.input", gain_of_recurrent},
     {"aten.index.Tensor", gain_of_choice},
     {"aten.layer_norm.default", gain_of_norm},
     {"aten.linear.default", gain_of_linear},
+    {"aten.lstm.input", gain_of_recurrent},
+    {"aten.masked_fill.Scalar", gain_of_choice},
     {"aten.max.dim", gain_of_choice},
     {"aten.max_pool2d.default", gain_of_choice},
     {"aten.max_pool2d_with_indices.default", gain_of_choice},
@@ -268,14 +315,32 @@ constexpr GainRow kGainRows[] = {
     {"aten.native_group_norm.default", gain_of_norm},
     {"aten.native_layer_norm.default", gain_of_norm},
     {"aten.prelu.default", gain_of_prelu},
+    {"aten.reflection_pad1d.default", gain_of_choice},
+    {"aten.reflection_pad2d.default", gain_of_choice},
+    {"aten.reflection_pad3d.default", gain_of_choice},
+    {"aten.replication_pad1d.default", gain_of_choice},
+    {"aten.replication_pad2d.default", gain_of_choice},
+    {"aten.replication_pad3d.default", gain_of_choice},
     {"aten.rms_norm.default", gain_of_norm},
+    {"aten.rnn_relu.input", gain_of_recurrent},
+    {"aten.rnn_tanh.input", gain_of_recurrent},
     {"aten.scaled_dot_product_attention.default", gain_of_attention},
     {"aten.sub.Tensor", gain_of_sum},
     {"aten.sum.dim_IntList", gain_of_total},
     {"aten.upsample_bilinear2d.default", gain_of_choice},
     {"aten.upsample_bilinear2d.vec", gain_of_choice},
+    {"aten.upsample_nearest2d.default", gain_of_choice},
+    {"aten.upsample_nearest2d.vec", gain_of_choice},
     {"aten.where.self", gain_of_choice},
+    {"wick.convert.default", gain_of_choice},
 };
+
+double gain_of(const Node& node, const Value& operand) {
+  if (is_tabulated(node)) return steepest_step(node, operand) / affine(operand).scale;
+  const auto* row =
+      std::find_if(std::begin(kGainRows), std::end(kGainRows), [&](const GainRow& each) { return node.is(each.op); });
+  return row == std::end(kGainRows) ? kUnknown : row->gain(node, operand);
+}
 
 }  // namespace
 
@@ -297,20 +362,19 @@ double error_of_rounding(const Node& node, const Value& constant, double step) {
 }
 
 double error_of_elements(const Value& made) {
-  if (is_exact(made) || keeps_elements(*made.producer)) return 0;
+  if (is_exact(made)) return 0;
+  if (keeps_elements(*made.producer)) return error_of_filled(*made.producer, affine(made).scale);
   return affine(made).scale * (is_tabulated(*made.producer) ? 0.75 : 0.5);  // lines are a quarter of a step off
 }
 
 double error_behind(const Node& node, const Value& operand, double error) {
   if (error == 0) return 0;
-  if (is_tabulated(node)) return steepest_step(node, operand) * error / affine(operand).scale;
   if (only_moves(node)) return error;
   const bool multiplies = node.is("aten.bmm.default") || node.is("aten.mm.default");
   if (multiplies && &operand == node.operands()[0] && excess_of_probabilities(&operand) < 1)
     return error_behind_probabilities(node, operand, error);
-  const auto* row =
-      std::find_if(std::begin(kGainRows), std::end(kGainRows), [&](const GainRow& each) { return node.is(each.op); });
-  return row == std::end(kGainRows) ? 0 : row->gain(node, operand) * error;
+  const double gain = gain_of(node, operand);
+  return gain == 0 ? 0 : gain * error;
 }
 
 bool shows_any_rounding(const Node& node) {

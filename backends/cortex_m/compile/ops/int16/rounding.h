@@ -13,7 +13,7 @@ double error_of_rounding(const compiler::Node& node, const compiler::Value& cons
 double error_of_elements(const compiler::Value& made);
 
 /// How far the result of a node can be off, before its own rounding, if the numbers of an operand are off by `error`:
-/// of sums with weights, in three deviations of errors that are spread at random. 0: it is not known.
+/// of sums with weights, in three deviations of errors that are spread at random. Infinite: it is not known.
 double error_behind(const compiler::Node& node, const compiler::Value& operand, double error);
 
 /// Whether a node's result has steps and shows it if an operand is rounded at all: comparisons and positions.
