@@ -43,14 +43,14 @@ Pair complex_scaled(Builder& b, const Pair& x, const Arg& factor) {
 }
 
 // (re + im * 0) / divisor, (im - re * 0) / divisor; where the divisor is 0, whatever its sign, re / 0 and im / 0.
-Pair complex_quotient(Builder& b, const Pair& x, Value* divisor) {
+Pair complex_quotient(Builder& b, const Pair& x, Value* divisor, bool selects) {
   Compose c(b);
   const auto number = uniform_element(divisor);
   const bool is_known = number && !number->is(0);
   if (!is_known) divisor = c.add(divisor, 0.0);  // of -0: 0
   Value *re = x.re, *im = x.im ? x.im : b.full(re->sizes(), 0.0, re->dtype());
   const auto quotient = [&](Value* part, Value* with_other) {
-    if (!is_known && with_other != part) with_other = c.where(c.compare("eq", divisor, 0), part, with_other);
+    if (selects && !is_known && with_other != part) with_other = c.where(c.compare("eq", divisor, 0), part, with_other);
     return c.div(with_other, divisor);
   };
   return {quotient(re, sum(b, re, no_part(b, x.im))), quotient(im, difference(b, im, no_part(b, re)))};

@@ -13,6 +13,8 @@ Pair complex_product(Builder& b, const Pair& x, const Pair& y);
 
 /// x * factor, x / divisor: a real number is a complex one with an imaginary part of 0.
 Pair complex_scaled(Builder& b, const Pair& x, const Arg& factor);
-Pair complex_quotient(Builder& b, const Pair& x, Value* divisor);
+/// Without `selects`, for targets that take no select of what may be NaN, both parts of an infinite number divided by 0
+/// are NaN.
+Pair complex_quotient(Builder& b, const Pair& x, Value* divisor, bool selects);
 
 }  // namespace wick::compiler

@@ -189,7 +189,8 @@ class ComplexSplitter {
     if (node.is("aten.mul.Scalar")) return complex_scaled(b, a, node.arg(1));
     if (node.is("aten.neg.default")) return {negative(b, a.re), negative(b, a.im)};
     if (is_conjugate(node)) return {a.re, negative(b, a.im)};
-    if (node.is("aten.div.Tensor")) return spread(b, complex_quotient(b, a, node.operands()[1]), node);
+    if (node.is("aten.div.Tensor"))
+      return spread(b, complex_quotient(b, a, node.operands()[1], facts_.takes_parts_of_complex), node);
     const Pair other = pair_of(b, node.operands()[1]);
     if (is_matrix_product(node)) return product(b, whole(b, a), whole(b, other), node.op->name());
     return spread(b, combined(b, node, a, other), node);
@@ -337,7 +338,8 @@ class ComplexSplitter {
 //   after:  re = x[.., 0] * c.re - x[.., 1] * c.im; im = x[.., 0] * c.im + x[.., 1] * c.re; y = cat(re, im)
 // Applies only to c64, with TargetFacts::takes_parts_of_complex to c128 too, and only if every complex value of the
 // graph is made from floats and read as floats by the operators listed here; with TargetFacts::takes_parts_of_complex
-// what others read or make is joined or taken apart. Keeps: values up to rounding, infinities and NaN.
+// what others read or make is joined or taken apart. Keeps: values up to rounding, infinities and NaN, but without
+// takes_parts_of_complex not the infinite part of an infinite number divided by 0.
 Result<Changed> complex_as_pairs(Graph& graph, const TargetFacts& facts) {
   const SymScope scope(graph.ranges);
   return for_each_graph(graph, [&](Graph& g) { return &g == &graph ? ComplexSplitter(g, facts).run() : Changed::no; });
