@@ -73,13 +73,31 @@ void infer_addcdiv(Node& node) {
   if (!is_floating(node.result()->dtype()) && !is_complex(node.result()->dtype())) reject("addcdiv of integers");
 }
 
+// x + y or x - y in `dtype`. add and sub multiply complex numbers by their alpha, which makes a NaN of 0 times an
+// infinite part; the sums within eager's ternary operators do not.
+template <typename Combine>
+Value* combined_parts(Compose& c, DType dtype, Value* x, Value* y, const Combine& combine) {
+  if (!is_complex(dtype)) return combine(x, y);
+  const DType computed = dtype == DType::c32 ? DType::c64 : dtype;
+  const auto parts = [&](Value* value) { return c.call("aten.view_as_real", {c.b.cast(value, computed)}); };
+  return c.b.cast(c.call("aten.view_as_complex", {combine(parts(x), parts(y))}), dtype);
+}
+Value* plain_sum(Compose& c, DType dtype, Value* x, Value* y) {
+  return combined_parts(c, dtype, x, y, [&](Value* a, Value* b) { return c.add(a, b); });
+}
+Value* plain_difference(Compose& c, DType dtype, Value* x, Value* y) {
+  return combined_parts(c, dtype, x, y, [&](Value* a, Value* b) { return c.sub(a, b); });
+}
+
 // self + combine(value * tensor1, tensor2). What f16 holds may have products that it does not.
 template <typename Combine>
 Value* with_scaled(Builder& b, Node& node, const Combine& combine) {
   Compose c(b);
   const auto compute = [&](Value* self, Value* first, Value* second) {
-    if (literal(node.arg("value")) != 1.0) first = c.mul(first, node.arg("value"));
-    return c.add(self, combine(c, first, second));
+    // Of complex numbers, a product by 1 makes NaN, too.
+    const bool has_factor = literal(node.arg("value")) != 1.0 || is_complex(first->dtype());
+    if (has_factor) first = c.mul(first, node.arg("value"));
+    return plain_sum(c, node.result()->dtype(), self, combine(c, first, second));
   };
   Value *self = node.tensor("self"), *first = node.tensor("tensor1"), *second = node.tensor("tensor2");
   if (self->dtype() != DType::f16 && self->dtype() != DType::bf16) return compute(self, first, second);
@@ -99,14 +117,14 @@ Results decompose_addcdiv(Builder& b, Node& node) {
 
 // weight < 0.5: self + weight * (end - self); else end - (end - self) * (1 - weight)
 Value* interpolated(Compose& c, Value* start, Value* end, const Arg& by) {
-  Value* delta = c.sub(end, start);
-  auto low = [&] { return c.add(start, c.mul(delta, by)); };
-  if (auto weight = literal(by)) {
-    if (std::abs(*weight) < 0.5) return low();
-    return c.sub(end, c.mul(delta, 1.0 - *weight));
-  }
+  const DType dtype = start->dtype();
+  Value* delta = plain_difference(c, dtype, end, start);
+  auto low = [&] { return plain_sum(c, dtype, start, c.mul(delta, by)); };
+  const auto high_by = [&](const Arg& rest) { return plain_difference(c, dtype, end, c.mul(delta, rest)); };
+  if (auto weight = literal(by)) return std::abs(*weight) < 0.5 ? low() : high_by(1.0 - *weight);
   Value* weight = by.as<Value*>();
-  Value* high = c.sub(end, c.mul(delta, c.sub(1, weight)));
+  // Of a complex weight, c.sub(1, weight) multiplies it by 1.
+  Value* high = high_by(is_complex(dtype) ? c.add(c.neg(weight), 1) : c.sub(1, weight));
   return c.where(c.compare("lt", c.abs(weight), 0.5), low(), high);
 }
 

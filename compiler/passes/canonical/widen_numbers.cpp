@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "compiler/ops/arguments.h"
+#include "compiler/ops/compose.h"
 #include "compiler/ops/limits/kernel_dtypes.h"
 #include "compiler/ops/pointwise/half_numbers.h"
 #include "compiler/ops/rules.h"
@@ -84,6 +85,17 @@ Value* split_factor(Builder& b, Node& node) {
   }
   Value* sum = b.call("aten.add.Tensor", {parts[0], parts[1]});
   return b.cast(b.call("aten.view_as_complex", {sum}), DType::c32);
+}
+
+// x / |x|, 0 at 0. Eager divides halves by a complex number, so that beside an infinite part the other one is NaN; of
+// wider numbers it divides the parts.
+Value* split_sign(Builder& b, Node& node) {
+  if (!node.is("aten.sgn.default") || !is_complex_half(node.result())) return nullptr;
+  Compose c(b);
+  Value* x = b.cast(node.tensor("self"), DType::c64);
+  Value* size = c.abs(x);
+  size = c.where(c.compare("eq", size, 0), 1.0, size, size->dtype());
+  return b.cast(c.div(x, size), DType::c32);
 }
 
 // What has no kernel yet is taken apart before its 8-bit floats are looked at: not all of its parts may take f32. Those
@@ -175,7 +187,7 @@ Value* widen(Builder& b, Node& node) {
 // Keeps: every value, as eager computes it.
 Result<Changed> widen_numbers(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) {
-    constexpr Rule kRules[] = {split_factor, widen};
+    constexpr Rule kRules[] = {split_factor, split_sign, widen};
     return rewrite_nodes(g, Span<const Rule>(kRules));
   });
 }

@@ -1,6 +1,7 @@
 // sum, mean, prod.
 #include "common/float16.h"
 #include "runtime/kernels/elementwise_promote.h"
+#include "runtime/kernels/pointwise/pointwise.h"
 #include "runtime/kernels/reduction/reduction.h"
 
 namespace wick {
@@ -13,13 +14,6 @@ T plus(T a, T b) {
 }
 inline int64_t plus(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-}
-template <typename T>
-T times(T a, T b) {
-  return a * b;
-}
-inline int64_t times(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
 
 /// Pairwise: chunks are summed in eight lanes, chunk sums meet as in a binary counter, so the error grows with log n.
@@ -100,14 +94,16 @@ struct Product {
   static constexpr int kLanes = 8;
   T value = T(1);
   void fold(const T* x, int64_t count) {
+    // A lane's first factor of 1 makes a NaN of 0 times an infinite part of a complex number: these come in order.
+    constexpr bool kInLanes = !is_complex_lane<T>;
     T lanes[kLanes];
     for (T& lane : lanes) lane = T(1);
     int64_t i = 0;
-    for (; i + kLanes <= count; i += kLanes) {
-      for (int l = 0; l < kLanes; ++l) lanes[l] = times(lanes[l], x[i + l]);
+    for (; kInLanes && i + kLanes <= count; i += kLanes) {
+      for (int l = 0; l < kLanes; ++l) lanes[l] = multiply(lanes[l], x[i + l]);
     }
-    for (; i < count; ++i) value = times(value, x[i]);
-    for (const T& lane : lanes) value = times(value, lane);
+    for (; i < count; ++i) value = multiply(value, x[i]);
+    for (int l = 0; kInLanes && l < kLanes; ++l) value = multiply(value, lanes[l]);
   }
 
   struct Columns {
@@ -118,7 +114,7 @@ struct Product {
     }
     static bool takes(const Product&) { return true; }
     void row(const T* x) {
-      for (int c = 0; c < kWidth; ++c) value[c] = times(value[c], x[c]);
+      for (int c = 0; c < kWidth; ++c) value[c] = multiply(value[c], x[c]);
     }
     Product column(int64_t c) const { return {value[c]}; }
   };
@@ -222,15 +218,15 @@ void product(KernelContext& context, const Tensor& in, const EValue& dims, bool 
     using T = decltype(zero);
     const Writer<T> write(context, plan, out);
     if (!context.ok()) return;
-    const auto multiply = [&](auto init) {
+    const auto write_product = [&](auto init) {
       reduce_converted<T>(context, plan, in.dtype, init,
                           [&](int64_t output, const auto& s) { write(output, s.value); });
     };
     if constexpr (std::is_same_v<T, float>) {
-      if (out.dtype == DType::f16) return multiply(HalfProduct<Half>{});
-      if (out.dtype == DType::bf16) return multiply(HalfProduct<BFloat16>{});
+      if (out.dtype == DType::f16) return write_product(HalfProduct<Half>{});
+      if (out.dtype == DType::bf16) return write_product(HalfProduct<BFloat16>{});
     }
-    multiply(Product<T>{});
+    write_product(Product<T>{});
   });
 }
 
