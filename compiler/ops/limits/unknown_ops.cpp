@@ -11,7 +11,7 @@ constexpr WayOut kWaysOut[] = {
     {"aten.linalg_eig.", "eigenvalues of symmetric and Hermitian matrices: torch.linalg.eigh"},
     {"aten.linalg_eigvals.", "eigenvalues of symmetric and Hermitian matrices: torch.linalg.eigvalsh"},
     {"aten.linalg_ldl_", "solve with torch.linalg.solve, or torch.linalg.cholesky of a definite matrix"},
-    {"aten.chalf.", "Wick has no complex numbers of two f16: use complex64 (torch.cfloat)"},
+    {"aten.chalf.", "convert with x.to(torch.complex32)"},
     {"aten.segment_reduce.", "torch.scatter_reduce with the number of the segment of each row"},
     {"aten.resize_.", "it leaves new elements undefined: make a new tensor, or take a view of the old one"},
     {"aten.tensor_split.tensor_indices_or_sections",
