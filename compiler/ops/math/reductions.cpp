@@ -381,7 +381,7 @@ const OpDef kReductionRows[] = {
     {"aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", infer_sum, nullptr, "aten::prod.out",
      kPure | ranges::product, Cases("f32[]", "i64[3, 4]", "f32[3]{special}")},
     {"aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_sum,
-     nullptr, "aten::prod.int_out", kPassesBoth | kReduction | ranges::product,
+     nullptr, "aten::prod.int_out", kPassesBoth | kReduction | kNoComplexInStock | ranges::product,
      Cases("f32[3, 4], 1", "i64[3, 4], 0, true", "bool[3, 4], -1")},
     {"aten::any(Tensor self) -> Tensor", infer_any, decompose_any, nullptr, kPure,
      Cases("f32[3, 4]", "f32[3]{special}", "i64[3, 4]")},
