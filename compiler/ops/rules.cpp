@@ -35,6 +35,10 @@ DType real_dtype(DType dtype) {
     default: return dtype;
   }
 }
+DType complex_dtype(DType dtype) {
+  if (is_complex(dtype)) return dtype;
+  return dtype == DType::f64 ? DType::c128 : dtype == DType::f16 ? DType::c32 : DType::c64;
+}
 
 bool may_equal(const Sym& a, const Sym& b) { return !a.is_const() || !b.is_const() || a == b; }
 

@@ -32,6 +32,8 @@ inline void set_result(Node& node, DType dtype, Sizes sizes) { set_result(node, 
 
 /// The dtype of a complex number's parts; a real dtype itself.
 DType real_dtype(DType dtype);
+/// That of complex numbers whose parts have this dtype, c64 if there is none; a complex dtype itself.
+DType complex_dtype(DType dtype);
 
 /// False only if both are constants and differ.
 bool may_equal(const Sym& a, const Sym& b);

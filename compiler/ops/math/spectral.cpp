@@ -11,17 +11,6 @@ namespace {
 
 using Results = std::vector<Value*>;
 
-DType complex_of(DType dtype) {
-  if (is_complex(dtype)) return dtype;
-  return dtype == DType::f64 ? DType::c128 : dtype == DType::f16 ? DType::c32 : DType::c64;
-}
-DType real_of(DType dtype) {
-  return dtype == DType::c128  ? DType::f64
-         : dtype == DType::c32 ? DType::f16
-         : dtype == DType::c64 ? DType::f32
-                               : dtype;
-}
-
 std::vector<int64_t> wrapped(const Node& node, size_t rank) {
   std::vector<int64_t> dims = node.static_ints("dim");
   require(!dims.empty(), "a Fourier transform needs a dimension");
@@ -46,14 +35,14 @@ void infer_r2c(Node& node) {
     Sym& last = sizes[static_cast<size_t>(dims.back())];
     last = floor_div(last, 2) + 1;
   }
-  set_result(node, complex_of(x->dtype()), std::move(sizes));
+  set_result(node, complex_dtype(x->dtype()), std::move(sizes));
 }
 void infer_c2r(Node& node) {
   const Value* x = node.tensor("self");
   require(is_complex(x->dtype()) && x->rank() > 0, "_fft_c2r of a tensor that is not complex");
   Sizes sizes = x->sizes();
   sizes[static_cast<size_t>(wrapped(node, x->rank()).back())] = node.integer("last_dim_size");
-  set_result(node, real_of(x->dtype()), std::move(sizes));
+  set_result(node, real_dtype(x->dtype()), std::move(sizes));
 }
 
 // Normalisation of _fft_*: 0 none, 1 by sqrt(n), 2 by n.
@@ -261,7 +250,7 @@ Results decompose_istft(Builder& b, Node& node) {
   require(!node.boolean("return_complex"), "istft with a complex result is not supported");
   const bool single = x->rank() == 2;
   if (single) x = b.unsqueeze(x, 0);
-  const DType dtype = real_of(x->dtype());
+  const DType dtype = real_dtype(x->dtype());
   const Sym bins = x->sizes()[1], frames = x->sizes()[2];
   const bool onesided = node.is_none("onesided") ? !bins.is(n) : node.boolean("onesided");
   require(may_equal(bins, onesided ? n / 2 + 1 : n), "istft: the input has a different number of bins than n_fft says");
@@ -296,7 +285,7 @@ Value* part(Builder& b, Value* x, int64_t which) {
 }
 void infer_part(Node& node) {
   const Value* x = node.tensor("self");
-  set_result(node, real_of(x->dtype()), x->sizes());
+  set_result(node, real_dtype(x->dtype()), x->sizes());
 }
 Results decompose_real(Builder& b, Node& node) {
   Value* x = node.tensor("self");

@@ -317,13 +317,6 @@ void infer_unfold(Node& node) {
   set_result(node, x->dtype(), std::move(sizes));
 }
 
-DType real_dtype(DType complex) {
-  return complex == DType::c128 ? DType::f64 : complex == DType::c32 ? DType::f16 : DType::f32;
-}
-DType complex_dtype(DType real) {
-  return real == DType::f64 ? DType::c128 : real == DType::f16 ? DType::c32 : DType::c64;
-}
-
 void infer_view_as_real(Node& node) {
   const Value* x = node.tensor("self");
   require(is_complex(x->dtype()), "view_as_real of a tensor that is not complex");
