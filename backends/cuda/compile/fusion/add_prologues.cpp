@@ -11,7 +11,7 @@ constexpr size_t kMostCallsOfPrologue = 40, kMostLoadsOfPrologue = 4;
 // Kernels that compute a line again, together, instead of waiting for it; and lines of one kernel.
 constexpr size_t kMostReaders = 3, kMostLines = 2;
 // Blocks of kernels whose threads take whole rows; others walk over the rows.
-constexpr int64_t kMostRowsOfThreads = 132 * 16 * 128, kColumnsOfWarps = 16;
+constexpr int64_t kMostRowsOfThreads = kMultiprocessors * 16 * 128, kColumnsOfWarps = 16;
 
 bool is_cheap(const LoopKernel& kernel) {
   size_t calls = 0, loads = 0;

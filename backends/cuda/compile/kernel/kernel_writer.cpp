@@ -278,7 +278,7 @@ void KernelWriter::write_part(Scope& scope, const RowPart& part, const std::stri
 bool KernelWriter::begin_rows_of_warps(Scope& scope, const Sym& rows, uint32_t threads, const std::string& row,
                                        uint32_t lanes) {
   // They are on a device at once, so that each of them runs its prologues once.
-  constexpr int64_t kMostBlocks = 132 * 16;
+  constexpr int64_t kMostBlocks = kMultiprocessors * 16;
   const int64_t per_block = threads / lanes;
   const bool walks = !kernel_.prologues.empty() && SymScope::range(rows).max > kMostBlocks * per_block;
   const std::string first =

@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kThreads = 256, kWarps = kThreads / 32;
 constexpr int64_t kMostLines = 32;  // of a warp
 // Warps of a device, and blocks that are there at once.
-constexpr int64_t kWarpsOfDevice = 132 * 24, kBlocksOfDevice = 132 * 2;
+constexpr int64_t kWarpsOfDevice = kMultiprocessors * 24, kBlocksOfDevice = kMultiprocessors * 2;
 // Chunks that a lane has under way.
 constexpr int64_t kMostChunks = 16;
 // Of shared memory.

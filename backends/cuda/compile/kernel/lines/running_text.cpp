@@ -12,7 +12,7 @@ using compiler::SymScope;
 
 // A block takes rows that are longer, if there are not enough of them to give each a thread, or their elements lie side
 // by side: threads of rows would read them apart.
-constexpr int64_t kShortRow = 32, kRowsForThreads = 132 * 128;
+constexpr int64_t kShortRow = 32, kRowsForThreads = kMultiprocessors * 128;
 
 class RunningWriter : public KernelWriter {
  public:

@@ -231,7 +231,7 @@ bool stores_vectors(LoweredGraph& graph, const LoopKernel& kernel, uint32_t coun
 
 std::optional<Schedule> choose_unrolled(LoweredGraph& graph, const LoopKernel& kernel, uint32_t vector) {
   // Fewer threads than that leave multiprocessors without work.
-  constexpr int64_t kThreadsOfDevice = 132 * 128;
+  constexpr int64_t kThreadsOfDevice = kMultiprocessors * 128;
   const int64_t most = std::min<int64_t>(max_extent(kernel.rows) / kThreadsOfDevice, 16);
   if (most <= vector || !can_unroll(kernel)) return std::nullopt;
   std::optional<double> least = cost_of_rows(graph, kernel, vector);
