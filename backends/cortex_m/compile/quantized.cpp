@@ -81,6 +81,17 @@ std::string refuse_int8(const Node& node) {
   return "";
 }
 
+compiler::Node* float_maker(const compiler::Arg& arg) {
+  const Value* value = arg.is<Value*>() ? arg.as<Value*>() : nullptr;
+  return value && !value->is_quantized() ? value->producer : nullptr;
+}
+
+compiler::Node* float_maker_before_expand(const compiler::Arg& arg) {
+  compiler::Node* node = float_maker(arg);
+  while (node && node->is("aten.expand.default")) node = float_maker(node->arg(size_t{0}));
+  return node;
+}
+
 Affine affine(const Value& value) {
   const Quantization& q = *value.tensor().quantization;
   return {q.scales[0], static_cast<int32_t>(q.zero_points[0]), static_cast<int32_t>(q.quant_min),

@@ -28,6 +28,10 @@ std::string refuse_int8(const compiler::Node& node);
 std::string refuse_int16(const compiler::Value& value, std::string_view what);
 /// The same for either of the two.
 std::string refuse_elements(const compiler::Value& value, std::string_view what);
+/// The node of numbers that no quantizer annotated. Null: it is none's.
+compiler::Node* float_maker(const compiler::Arg& arg);
+/// The same of numbers before they are expanded.
+compiler::Node* float_maker_before_expand(const compiler::Arg& arg);
 /// Of a value that refuse_int8 or refuse_int16 takes.
 Affine affine(const compiler::Value& value);
 /// The type with elements of int16 on this scale.

@@ -27,12 +27,6 @@ namespace {
 // Of the scale of x: a length at this bound is that of a row of zeros.
 constexpr double kLargestBound = 1e-4;
 
-// The node of numbers that no quantizer annotated.
-const Node* maker(const Arg& arg) {
-  const Value* value = arg.is<Value*>() ? arg.as<Value*>() : nullptr;
-  return value && !value->is_quantized() ? value->producer : nullptr;
-}
-
 bool is_power(const Node& node, double exponent) {
   if (!node.is("aten.pow.Tensor_Scalar")) return false;
   const auto found = compiler::number_of(node.arg(1), DType::f64);
@@ -40,7 +34,7 @@ bool is_power(const Node& node, double exponent) {
 }
 
 bool is_square_of(const Arg& arg, const Value* x) {
-  const Node* node = maker(arg);
+  const Node* node = float_maker(arg);
   if (!node || !node->arg(size_t{0}).is<Value*>() || node->arg(size_t{0}).as<Value*>() != x) return false;
   return is_power(*node, 2) ||
          (node->is("aten.mul.Tensor") && node->arg(1).is<Value*>() && node->arg(1).as<Value*>() == x);
@@ -61,13 +55,13 @@ bool is_over_rows(const Node& node, const Value* x, bool keepdim) {
 
 std::optional<Squares> squares_of(const Arg& arg, const Value* x, bool keepdim) {
   Squares found;
-  const Node* node = maker(arg);
+  const Node* node = float_maker(arg);
   if (node && (node->is("aten.add.Scalar") || (node->is("aten.add.Tensor") && !node->arg(1).is<Value*>()))) {
     const auto number = compiler::number_of(node->arg(1), DType::f64);
     if (!number || !(number->real >= 0) || (compiler::has_argument(*node, "alpha") && node->real("alpha") != 1))
       return std::nullopt;
     found.added = number->real;
-    node = maker(node->arg(size_t{0}));
+    node = float_maker(node->arg(size_t{0}));
   }
   if (!node || !(node->is("aten.sum.dim_IntList") || node->is("aten.mean.dim"))) return std::nullopt;
   if (node->result()->dtype() != DType::f32) return std::nullopt;
@@ -98,11 +92,10 @@ bool is_lower_bound(const Node& node) {
 
 // The squares of rows of x whose root, if it is above a small bound, a divisor is.
 std::optional<Squares> squares_of_divisor(const Arg& divisor, const Value* x) {
-  const Node* node = maker(divisor);
-  while (node && node->is("aten.expand.default")) node = maker(node->arg(size_t{0}));
+  const Node* node = float_maker_before_expand(divisor);
   if (!node || !is_lower_bound(*node)) return squares_under_root(node, x, false);
   const auto bound = compiler::number_of(node->arg("min"), DType::f64);
-  const auto squares = squares_under_root(maker(node->arg(size_t{0})), x, false);
+  const auto squares = squares_under_root(float_maker(node->arg(size_t{0})), x, false);
   if (!squares || squares->is_mean || squares->added != 0 || !bound || !(bound->real > 0) ||
       bound->real > kLargestBound * affine(*x).scale)
     return std::nullopt;
@@ -161,7 +154,7 @@ bool divides(Graph& graph, Node& node) {
     Value* x = node.arg(side).as<Value*>();
     if (!has_rows(*x) || !(node.result()->sizes() == x->sizes())) continue;
     auto squares =
-        is_product ? squares_under_root(maker(node.arg(1 - side)), x, true) : squares_of_divisor(node.arg(1), x);
+        is_product ? squares_under_root(float_maker(node.arg(1 - side)), x, true) : squares_of_divisor(node.arg(1), x);
     if (!squares || (squares->added == 0 && !ends_in_elements(*node.result()))) continue;
     if (squares->added == 0) squares->added = least_square(*x);
     graph.rewrite(&node, compiler::op("aten.rms_norm.default"), norm_args(graph, node, x, *squares));
@@ -182,8 +175,8 @@ Value* measured(const Node& node) {
   const Node* from = &node;
   if (!node.is("aten.linalg_vector_norm.default")) {
     const bool is_root = node.is("aten.sqrt.default") || is_power(node, 0.5);
-    const Node* sum = is_root ? maker(node.arg(size_t{0})) : nullptr;
-    from = sum && sum->is("aten.sum.dim_IntList") ? maker(sum->arg(size_t{0})) : nullptr;
+    const Node* sum = is_root ? float_maker(node.arg(size_t{0})) : nullptr;
+    from = sum && sum->is("aten.sum.dim_IntList") ? float_maker(sum->arg(size_t{0})) : nullptr;
   }
   return from && from->arg(size_t{0}).is<Value*>() ? from->arg(size_t{0}).as<Value*>() : nullptr;
 }
@@ -193,7 +186,7 @@ Value* measured(const Node& node) {
 const Node* without_bound(const Node& node, const Value& result) {
   if (!is_lower_bound(node)) return &node;
   const auto bound = compiler::number_of(node.arg("min"), DType::f64);
-  const Node* length = maker(node.arg(size_t{0}));
+  const Node* length = float_maker(node.arg(size_t{0}));
   const Value* x = length ? measured(*length) : nullptr;
   if (!x || !has_rows(*x) || !bound) return nullptr;
   return bound->real <= kLargestBound * std::min(affine(*x).scale, affine(result).scale) ? length : nullptr;

@@ -19,14 +19,6 @@ namespace {
 
 constexpr double kLargestExponent = 60;  // whose exponentials, and sums of many of them, are finite
 
-// The node of numbers that no quantizer annotated, before they are expanded.
-const Node* float_maker(const Arg& arg) {
-  const Value* value = arg.is<Value*>() ? arg.as<Value*>() : nullptr;
-  while (value && !value->is_quantized() && value->producer && value->producer->is("aten.expand.default"))
-    value = value->producer->operands()[0];
-  return value && !value->is_quantized() ? value->producer : nullptr;
-}
-
 bool reads_as_first(const Node& node, const Value* x) {
   return node.arg(size_t{0}).is<Value*>() && node.arg(size_t{0}).as<Value*>() == x;
 }
@@ -57,7 +49,7 @@ bool is_maximum_of(const Arg& arg, const Value& x, int64_t dim) {
 Value* scores_of(const Node& exponentials, int64_t dim) {
   if (!exponentials.is("aten.exp.default") || !exponentials.arg(size_t{0}).is<Value*>()) return nullptr;
   Value* scores = exponentials.arg(size_t{0}).as<Value*>();
-  const Node* difference = float_maker(exponentials.arg(size_t{0}));
+  const Node* difference = float_maker_before_expand(exponentials.arg(size_t{0}));
   if (!difference || !difference->is(compiler::Binary::sub) || !difference->arg(size_t{0}).is<Value*>())
     return reach(scores) <= kLargestExponent ? scores : nullptr;
   Value* x = difference->arg(size_t{0}).as<Value*>();
@@ -69,7 +61,7 @@ bool becomes_softmax(Graph& graph, Node& node) {
   if (!node.is("aten.div.Tensor") || !node.arg(size_t{0}).is<Value*>() || node.result()->dtype() == DType::f64)
     return false;
   Value* e = node.arg(size_t{0}).as<Value*>();
-  const Node* sum = float_maker(node.arg(1));
+  const Node* sum = float_maker_before_expand(node.arg(1));
   if (e->is_quantized() || !e->producer || !sum || !sum->is("aten.sum.dim_IntList")) return false;
   if (sum->result()->dtype() != e->dtype()) return false;
   const int64_t dim = reduced_dim(*sum, *e);
