@@ -31,46 +31,45 @@ PRIVATE_CONSTANT = re.compile(r"(?:static |constexpr |const |inline )+[\w:<>, *&
 PRIVATE_FUNCTION = re.compile(r"(?:[\w:<>,*&\[\]]+\s+)+[*&]*(\w+)\s*\([^{}]*\)\s*(?:const\s*)?(?:->[^{}]*)?$")
 
 
+def marks(text):
+    """(mark, head, offset) of each brace and semicolon: the head is the text in front of it, in one line without comments."""
+    text = NOISE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+    start = 0
+    for match in re.finditer(r"[{};]", text):
+        yield match.group(), " ".join(text[start : match.start()].split()), match.start()
+        start = match.end()
+
+
 def definitions(text):
     """(qualified name, offset) of what the file defines for all others to see."""
-    text = NOISE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
     scopes = []  # names; None: private
-    start = 0  # of the declaration that is being read
-    for match in re.finditer(r"[{};]", text):
-        at = match.start()
-        if match.group() == "{":
-            head = " ".join(text[start:at].split())
+    for mark, head, at in marks(text):
+        if mark == "{":
             name = scope_of(head)
             if name and None not in scopes:
-                outer = "::".join(scopes)
                 if name[0] != "namespace":
                     yield "::".join(scopes + [name[1]]), at
                 scopes.append(name[1] if name[0] != "function" else None)
             else:
                 scopes.append(None)
-        elif match.group() == "}" and scopes:
+        elif mark == "}" and scopes:
             scopes.pop()
-        start = match.end()
 
 
 def private_names(text):
     """(name, offset) of classes, functions and constants in anonymous namespaces."""
-    text = NOISE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
     scopes = []  # True: an anonymous namespace, False: another one, None: anything else
-    start = 0
-    for match in re.finditer(r"[{};]", text):
-        head = " ".join(text[start : match.start()].split())
-        is_private = bool(scopes) and scopes[-1] is True
-        if is_private and match.group() != "}":
-            name = PRIVATE_CLASS.match(head) or PRIVATE_CONSTANT.match(head) or (match.group() == "{" and PRIVATE_FUNCTION.match(head))
+    for mark, head, at in marks(text):
+        if scopes and scopes[-1] is True and mark != "}":
+            name = PRIVATE_CLASS.match(head) or PRIVATE_CONSTANT.match(head)
+            name = name or (mark == "{" and PRIVATE_FUNCTION.match(head))
             if name:
-                yield name.group(1), match.start()
-        if match.group() == "{":
+                yield name.group(1), at
+        if mark == "{":
             space = NAMESPACE.search(head)
             scopes.append(not space.group(1) if space else None)
-        elif match.group() == "}" and scopes:
+        elif mark == "}" and scopes:
             scopes.pop()
-        start = match.end()
 
 
 def scope_of(head):
