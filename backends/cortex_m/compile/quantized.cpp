@@ -53,13 +53,13 @@ std::string refuse_dtype(const Value& value, std::string_view what, DType dtype)
 }  // namespace
 
 std::string refuse_int8(const Value& value, std::string_view what) {
-  const std::string reason = refuse_dtype(value, what, DType::i8);
+  std::string reason = refuse_dtype(value, what, DType::i8);
   if (!reason.empty() || is_int8_zero(value.tensor().quantization->zero_points[0])) return reason;
   return fmt::format("the zero point of {} is outside int8", what);
 }
 
 std::string refuse_int16(const Value& value, std::string_view what) {
-  const std::string reason = refuse_dtype(value, what, DType::i16);
+  std::string reason = refuse_dtype(value, what, DType::i16);
   if (!reason.empty() || value.tensor().quantization->zero_points[0] == 0) return reason;
   return fmt::format("the zero point of {}, which is int16, is not 0", what);
 }
