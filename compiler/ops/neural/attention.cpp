@@ -21,9 +21,9 @@ Sizes attention_sizes(const Node& node) {
   require_equal(k->sizes()[k->rank() - 2], v->sizes()[v->rank() - 2], "attention: length of key and value");
   const bool grouped = node.op->parsed->find("enable_gqa") >= 0 && node.boolean("enable_gqa");
   const size_t own = grouped ? 3 : 2;  // dimensions of the query that keys do not share
-  if (q->rank() < own || k->rank() < own) reject("grouped attention needs heads");
+  if (q->rank() < own || k->rank() < own || v->rank() < own) reject("grouped attention needs heads");
   const auto lead = [&](const Value* x) { return Sizes(x->sizes().begin(), x->sizes().end() - own); };
-  Sizes sizes = broadcast(lead(q), lead(k));
+  Sizes sizes = broadcast(broadcast(lead(q), lead(k)), lead(v));
   sizes.insert(sizes.end(), q->sizes().end() - own, q->sizes().end());
   sizes.back() = v->sizes().back();
   return sizes;
@@ -144,7 +144,8 @@ const OpDef kAttentionRows[] = {
            "f32[1, 2, 6, 8], f32[1, 2, 6, 8], f32[1, 2, 6, 8], None, 0.0, true",
            "f32[1, 2, 3, 8], f32[1, 2, 5, 8], f32[1, 2, 5, 8], bool[3, 5], scale=0.3",
            "f32[1, 4, 3, 8], f32[1, 2, 5, 8], f32[1, 2, 5, 8], f32[1, 1, 3, 5], enable_gqa=true",
-           "f32[4, 3, 8], f32[2, 2, 5, 8], f32[2, 2, 5, 8], enable_gqa=true"),
+           "f32[4, 3, 8], f32[2, 2, 5, 8], f32[2, 2, 5, 8], enable_gqa=true",
+           "f32[4, 3, 8], f32[2, 5, 8], f32[6, 1, 5, 7], enable_gqa=true"),
      &kManyTerms},
     {"aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., "
      "bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
