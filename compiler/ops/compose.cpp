@@ -148,6 +148,9 @@ Value* Compose::constant_i64(const std::vector<int64_t>& values, Sizes sizes) {
 Value* Compose::constant_f32(const std::vector<float>& values, Sizes sizes) {
   return b.constant(TensorType{DType::f32, std::move(sizes), {}}, to_bytes(values), "table");
 }
+Value* Compose::constant_f64(const std::vector<double>& values, Sizes sizes) {
+  return b.constant(TensorType{DType::f64, std::move(sizes), {}}, to_bytes(values), "table");
+}
 
 Value* Compose::tensor(const Arg& x, DType dtype) {
   if (Value* value = tensor_or_null(x)) return value;

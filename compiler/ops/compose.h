@@ -36,7 +36,6 @@ class Compose {
   Value* sigmoid(Value* x);
   Value* tanh(Value* x);
   Value* square(Value* x);
-  /// sqrt(x^2 + y^2), also where the squares overflow.
   /// `x` between the smallest normal number and the largest one of its dtype, f32 or f64: what other numbers may be
   /// divided by.
   Value* as_divisor(Value* x);
@@ -62,6 +61,7 @@ class Compose {
   /// A constant vector.
   Value* constant_i64(const std::vector<int64_t>& values, Sizes sizes);
   Value* constant_f32(const std::vector<float>& values, Sizes sizes);
+  Value* constant_f64(const std::vector<double>& values, Sizes sizes);
   /// `x` unchanged if it is a tensor; a 0-d constant (or, symbolic, a computed one) if it is a number.
   Value* tensor(const Arg& x, DType dtype);
   /// reduction 0 none, 1 mean, 2 sum.
