@@ -411,6 +411,13 @@ class Decompositions : public Shapes {
 TEST_F(Decompositions, GlobalPoolingIsAMean) {
   EXPECT_EQ(names(b.call("aten.adaptive_avg_pool2d", {input({1, 8, 7, 7}), Ints{1, 1}})), "aten.mean.dim");
 }
+// Means of means would round once for each dimension.
+TEST_F(Decompositions, UnevenPoolingOfHalvesRoundsOnce) {
+  const std::string made =
+      names(b.call("aten.adaptive_avg_pool3d", {input({1, 2, 7, 5, 6}, DType::f16), Ints{3, 2, 4}}));
+  EXPECT_TRUE(made.starts_with("aten._to_copy.default") && made.ends_with("aten._to_copy.default"));
+  EXPECT_EQ(made.find("aten._to_copy", 1), made.rfind("aten._to_copy")) << made;
+}
 TEST_F(Decompositions, ReshapeIsAView) {
   EXPECT_EQ(names(b.call("aten.reshape", {input({2, 6}), Ints{-1}})), "aten.view.default");
 }

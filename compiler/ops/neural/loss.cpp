@@ -339,9 +339,13 @@ Results decompose_embedding_bag(Builder& b, Node& node) {
     out = c.amax(table, {1});
     out = c.where(b.unsqueeze(c.compare("gt", amount, 0), 1), out, 0.0, weight->dtype());
   } else {
-    if (Value* scales = node.optional_tensor("per_sample_weights")) rows = c.mul(rows, b.unsqueeze(scales, 1));
-    out = b.call("aten.mm", {b.cast(member, weight->dtype()), rows});
-    if (mode == 1) out = c.div(out, b.unsqueeze(b.cast(c.clamp(amount, 1, None{}), weight->dtype()), 1));
+    out = in_float(b, rows, [&](Value* wide) {
+      const DType dtype = wide->dtype();
+      if (Value* scales = node.optional_tensor("per_sample_weights"))
+        wide = c.mul(wide, b.unsqueeze(b.cast(scales, dtype), 1));
+      Value* sums = b.call("aten.mm", {b.cast(member, dtype), wide});
+      return mode == 1 ? c.div(sums, b.unsqueeze(b.cast(c.clamp(amount, 1, None{}), dtype), 1)) : sums;
+    });
   }
   if (node.result(1)->num_uses() + node.result(2)->num_uses() + node.result(3)->num_uses() == 0)
     return {out, nullptr, nullptr, nullptr};
@@ -440,7 +444,8 @@ const OpDef kLossRows[] = {
      "bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, "
      "Tensor)",
      nullptr, decompose_embedding_bag, nullptr, kPure,
-     Cases("f32[5, 3], i64[6]{index<5}, i64[3]{=0, 2, 4}", "f32[5, 3], i64[6]{index<5}, i64[3]{=0, 2, 2}, false, 1")},
+     Cases("f32[5, 3], i64[6]{index<5}, i64[3]{=0, 2, 4}", "f32[5, 3], i64[6]{index<5}, i64[3]{=0, 2, 2}, false, 1",
+           "bf16[5, 3], i64[6]{index<5}, i64[2]{=0, 3}, per_sample_weights=bf16[6]")},
     {"aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int "
      "mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, "
      "Tensor, Tensor)",

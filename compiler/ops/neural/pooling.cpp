@@ -257,11 +257,14 @@ Results decompose_adaptive_avg(Builder& b, Node& node) {
   const bool fixed = std::all_of(target.begin(), target.end(), [](const Sym& s) { return s.is_const(); });
   if (!fixed || !is_static(x->sizes())) {
     const bool unbatched = x->rank() == spatial + 1;
-    Value* out = adaptive_mean_by_areas(c, unbatched ? b.unsqueeze(x, 0) : x, target);
+    Value* out = in_float(b, unbatched ? b.unsqueeze(x, 0) : x,
+                          [&](Value* wide) { return adaptive_mean_by_areas(c, wide, target); });
     return {unbatched ? b.squeeze(out, 0) : out};
   }
-  for (size_t i = 0; i < spatial; ++i) x = adaptive_mean_along(c, x, dims[i], target[i].value());
-  return {x};
+  return {in_float(b, x, [&](Value* wide) {
+    for (size_t i = 0; i < spatial; ++i) wide = adaptive_mean_along(c, wide, dims[i], target[i].value());
+    return wide;
+  })};
 }
 
 // Divisible sizes by max_pool, others by the kernels of our own.
