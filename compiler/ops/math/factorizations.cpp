@@ -281,7 +281,9 @@ double epsilon(DType dtype) {
 // Singular values below max(atol, rtol * largest) count as zero; rtol is eps * max(m, n) unless one of both is given.
 Value* threshold(Compose& c, Node& node, Value* a, Value* values) {
   auto given = [&](const char* name) { return node.op->parsed->find(name) >= 0 && !node.is_none(name); };
-  Value* largest = c.amax(values, {-1}, true);
+  Sizes one_each = values->sizes();
+  one_each.back() = 1;
+  Value* largest = values->sizes().back().is(0) ? c.b.full(one_each, 0, values->dtype()) : c.amax(values, {-1}, true);
   auto as_column = [&](const char* name) -> Arg {
     if (Value* tensor = tensor_or_null(node.arg(name))) return tensor->rank() ? c.b.unsqueeze(tensor, -1) : tensor;
     return node.real(name);
@@ -496,7 +498,8 @@ const OpDef kFactorizationRows[] = {
     {"aten::linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool "
      "hermitian=False) -> Tensor",
      nullptr, decompose_matrix_rank, nullptr, kPure,
-     Cases("f32[4, 3]", "f64[3, 3]{definite}, hermitian=true", "f32[4, 4], atol=0.5")},
+     Cases("f32[4, 3]", "f64[3, 3]{definite}, hermitian=true", "f32[4, 4], atol=0.5", "f64[2, 0, 0]",
+           "f64[0, 0], hermitian=true")},
     {"aten::linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool "
      "hermitian=False) -> Tensor",
      nullptr, decompose_matrix_rank, nullptr, kPure, Cases("f32[2, 4, 4]")},
@@ -506,7 +509,7 @@ const OpDef kFactorizationRows[] = {
      decompose_pinv, nullptr, kPure, Cases("f64[4, 3], f64[]{=0.001}")},
     {"aten::linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> "
      "Tensor",
-     nullptr, decompose_pinv, nullptr, kPure, Cases("f64[4, 3]", "f64[2, 3, 4], rtol=0.001")},
+     nullptr, decompose_pinv, nullptr, kPure, Cases("f64[4, 3]", "f64[2, 3, 4], rtol=0.001", "f32[2, 0, 3]")},
     {"aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) "
      "-> Tensor",
      nullptr, decompose_pinv, nullptr, kPure,

@@ -204,7 +204,7 @@ Results decompose_combinations(Builder& b, Node& node) {
     for (int64_t k = i + 1; k < r; ++k)
       combination[static_cast<size_t>(k)] = combination[static_cast<size_t>(k - 1)] + gap;
   }
-  if (r == 0 || table.empty()) return {b.full({0}, 0, x->dtype())};
+  if (table.empty()) return {b.full(r == 0 ? Sizes{0} : Sizes{0, r}, 0, x->dtype())};
   const Sym count(static_cast<int64_t>(table.size()) / r);
   Value* index = c.constant_i64(table, {count * Sym(r)});
   return {b.reshape(c.index_select(x, 0, index), {count, r})};
@@ -295,7 +295,7 @@ const OpDef kNumericRows[] = {
     {"aten::gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]", nullptr, decompose_gradient,
      nullptr, kPure, Cases("f32[3, 4], dim=[0, 1]")},
     {"aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", nullptr, decompose_combinations,
-     nullptr, kPure, Cases("f32[4]", "f32[4], 2, true")},
+     nullptr, kPure, Cases("f32[4]", "f32[2], 3", "f32[4], 2, true")},
     {"aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", nullptr,
      decompose_nonzero_static, nullptr, kPure, Cases("f32[3, 4], size=5")},
     {"aten::diagflat(Tensor self, int offset=0) -> Tensor", nullptr, decompose_diagflat, nullptr, kPure,

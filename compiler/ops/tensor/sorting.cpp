@@ -76,7 +76,7 @@ void infer_nonzero(Node& node) {
     reject("nonzero: the result type does not fit");
   require_equal(node.result()->sizes()[1], Sym(static_cast<int64_t>(x->rank())), "nonzero: columns");
 }
-// where(condition): the columns of nonzero
+// The columns of nonzero.
 void infer_where_indices(Node& node) {
   infer_preset(node);
   for (const Value* result : node.results()) {
@@ -123,7 +123,7 @@ Results decompose_unique_dim_consecutive(Builder& b, Node& node) {
   return made->results();
 }
 Results decompose_where_indices(Builder& b, Node& node) {
-  Value* condition = node.tensor("condition");
+  Value* condition = node.operands()[0];
   const size_t rank = std::max<size_t>(condition->rank(), 1);
   require(node.results().size() == rank, "where: there is one result for each dimension");
   if (condition->rank() == 0) condition = b.reshape(condition, {1});
@@ -170,10 +170,10 @@ Results decompose_searchsorted(Builder& b, Node& node) {
   Compose c(b);
   Value* sorted = node.tensor("sorted_sequence");
   Value* x = number_or_tensor(c, node.arg("self"), sorted->dtype());
-  require(node.is_none("sorter"), "searchsorted with a sorter is not supported");
   const bool right = node.boolean("right") || (!node.is_none("side") && node.string("side") == "right");
   const DType dtype = node.boolean("out_int32") ? DType::i32 : DType::i64;
   require(sorted->rank() >= 1, "searchsorted of a scalar");
+  if (Value* sorter = node.optional_tensor("sorter")) sorted = b.call("aten.gather", {sorted, -1, sorter});
   if (sorted->rank() > 1) {
     require(x->rank() == sorted->rank(), "searchsorted: ranks differ");
     return {count_before(c, sorted, x, right, dtype)};
@@ -254,6 +254,8 @@ const OpDef kSortingRows[] = {
      infer_order_statistic, nullptr, "aten::mode.values", kNoStock, Cases("i32[3, 4]{index<7}, 1")},
     {"aten::where(Tensor condition) -> Tensor[]", infer_where_indices, decompose_where_indices, nullptr, kDataDependent,
      Cases("bool[3, 4]")},
+    {"aten::nonzero_numpy(Tensor self) -> Tensor[]", infer_where_indices, decompose_where_indices, nullptr,
+     kDataDependent, Cases("f32[3, 4]{special}")},
     {"aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, "
      "Tensor, Tensor)",
      infer_unique, nullptr, "aten::_unique2.out", kNoStock | kDataDependent,
@@ -272,7 +274,8 @@ const OpDef kSortingRows[] = {
     {"aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "
      "side=None, Tensor? sorter=None) -> Tensor",
      infer_position, decompose_searchsorted, "aten::searchsorted.Tensor_out", kNoStock,
-     Cases("f32[5]{sorted}, f32[3, 4]")},
+     Cases("f32[5]{sorted}, f32[3, 4]", "f32[4]{=3, 1, 4, 2}, f32[3, 4], sorter=i64[4]{=1, 3, 0, 2}",
+           "f32[2, 2]{=3, 1, 2, 4}, f32[2, 3], sorter=i64[2, 2]{=1, 0, 0, 1}")},
     {"aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? "
      "side=None, Tensor? sorter=None) -> Tensor",
      nullptr, decompose_searchsorted, nullptr, kPure, Cases("f32[5]{sorted}, 0.5", "f32[5]{sorted}, 1, right=true")},
