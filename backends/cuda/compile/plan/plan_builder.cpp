@@ -187,12 +187,23 @@ class PlanBuilder {
     }
   }
 
+  // Nobody reads or writes its bytes: an input of which only the sizes count, say.
+  static bool is_without_bytes(const KernelBuffer& buffer, const Life& life) {
+    using Kind = KernelBuffer::Kind;
+    const bool is_given = buffer.kind == Kind::input || buffer.kind == Kind::constant || buffer.kind == Kind::state;
+    return is_given && life.first == SIZE_MAX;
+  }
+
   void place_buffers() {
     const std::vector<Life> lives = find_lives();
     std::vector<uint32_t> in_arena;
     for (uint32_t i = 0; i < lowered_.buffers.size(); ++i) {
       const KernelBuffer& buffer = lowered_.buffers[i];
       Buffer placed;
+      if (is_without_bytes(buffer, lives[i])) {
+        plan().buffers.push_back(placed);  // keeps the numbers of the others
+        continue;
+      }
       placed.size_bytes = bytes_of(buffer);
       placed.index = buffer.index;
       switch (buffer.kind) {
@@ -205,20 +216,10 @@ class PlanBuilder {
           placed.size_bytes = bytes_of(plan().outputs[buffer.index]);
           break;
         case KernelBuffer::Kind::constant:
-          if (lives[i].first == SIZE_MAX) {  // no kernel reads it
-            placed.space = Space::arena;
-            placed.size_bytes = 0;
-            break;
-          }
           placed.space = Space::constant;
           placed.data = constant_key(buffer.constant);
           break;
         case KernelBuffer::Kind::state:
-          if (lives[i].first == SIZE_MAX) {
-            placed.space = Space::arena;
-            placed.size_bytes = 0;
-            break;
-          }
           placed.space = Space::state;
           placed.state = buffer.state;
           if (!buffer.constant.empty()) placed.data = constant_key(buffer.constant);

@@ -43,7 +43,7 @@ TEST_F(CudaSizes, ImagesWithoutElementsStayOutside) {
   EXPECT_EQ(outside, (Nodes{{"aten.avg_pool2d.default", "a tensor is empty"}}));
 }
 
-// Nobody reads %x.
+// Nobody reads %x: its sizes count, and it is not copied to the device.
 TEST_F(CudaSizes, SizesOfInputsThatNoKernelReadsAreKnown) {
   compile(R"(graph f(%x: f32[s0, 3, 2 * s1], %y: f32[3]) {
   range s0: 2..9
@@ -55,6 +55,13 @@ TEST_F(CudaSizes, SizesOfInputsThatNoKernelReadsAreKnown) {
 })");
   expect_bits_of_portable({numbers(DType::f32, {2, 3, 2}, 1), numbers(DType::f32, {3}, 2)});
   expect_bits_of_portable({numbers(DType::f32, {7, 3, 10}, 1), numbers(DType::f32, {3}, 2)});
+  void* const library = dlopen(twin().c_str(), RTLD_NOW);  // the one that has run
+  ASSERT_NE(library, nullptr);
+  const auto count = reinterpret_cast<uint64_t (*)(const char*)>(dlsym(library, "wick_twin_count"));
+  const uint64_t copies = count("copies_to_device");
+  outputs_of(program_, {numbers(DType::f32, {7, 3, 10}, 1), numbers(DType::f32, {3}, 2)}, "cuda-twin=" + twin());
+  EXPECT_EQ(count("copies_to_device"), copies + 1) << "of y";
+  dlclose(library);
 }
 
 TEST_F(CudaSizes, SizesOfInputsThatDelegatesDoNotTakeStayOutside) {
