@@ -149,7 +149,8 @@ Value* spaced_values(Compose& c, Value* start, Value* end, Value* step, int64_t 
   const DType dtype = step->dtype();
   Value* i = c.arange(steps, dtype);
   Value* back = c.sub(i, static_cast<double>(steps - 1));
-  Value* first = c.compare("lt", i, static_cast<double>(steps / 2));
+  const int64_t half = steps / 2;
+  Value* first = c.compare("lt", i, static_cast<double>(half));
   const auto from = [&](Value* base, Value* count) { return c.add(c.b.cast(base, dtype), c.mul(step, count)); };
   return c.where(first, from(start, i), from(end, back));
 }
