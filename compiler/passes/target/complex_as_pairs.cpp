@@ -23,6 +23,12 @@ DType part_of(DType dtype) { return dtype == DType::c128 ? DType::f64 : DType::f
 
 bool moves_parts(const Node& node) { return node.op->has(kPartwise) && node.op->has(kMoves | kView); }
 bool is_complex_product(const Node& node) { return node.is("aten.mul.Tensor"); }
+// z + number, z - number, z / number.
+bool combines_number(const Node& node) {
+  const bool is_sum = node.is(Binary::add) || node.is(Binary::sub);
+  if (node.operands().size() != 1 || !(is_sum || node.is(Binary::div)) || !literal(node.arg(1))) return false;
+  return !is_sum || (node.arg("alpha").is<Sym>() && node.arg("alpha").as<Sym>().is(1));
+}
 bool is_conjugate(const Node& node) { return node.is("aten._conj_physical.default"); }
 bool is_matrix_product(const Node& node) { return node.is("aten.mm.default") || node.is("aten.bmm.default"); }
 // Between floats and complex numbers: nothing is computed.
@@ -78,6 +84,7 @@ bool has_parts(const Node& node, const TargetFacts& facts) {
   if (node.results().size() != 1 || (is_complex_value(node.result()) && !has_pair(node.result(), facts))) return false;
   if (drops_imaginary(node) && node.result()->dtype() == DType::boolean) return false;
   if (is_transform(node)) return has_matmuls(node, facts);
+  if (combines_number(node)) return true;
   if (is_add_or_sub(node))
     return operands.size() == 2 && node.arg("alpha").is<Sym>() && node.arg("alpha").as<Sym>().is(1);
   if (is_complex_product(node) || is_matrix_product(node)) return operands.size() == 2;
@@ -189,9 +196,10 @@ class ComplexSplitter {
     if (node.is("aten.mul.Scalar")) return complex_scaled(b, a, node.arg(1));
     if (node.is("aten.neg.default")) return {negative(b, a.re), negative(b, a.im)};
     if (is_conjugate(node)) return {a.re, negative(b, a.im)};
-    if (node.is("aten.div.Tensor"))
-      return spread(b, complex_quotient(b, a, node.operands()[1], facts_.takes_parts_of_complex), node);
-    const Pair other = pair_of(b, node.operands()[1]);
+    Value* second =
+        combines_number(node) ? b.scalar(*literal(node.arg(1)), part_of(node.result()->dtype())) : node.operands()[1];
+    if (node.is(Binary::div)) return spread(b, complex_quotient(b, a, second, facts_.takes_parts_of_complex), node);
+    const Pair other = pair_of(b, second);
     if (is_matrix_product(node)) return product(b, whole(b, a), whole(b, other), node.op->name());
     return spread(b, combined(b, node, a, other), node);
   }
@@ -205,8 +213,8 @@ class ComplexSplitter {
   }
 
   static Pair combined(Builder& b, const Node& node, const Pair& a, const Pair& c) {
-    if (node.is("aten.add.Tensor")) return complex_sum(b, a, c);
-    if (node.is("aten.sub.Tensor")) return complex_difference(b, a, c);
+    if (node.is(Binary::add)) return complex_sum(b, a, c);
+    if (node.is(Binary::sub)) return complex_difference(b, a, c);
     return complex_product(b, a, c);
   }
 
