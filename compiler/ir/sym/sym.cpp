@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "common/math/arithmetic.h"
+#include "compiler/ir/sym/sym_rules.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {
@@ -26,13 +27,9 @@ int64_t checked_mul(int64_t a, int64_t b) {
 // Numbers without overflow: b != 0 and not INT64_MIN / -1.
 bool divisible_args(int64_t a, int64_t b) { return b != 0 && !(a == std::numeric_limits<int64_t>::min() && b == -1); }
 
-// A product as coefficient * rest; rest has no constant factor (1 when the whole is constant).
-struct Term {
-  int64_t coefficient;
-  Sym rest;
-};
+}  // namespace
 
-Term split_coefficient(const Sym& sym) {
+SymTerm split_coefficient(const Sym& sym) {
   if (sym.is_const()) return {sym.value(), Sym(1)};
   const SymNode* node = sym.node();
   if (node->op == SymOp::product && node->args[0].is_const()) {
@@ -41,8 +38,6 @@ Term split_coefficient(const Sym& sym) {
   }
   return {1, sym};
 }
-
-}  // namespace
 
 SymScope::SymScope(const SymRanges& ranges) : outer_(current_ranges) { current_ranges = &ranges; }
 SymScope::~SymScope() { current_ranges = outer_; }
@@ -134,9 +129,9 @@ namespace {
 
 Sym make_sum(SymList args, Sym (*build)(SymOp, SymList)) {
   int64_t constant = 0;
-  std::vector<Term> terms;
+  std::vector<SymTerm> terms;
   auto add = [&](const Sym& sym) {
-    Term term = split_coefficient(sym);
+    SymTerm term = split_coefficient(sym);
     if (term.rest.is(1)) {
       constant = checked_add(constant, term.coefficient);
       return;
@@ -150,7 +145,7 @@ Sym make_sum(SymList args, Sym (*build)(SymOp, SymList)) {
       add(arg);
     }
   }
-  std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return compare(a.rest, b.rest) < 0; });
+  std::sort(terms.begin(), terms.end(), [](const SymTerm& a, const SymTerm& b) { return compare(a.rest, b.rest) < 0; });
   // Equal ones are neighbours now.
   size_t count = 0;
   for (size_t i = 0; i < terms.size(); ++i) {
@@ -162,10 +157,12 @@ Sym make_sum(SymList args, Sym (*build)(SymOp, SymList)) {
     }
   }
   terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(count), terms.end());
+  terms.erase(std::remove_if(terms.begin(), terms.end(), [](const SymTerm& t) { return t.coefficient == 0; }),
+              terms.end());
+  if (auto joined = join_remainder(constant, terms)) return *joined;
   SymList out;
   if (constant != 0) out.push_back(constant);
-  for (const Term& t : terms) {
-    if (t.coefficient == 0) continue;
+  for (const SymTerm& t : terms) {
     out.push_back(t.coefficient == 1 ? t.rest : make_sym(SymOp::product, {Sym(t.coefficient), t.rest}));
   }
   if (out.empty()) return Sym(0);
@@ -216,7 +213,7 @@ std::optional<Sym> exact_quotient(const Sym& sym, int64_t divisor) {
   const SymList terms = !sym.is_const() && sym.node()->op == SymOp::sum ? sym.node()->args : SymList{sym};
   SymList out;
   for (const Sym& term : terms) {
-    Term t = split_coefficient(term);
+    SymTerm t = split_coefficient(term);
     if (t.coefficient % divisor != 0) return std::nullopt;
     out.push_back(make_sym(SymOp::product, {Sym(t.coefficient / divisor), t.rest}));
   }
@@ -227,7 +224,7 @@ std::optional<Sym> exact_quotient(const Sym& sym, int64_t divisor) {
 std::optional<std::pair<Sym, Sym>> split_multiples(const Sym& sum, int64_t divisor) {
   Sym multiples = 0, rest = 0;
   for (const Sym& term : sum.node()->args) {
-    const Term t = split_coefficient(term);
+    const SymTerm t = split_coefficient(term);
     const int64_t quotient = math::floor_divide(t.coefficient, divisor);
     const int64_t left = math::floor_modulo(t.coefficient, divisor);
     const bool whole = left == 0;
@@ -265,7 +262,7 @@ std::optional<Sym> reduced_quotient(const Sym& a, int64_t divisor) {
   if (common == 1) return std::nullopt;
   Sym reduced = 0;
   for (const Sym& term : terms) {
-    const Term t = split_coefficient(term);
+    const SymTerm t = split_coefficient(term);
     reduced = reduced + Sym(math::floor_divide(t.coefficient, common)) * t.rest;
   }
   return make_sym(SymOp::floor_div, {reduced, Sym(divisor / common)});
@@ -359,6 +356,12 @@ std::optional<Sym> simplify_division(SymOp op, const Sym& a, const Sym& b) {
   if (quotient && !a.is_const() && b.is_const() && b.value() > 0) {
     if (auto q = nested_quotient(a, b.value())) return q;
     if (auto q = reduced_quotient(a, b.value())) return q;
+  }
+  if (!a.is_const() && b.is_const() && b.value() > 0) {
+    if (!quotient) {
+      if (auto remainder = without_inner_remainders(a, b.value())) return remainder;
+    }
+    if (auto positive = positive_division(op, a, b.value())) return positive;
   }
   if (auto q = cancel_factors(a, b)) return quotient ? *q : Sym(0);
   if (current_ranges && range_of(a, *current_ranges).min >= 0 && range_of(b - a, *current_ranges).min > 0)

@@ -48,6 +48,28 @@ TEST(Sym, DivisionAndRemainderFollowPython) {
   EXPECT_EQ(evaluate(s("floordiv(s0, s1)"), {{"s0", 1}, {"s1", 0}}), std::nullopt);
 }
 
+// Sizes that are padded to whole blocks, as models write it.
+TEST(Sym, TheNextMultipleIsOneQuotient) {
+  for (const char* text : {"s0 + mod(-1*s0, 5)", "s0 + mod(5 + -1*mod(s0, 5), 5)", "s0 + 4 + -1*mod(s0 + 4, 5)"})
+    EXPECT_EQ(s(text).text(), "5*floordiv(s0 + 4, 5)") << text;
+  EXPECT_EQ(s("floordiv(s0 + mod(-1*s0, 5), floordiv(s0 + mod(-1*s0, 5), 5))").text(), "5");
+  EXPECT_TRUE((s("s0 + mod(-1*s0, 5)") + s("-1*s0") == s("mod(-1*s0, 5)")));
+  EXPECT_TRUE((s("2*s1 + 3 + -2*mod(s1 + s0, 4)") + s("2*s0") == s("8*floordiv(s0 + s1, 4) + 3")));
+  EXPECT_EQ(s("s0 + -4*floordiv(s0, 4)").text(), "mod(s0, 4)");
+  EXPECT_EQ(s("2*s0 + -1*mod(s0, 4)").text(), "2*s0 + -1*mod(s0, 4)");
+  EXPECT_EQ(s("s0*s1 + s1*mod(-1*s0, 5)").text(), "4*s1 + s0*s1 + -1*s1*mod(s0 + 4, 5)");
+  EXPECT_EQ(range_of(s("s0 + mod(-1*s0, 8)"), {{"s0", {1, 60}}}).min, 8);
+  EXPECT_EQ(range_of(s("s0 + mod(-1*s0, 8)"), {{"s0", {1, 60}}}).max, 64);
+  for (int64_t n = -11; n < 12; ++n) {
+    const auto mod = [](int64_t a, int64_t b) { return a - b * floored(a, b); };
+    EXPECT_EQ(evaluate(s("mod(-1*s0, 5)"), {{"s0", n}}), mod(-n, 5)) << n;
+    EXPECT_EQ(evaluate(s("floordiv(3 + -2*s0, 5)"), {{"s0", n}}), floored(3 - 2 * n, 5)) << n;
+    EXPECT_EQ(evaluate(s("mod(1 + 3*mod(s0, 12), 4)"), {{"s0", n}}), mod(1 + 3 * mod(n, 12), 4)) << n;
+    EXPECT_EQ(evaluate(s("s0 + 7 + mod(3 + -1*s0, 4)"), {{"s0", n}}), n + 7 + mod(3 - n, 4)) << n;
+    EXPECT_EQ(evaluate(s("s0 + -6*floordiv(s0 + 1, 6)"), {{"s0", n}}), n - 6 * floored(n + 1, 6)) << n;
+  }
+}
+
 TEST(Sym, BoundsFollowFromThoseOfSymbols) {
   const SymRanges ranges = {{"s0", {2, 10}}, {"s1", {0, kUnbounded}}};
   EXPECT_EQ(range_of(s("3*s0 + 1"), ranges).max, 31);

@@ -493,10 +493,11 @@ std::optional<LinearSize> linear_size(const Sym& size) {
   collect_symbols(size, names);
   if (names.size() != 1) return std::nullopt;
   const std::string& name = *names.begin();
-  const Sym term = substitute(size, {{name, Sym(0)}}), factor = substitute(size, {{name, Sym(1)}}) - term;
-  if (!term.is_const() || !factor.is_const() || factor.value() < 1) return std::nullopt;
-  if (!(factor * Sym::symbol(name) + term == size)) return std::nullopt;
-  return LinearSize{name, factor.value(), term.value()};
+  const auto term = evaluate(size, {{name, 0}}), next = evaluate(size, {{name, 1}});
+  int64_t factor = 0;
+  if (!term || !next || __builtin_sub_overflow(*next, *term, &factor) || factor < 1) return std::nullopt;
+  if (!(Sym(factor) * Sym::symbol(name) + Sym(*term) == size)) return std::nullopt;
+  return LinearSize{name, factor, *term};
 }
 
 BuiltPlan build_plan(LoweredGraph& lowered, const Graph& graph) { return PlanBuilder(lowered, graph).run(); }

@@ -64,6 +64,22 @@ TEST_F(CudaSizes, SizesOfInputsThatNoKernelReadsAreKnown) {
   dlclose(library);
 }
 
+// As models with windows and chunks write it: the padded length, divided by the number of blocks.
+TEST_F(CudaSizes, RowsThatArePaddedToWholeBlocksAreInside) {
+  compile(R"(graph f(%x: f32[s0, 4]) {
+  range s0: 1..64
+  %p: f32[s0 + mod(-1*s0, 5), 4] = aten.constant_pad_nd(%x, [0, 0, 0, mod(5 + -1*mod(s0, 5), 5)], 0.0)
+  %b: f32[floordiv(s0 + mod(-1*s0, 5), 5), floordiv(s0 + mod(-1*s0, 5), floordiv(s0 + mod(-1*s0, 5), 5)), 4] = aten.view(%p, [floordiv(s0 + mod(-1*s0, 5), 5), floordiv(s0 + mod(-1*s0, 5), floordiv(s0 + mod(-1*s0, 5), 5)), 4])
+  %m: f32[floordiv(s0 + mod(-1*s0, 5), 5), 4] = aten.amax(%b, [1])
+  %y: f32[floordiv(s0 + mod(-1*s0, 5), 5), 4] = aten.abs(%m)
+  return %y
+})");
+  EXPECT_TRUE(plan_.requirements.empty());
+  expect_bits_of_portable({numbers(DType::f32, {1, 4}, 1)});
+  expect_bits_of_portable({numbers(DType::f32, {5, 4}, 2)});
+  expect_bits_of_portable({numbers(DType::f32, {13, 4}, 3)});
+}
+
 TEST_F(CudaSizes, SizesOfInputsThatDelegatesDoNotTakeStayOutside) {
   const auto outside = outside_of(R"(graph f(%z: c64[s0], %y: f32[3]) {
   range s0: 2..9
