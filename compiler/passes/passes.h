@@ -14,6 +14,7 @@ Result<Changed> band_by_slices(Graph& graph);
 Result<Changed> block_attention(Graph& graph);
 Result<Changed> round_numbers(Graph& graph);
 Result<Changed> cancel_permutations(Graph& graph);
+Result<Changed> invert_exponentials(Graph& graph);
 Result<Changed> canonicalize(Graph& graph);
 Result<Changed> center_residual(Graph& graph);
 Result<Changed> common_subexpressions(Graph& graph);

@@ -80,6 +80,11 @@ constexpr Pass kPasses[] = {
     {"recognize_norms", run_simple<recognize_norms>, Phase::target, "before the folds, which look for norms"},
     {"additive_masks", run_simple<additive_masks>, Phase::target,
      "before the folds: a guard between two matmuls reads the scores and would block them", NonFinite::may_change},
+    {"invert_exponentials", run_simple<invert_exponentials>, Phase::target,
+     "after additive_masks, which knows masks of softmax only; before arithmetic_selects, which needs more steps where "
+     "a "
+     "logarithm may be infinite",
+     NonFinite::may_change},
     {"defer_row_writes", run_simple<defer_row_writes>, Phase::target,
      "after additive_masks, which turns masks into sums; before the passes that look at an attention's matmuls",
      NonFinite::may_change},

@@ -165,6 +165,18 @@ constexpr Known kKnown[] = {
     {"the sign of a difference of running products that overflow",
      " %a = aten.abs(%x)\n %b = aten.add.Scalar(%a, 1)\n %f = aten.mul.Scalar(%b, 1e10)\n %p = aten.cumprod(%f, 1)\n"
      " %q = aten.mul.Scalar(%p, 2)\n %d = aten.sub.Tensor(%p, %q)\n %o = aten.sign(%d)\n"},
+    {"logarithms of probabilities below the least normal number",
+     " %f = aten.mul.Scalar(%x, 18)\n %p = aten._softmax(%f, 1, false)\n %o = aten.log(%p)\n", true},
+    {"logarithms of probabilities, limited",
+     " %f = aten.mul.Scalar(%x, 18)\n %p = aten._softmax(%f, 1, false)\n %l = aten.log(%p)\n"
+     " %o = aten.clamp(%l, -100)\n",
+     true},
+    {"logarithms of sigmoids below the least normal number",
+     " %f = aten.mul.Scalar(%x, 44)\n %p = aten.sigmoid(%f)\n %o = aten.log(%p)\n", true},
+    {"reciprocals of numbers below the least normal one",
+     " %f = aten.mul.Scalar(%x, 44)\n %e = aten.exp(%f)\n %r = aten.reciprocal(%e)\n %s = aten.sigmoid(%f)\n"
+     " %q = aten.reciprocal(%s)\n %o = aten.maximum(%r, %q)\n",
+     true},
     {"a clamp of NaN",
      " %t = aten.tanh(%x)\n %q = aten.log(%t)\n %a = aten.clamp(%q, -3, 3)\n %o = aten.nan_to_num(%a, 7)\n"},
 };
