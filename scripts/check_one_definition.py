@@ -7,7 +7,7 @@ usage: check_one_definition.py [FOLDER ..]     default: every folder with source
 Two classes of one qualified name in different files have one set of destructors and inline members; the linker keeps either.
 Anonymous namespaces and bodies of functions are private and do not count, nor do specialisations and forward declarations.
 In groups names in anonymous namespaces count, whatever they name: the compiler would take the function of another file where
-its parameters fit better.
+its parameters fit better. Files that lie in named namespaces of their own do not meet.
 """
 
 import os
@@ -57,17 +57,17 @@ def definitions(text):
 
 
 def private_names(text):
-    """(name, offset) of classes, functions and constants in anonymous namespaces."""
-    scopes = []  # True: an anonymous namespace, False: another one, None: anything else
+    """(name, enclosing namespace, offset) of classes, functions and constants in anonymous namespaces."""
+    scopes = []  # names of namespaces, "" of an anonymous one; None: anything else
     for mark, head, at in marks(text):
-        if scopes and scopes[-1] is True and mark != "}":
+        if scopes and scopes[-1] == "" and mark != "}":
             name = PRIVATE_CLASS.match(head) or PRIVATE_CONSTANT.match(head)
             name = name or (mark == "{" and PRIVATE_FUNCTION.match(head))
             if name:
-                yield name.group(1), at
+                yield name.group(1), "::".join(scope for scope in scopes if scope), at
         if mark == "{":
             space = NAMESPACE.search(head)
-            scopes.append(not space.group(1) if space else None)
+            scopes.append(space.group(1) if space else None)
         elif mark == "}" and scopes:
             scopes.pop()
 
@@ -107,8 +107,8 @@ def check_groups(path):
         for path in paths:
             with open(path, encoding="utf-8") as file:
                 text = file.read()
-            for name, at in private_names(text):
-                places.setdefault((target, name), {}).setdefault(path, text.count("\n", 0, at) + 1)
+            for name, space, at in private_names(text):
+                places.setdefault((target, f"{space}::{name}"), {}).setdefault(path, text.count("\n", 0, at) + 1)
     return report({f"{name}, private to a file of {target},": where for (target, name), where in places.items()}, f"{len(targets)} targets")
 
 

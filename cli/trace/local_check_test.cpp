@@ -5,7 +5,7 @@
 
 #include "cli/trace/watched_run.h"
 
-namespace wick::cli {
+namespace wick::cli::local_check_test {
 namespace {
 
 template <typename Watcher>
@@ -90,4 +90,4 @@ TEST(LocalCheck, WhatOnlyMovesElementsIsNotJudged) {
 }
 
 }  // namespace
-}  // namespace wick::cli
+}  // namespace wick::cli::local_check_test

@@ -5,7 +5,7 @@
 #include "cli/trace/rounding_flips.h"
 #include "cli/trace/watched_run.h"
 
-namespace wick::cli {
+namespace wick::cli::node_trace_test {
 namespace {
 
 template <typename Watcher>
@@ -98,4 +98,4 @@ TEST(RoundingFlipper, NumbersOfSixteenBitsMayRoundFurtherFromTheMiddle) {
 }
 
 }  // namespace
-}  // namespace wick::cli
+}  // namespace wick::cli::node_trace_test

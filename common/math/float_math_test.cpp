@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <math.h>
 
-namespace wick::math {
+namespace wick::math::float_math_test {
 namespace {
 
 double ulps(float actual, double wanted) {
@@ -104,4 +104,4 @@ TEST(Half, ConvertsEveryValueBothWays) {
 }
 
 }  // namespace
-}  // namespace wick::math
+}  // namespace wick::math::float_math_test

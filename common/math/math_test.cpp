@@ -7,7 +7,7 @@
 
 #include "common/math/arithmetic.h"
 
-namespace wick::math {
+namespace wick::math::math_test {
 namespace {
 
 constexpr double kEdges[] = {0.0,     -0.0,   1.0,     -1.0,     2.0,    -2.0,  0.5,    -0.5,     1e-300,
@@ -220,4 +220,4 @@ TEST(Math, CommonDivisorsOfExtremes) {
 }
 
 }  // namespace
-}  // namespace wick::math
+}  // namespace wick::math::math_test

@@ -4,7 +4,7 @@
 
 #include "compiler/ir/text/text.h"
 
-namespace wick::compiler {
+namespace wick::compiler::value_ranges_test {
 namespace {
 
 struct Case {
@@ -159,4 +159,4 @@ TEST(ValueRanges, KnowWhoTestsForNan) {
 }
 
 }  // namespace
-}  // namespace wick::compiler
+}  // namespace wick::compiler::value_ranges_test

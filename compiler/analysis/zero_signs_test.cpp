@@ -5,7 +5,7 @@
 #include "compiler/analysis/value_ranges.h"
 #include "compiler/ir/text/text.h"
 
-namespace wick::compiler {
+namespace wick::compiler::zero_signs_test {
 namespace {
 
 // Of %a in a graph with these nodes.
@@ -59,4 +59,4 @@ TEST(ZeroSigns, MatterToReadersThatTellZerosApart) {
 }
 
 }  // namespace
-}  // namespace wick::compiler
+}  // namespace wick::compiler::zero_signs_test

@@ -5,7 +5,7 @@
 #include "compiler/ir/text/text.h"
 #include "compiler/layout/constant_elements.h"
 
-namespace wick::compiler::layout {
+namespace wick::compiler::layout::apply_test {
 namespace {
 
 // Pools are NHWC only; a convolution's filter too.
@@ -199,4 +199,4 @@ TEST(ApplyLayouts, InputsKeepADeclaredDimOrder) {
 }
 
 }  // namespace
-}  // namespace wick::compiler::layout
+}  // namespace wick::compiler::layout::apply_test

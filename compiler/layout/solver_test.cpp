@@ -4,7 +4,7 @@
 
 #include "compiler/ir/text/text.h"
 
-namespace wick::compiler::layout {
+namespace wick::compiler::layout::solver_test {
 namespace {
 
 // A backend whose convolutions and pools are NHWC only, beside kernels that take any dim order and kernels that do not.
@@ -119,4 +119,4 @@ TEST(Layouts, ADeclaredDimOrderOfAnInputCounts) {
 }
 
 }  // namespace
-}  // namespace wick::compiler::layout
+}  // namespace wick::compiler::layout::solver_test

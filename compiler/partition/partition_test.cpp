@@ -12,7 +12,7 @@
 #include "compiler/partition/group.h"
 #include "compiler/passes/pipeline.h"
 
-namespace wick::compiler {
+namespace wick::compiler::partition_test {
 namespace {
 
 Function parse(const std::string& text) {
@@ -643,4 +643,4 @@ TEST(Partition, TakesTimeThatGrowsWithTheGraphOnly) {
 }
 
 }  // namespace
-}  // namespace wick::compiler
+}  // namespace wick::compiler::partition_test

@@ -9,7 +9,7 @@
 #include "compiler/ir/text/text.h"
 #include "compiler/passes/pipeline.h"
 
-namespace wick::compiler {
+namespace wick::compiler::remainder_test {
 namespace {
 
 Function parse(const std::string& text) {
@@ -301,4 +301,4 @@ TEST(Remainder, OfRandomDrawsIsNeverDrawnTwice) {
 }
 
 }  // namespace
-}  // namespace wick::compiler
+}  // namespace wick::compiler::remainder_test

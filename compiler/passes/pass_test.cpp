@@ -11,7 +11,7 @@
 #include "compiler/passes/golden_file.h"
 #include "compiler/passes/pipeline.h"
 
-namespace wick::compiler {
+namespace wick::compiler::pass_test {
 namespace {
 
 std::string golden_text(const Golden& golden) {
@@ -122,4 +122,4 @@ TEST(PassTable, EachPassHasAGoldenFile) {
 }
 
 }  // namespace
-}  // namespace wick::compiler
+}  // namespace wick::compiler::pass_test

@@ -15,7 +15,7 @@
 #include "compiler/passes/golden_file.h"
 #include "compiler/quantize/fold_quantization.h"
 
-namespace wick::compiler {
+namespace wick::compiler::pipeline_test {
 namespace {
 
 Function parse(const std::string& text) {
@@ -486,4 +486,4 @@ TEST(Pipeline, TakesTimeThatGrowsWithTheGraphOnly) {
 }
 
 }  // namespace
-}  // namespace wick::compiler
+}  // namespace wick::compiler::pipeline_test

@@ -337,42 +337,42 @@ inline Error call_split(const char* name, std::vector<Arg> args) {
 inline bool same_number(double a, double b) { return (isnan(a) && isnan(b)) || (a == b && signbit(a) == signbit(b)); }
 
 /// Elements equal `expected`; NaN equals NaN, 0 differs from -0.
-inline testing::AssertionResult equals(const TestTensor& t, const std::vector<double>& expected) {
+inline ::testing::AssertionResult equals(const TestTensor& t, const std::vector<double>& expected) {
   const std::vector<double> actual = values(t);
   if (actual.size() != expected.size()) {
-    return testing::AssertionFailure() << actual.size() << " elements, wanted " << expected.size();
+    return ::testing::AssertionFailure() << actual.size() << " elements, wanted " << expected.size();
   }
   for (size_t i = 0; i < actual.size(); ++i) {
     if (!same_number(actual[i], expected[i])) {
-      return testing::AssertionFailure() << "element " << i << " is " << actual[i] << ", wanted " << expected[i];
+      return ::testing::AssertionFailure() << "element " << i << " is " << actual[i] << ", wanted " << expected[i];
     }
   }
-  return testing::AssertionSuccess();
+  return ::testing::AssertionSuccess();
 }
 
 /// |actual - expected| <= atol + rtol * |expected|; infinities and NaN must agree.
-inline testing::AssertionResult near(const TestTensor& t, const std::vector<double>& expected, double rtol = 1e-6,
+inline ::testing::AssertionResult near(const TestTensor& t, const std::vector<double>& expected, double rtol = 1e-6,
                                      double atol = 0) {
   const std::vector<double> actual = values(t);
   if (actual.size() != expected.size()) {
-    return testing::AssertionFailure() << actual.size() << " elements, wanted " << expected.size();
+    return ::testing::AssertionFailure() << actual.size() << " elements, wanted " << expected.size();
   }
   for (size_t i = 0; i < actual.size(); ++i) {
     const double a = actual[i], e = expected[i];
     if (a == e || (isnan(a) && isnan(e))) continue;
     if (!(fabs(a - e) <= atol + rtol * fabs(e)) || isinf(a) || isinf(e)) {
-      return testing::AssertionFailure() << "element " << i << " is " << a << ", wanted " << e << " (off by " << a - e
+      return ::testing::AssertionFailure() << "element " << i << " is " << a << ", wanted " << e << " (off by " << a - e
                                          << ")";
     }
   }
-  return testing::AssertionSuccess();
+  return ::testing::AssertionSuccess();
 }
 
-inline testing::AssertionResult has_shape(const TestTensor& t, const std::vector<int32_t>& sizes) {
+inline ::testing::AssertionResult has_shape(const TestTensor& t, const std::vector<int32_t>& sizes) {
   const std::vector<int32_t> actual(t.tensor.sizes, t.tensor.sizes + t.tensor.rank);
-  return actual == sizes ? testing::AssertionSuccess()
-                         : testing::AssertionFailure() << "shape is " << testing::PrintToString(actual) << ", wanted "
-                                                       << testing::PrintToString(sizes);
+  return actual == sizes ? ::testing::AssertionSuccess()
+                         : ::testing::AssertionFailure() << "shape is " << ::testing::PrintToString(actual) << ", wanted "
+                                                       << ::testing::PrintToString(sizes);
 }
 
 }  // namespace wick::test

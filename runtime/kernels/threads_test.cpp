@@ -5,7 +5,7 @@
 
 #include "runtime/kernels/kernel_test_support.h"
 
-namespace wick::test {
+namespace wick::test::threads_test {
 namespace {
 
 /// Four threads, each with every fourth of the smallest allowed pieces.
@@ -93,4 +93,4 @@ TEST(KernelsOnThreads, ProductsAndConvolutionsGiveTheBitsOfOneThread) {
 }
 
 }  // namespace
-}  // namespace wick::test
+}  // namespace wick::test::threads_test

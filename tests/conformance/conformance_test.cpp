@@ -13,7 +13,7 @@
 #include "tests/conformance/check_case.h"
 #include "wick/portable_kernels.h"
 
-namespace wick::conformance {
+namespace wick::conformance::conformance_test {
 namespace {
 
 constexpr const char* kFolder = "tests/fixtures/cases";
@@ -136,4 +136,4 @@ INSTANTIATE_TEST_SUITE_P(Families, Conformance, testing::ValuesIn(kFamilies),
                          [](const testing::TestParamInfo<const char*>& test) { return std::string(test.param); });
 
 }  // namespace
-}  // namespace wick::conformance
+}  // namespace wick::conformance::conformance_test

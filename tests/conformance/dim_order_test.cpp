@@ -11,7 +11,7 @@
 #include "tests/conformance/check_case.h"
 #include "wick/portable_kernels.h"
 
-namespace wick::conformance {
+namespace wick::conformance::dim_order_test {
 namespace {
 
 using compiler::Graph;
@@ -101,4 +101,4 @@ INSTANTIATE_TEST_SUITE_P(Families, DimOrders, testing::ValuesIn(kFamilies),
                          [](const testing::TestParamInfo<const char*>& test) { return std::string(test.param); });
 
 }  // namespace
-}  // namespace wick::conformance
+}  // namespace wick::conformance::dim_order_test

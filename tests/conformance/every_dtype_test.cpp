@@ -17,7 +17,7 @@
 #include "tests/conformance/check_case.h"
 #include "wick/portable_kernels.h"
 
-namespace wick::conformance {
+namespace wick::conformance::every_dtype_test {
 namespace {
 
 constexpr const char* kTable = "compiler/ops/limits/kernel_dtypes.inc";
@@ -171,4 +171,4 @@ TEST(EveryDtype, CompilesOnlyIfTheKernelTakesIt) {
 }
 
 }  // namespace
-}  // namespace wick::conformance
+}  // namespace wick::conformance::every_dtype_test

@@ -17,7 +17,7 @@
 #include "tests/conformance/check_case.h"
 #include "wick/portable_kernels.h"
 
-namespace wick::conformance {
+namespace wick::conformance::flags_test {
 namespace {
 
 using compiler::OpDef;
@@ -381,4 +381,4 @@ TEST(OperatorFlags, CommutativeOperatorsAreThoseWhoseOperandsMaySwap) {
 }
 
 }  // namespace
-}  // namespace wick::conformance
+}  // namespace wick::conformance::flags_test

@@ -12,7 +12,7 @@
 #include "tests/conformance/compare.h"
 #include "tests/conformance/exceptions.h"
 
-namespace wick::conformance {
+namespace wick::conformance::opdef_cases_test {
 namespace {
 
 using compiler::CaseArgument;
@@ -77,4 +77,4 @@ TEST(OpDefCases, ExistForEveryOperator) {
 }
 
 }  // namespace
-}  // namespace wick::conformance
+}  // namespace wick::conformance::opdef_cases_test

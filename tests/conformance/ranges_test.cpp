@@ -16,7 +16,7 @@
 #include "tests/conformance/check_case.h"
 #include "wick/portable_kernels.h"
 
-namespace wick::conformance {
+namespace wick::conformance::ranges_test {
 namespace {
 
 using compiler::ValueRange;
@@ -133,4 +133,4 @@ TEST(ValueRanges, HoldWhatKernelsMakeOfOrdinaryNumbers) {
 }
 
 }  // namespace
-}  // namespace wick::conformance
+}  // namespace wick::conformance::ranges_test

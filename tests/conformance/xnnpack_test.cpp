@@ -21,7 +21,7 @@
 #include "wick/portable_kernels.h"
 #include "wick/xnnpack_backend.h"
 
-namespace wick::conformance {
+namespace wick::conformance::xnnpack_test {
 namespace {
 
 constexpr const char* kFolder = "tests/fixtures/cases";
@@ -337,4 +337,4 @@ INSTANTIATE_TEST_SUITE_P(Families, XnnpackCases, testing::ValuesIn(std::begin(kF
                          [](const testing::TestParamInfo<const char*>& test) { return std::string(test.param); });
 
 }  // namespace
-}  // namespace wick::conformance
+}  // namespace wick::conformance::xnnpack_test

@@ -12,7 +12,7 @@
 #include "tests/interop/fixture_files.h"
 #include "tests/support/scratch_folder.h"
 
-namespace wick::device {
+namespace wick::device::cost_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -160,4 +160,4 @@ TEST_P(Costs, SmallConvolutionsTakeTheFormForThem) {
 INSTANTIATE_TEST_SUITE_P(Devices, Costs, ::testing::ValuesIn(boards().begin(), boards().end()), board_name);
 
 }  // namespace
-}  // namespace wick::device
+}  // namespace wick::device::cost_test

@@ -8,7 +8,7 @@
 #include "tests/interop/fixture_files.h"
 #include "tests/support/scratch_folder.h"
 
-namespace wick::device {
+namespace wick::device::device_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -163,4 +163,4 @@ TEST(Devices, WithoutItsRunnerOneSentenceSaysHowToBuildIt) {
 }
 
 }  // namespace
-}  // namespace wick::device
+}  // namespace wick::device::device_test

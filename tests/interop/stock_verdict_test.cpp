@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wick::interop {
+namespace wick::interop::stock_verdict_test {
 namespace {
 
 using Kind = Testimony::Kind;
@@ -60,4 +60,4 @@ TEST(StockVerdict, AKnownDifferenceIsOfOneOperatorDtypeAndFeature) {
 }
 
 }  // namespace
-}  // namespace wick::interop
+}  // namespace wick::interop::stock_verdict_test

@@ -20,3 +20,9 @@ int triple(int x) { return 3 * x; }
 }  // namespace
 
 }  // namespace sample
+
+namespace sample::one {
+namespace {
+struct Apart {};
+}  // namespace
+}  // namespace sample::one

@@ -22,3 +22,9 @@ int triple(double x) { return static_cast<int>(3 * x); }
 }  // namespace
 
 }  // namespace sample
+
+namespace sample::two {
+namespace {
+struct Apart {};
+}  // namespace
+}  // namespace sample::two

@@ -3,7 +3,7 @@
 // (docs/benchmarks.md).
 #include "tests/package/package_test_support.h"
 
-namespace wick::cli {
+namespace wick::cli::budget_test {
 namespace {
 
 struct Budget {
@@ -65,4 +65,4 @@ INSTANTIATE_TEST_SUITE_P(Boards, Budgets, ::testing::ValuesIn(kBudgets), [](cons
 });
 
 }  // namespace
-}  // namespace wick::cli
+}  // namespace wick::cli::budget_test

@@ -3,7 +3,7 @@
 
 #include "tests/package/package_test_support.h"
 
-namespace wick::cli {
+namespace wick::cli::flash_test {
 namespace {
 
 /// Bytes of code and constants that a map of GNU ld lists, but those of some files.
@@ -82,4 +82,4 @@ INSTANTIATE_TEST_SUITE_P(Boards, Flash, ::testing::Values("cortex-m55", "cortex-
                          });
 
 }  // namespace
-}  // namespace wick::cli
+}  // namespace wick::cli::flash_test

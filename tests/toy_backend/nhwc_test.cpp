@@ -6,7 +6,7 @@
 #include "tests/toy_backend/target.h"
 #include "wick/xnnpack_backend.h"
 
-namespace wick::toy {
+namespace wick::toy::nhwc_test {
 namespace {
 
 using testing::Pipeline;
@@ -115,4 +115,4 @@ TEST(ToyNhwc, ChangesNothingWhereItTakesNothing) {
 }
 
 }  // namespace
-}  // namespace wick::toy
+}  // namespace wick::toy::nhwc_test

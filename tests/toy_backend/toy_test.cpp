@@ -11,7 +11,7 @@
 #include "tests/toy_backend/target.h"
 #include "wick/xnnpack_backend.h"
 
-namespace wick::toy {
+namespace wick::toy::toy_test {
 namespace {
 
 using compiler::TargetRequest;
@@ -224,4 +224,4 @@ TEST(ToyBackend, PayloadsAreChecked) {
 }
 
 }  // namespace
-}  // namespace wick::toy
+}  // namespace wick::toy::toy_test

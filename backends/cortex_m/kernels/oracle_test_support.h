@@ -162,15 +162,15 @@ inline Outcome run(const char* name, std::vector<Arg> args) {
   call_detailed(name, std::move(args), context);
   return {context.error(), context.message()};
 }
-inline testing::AssertionResult runs(const char* name, std::vector<Arg> args) {
+inline ::testing::AssertionResult runs(const char* name, std::vector<Arg> args) {
   const Outcome outcome = run(name, std::move(args));
-  return outcome.error == Error::Ok ? testing::AssertionSuccess() : testing::AssertionFailure() << outcome.message;
+  return outcome.error == Error::Ok ? ::testing::AssertionSuccess() : ::testing::AssertionFailure() << outcome.message;
 }
-inline testing::AssertionResult refuses(const char* name, std::vector<Arg> args, const std::string& part) {
+inline ::testing::AssertionResult refuses(const char* name, std::vector<Arg> args, const std::string& part) {
   const Outcome outcome = run(name, std::move(args));
-  if (outcome.error == Error::Ok) return testing::AssertionFailure() << "it ran";
-  if (outcome.message.find(part) == std::string::npos) return testing::AssertionFailure() << outcome.message;
-  return testing::AssertionSuccess();
+  if (outcome.error == Error::Ok) return ::testing::AssertionFailure() << "it ran";
+  if (outcome.message.find(part) == std::string::npos) return ::testing::AssertionFailure() << outcome.message;
+  return ::testing::AssertionSuccess();
 }
 
 }  // namespace wick::cortex_m

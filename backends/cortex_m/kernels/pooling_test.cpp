@@ -1,7 +1,7 @@
 // avg_pool2d and max_pool2d: one set of cases for both.
 #include "backends/cortex_m/kernels/convolution_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::pooling_test {
 namespace {
 
 constexpr char kAverage[] = "cortex_m::quantized_avg_pool2d.out", kMax[] = "cortex_m::quantized_max_pool2d.out";
@@ -139,4 +139,4 @@ TEST_F(CortexMPoolingChecks, OfMaxPooling) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::pooling_test

@@ -6,7 +6,7 @@
 
 #include "backends/cortex_m/test/graph_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::attention_test {
 namespace {
 
 using testing::Pipeline;
@@ -191,4 +191,4 @@ TEST(CortexMCompileAttention, WhatItDoesNotTakeStaysInFloats) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::attention_test

@@ -5,7 +5,7 @@
 
 #include <set>
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::call_cost_test {
 namespace {
 
 using compiler::CallArgument;
@@ -202,4 +202,4 @@ TEST(CallCost, EveryKernelHasRowsAndEveryRowIsOfAKernel) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::call_cost_test

@@ -3,7 +3,7 @@
 
 #include "backends/cortex_m/test/graph_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::comparison_test {
 namespace {
 
 using testing::Pipeline;
@@ -137,4 +137,4 @@ TEST(CortexMComparisons, FillsAndIndices) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::comparison_test

@@ -4,7 +4,7 @@
 
 #include "backends/cortex_m/test/graph_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::convolution_test {
 namespace {
 
 using testing::Pipeline;
@@ -275,4 +275,4 @@ TEST(CortexMCompileConvolution, CatsAndPadsBetweenConvolutionsNeedNoOtherLayout)
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::convolution_test

@@ -4,7 +4,7 @@
 
 #include "backends/cortex_m/test/graph_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::int16_linear_test {
 namespace {
 
 using testing::Pipeline;
@@ -193,4 +193,4 @@ TEST(CortexMCompileInt16, DataMovementBringsOperandsToOneScale) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::int16_linear_test

@@ -3,7 +3,7 @@
 
 #include "backends/cortex_m/test/graph_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::int16_rules_test {
 namespace {
 
 using testing::Pipeline;
@@ -229,4 +229,4 @@ TEST(CortexMCompileInt16, TransposedConvolutionsBecomePlainOnes) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::int16_rules_test

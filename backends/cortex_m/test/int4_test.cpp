@@ -5,7 +5,7 @@
 
 #include "backends/cortex_m/test/graph_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::int4_test {
 namespace {
 
 using testing::Pipeline;
@@ -256,4 +256,4 @@ TEST(CortexMCompileInt4, MveUnpacksWeightsUnlessMemoryIsTightOrPositionsAreFew) 
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::int4_test

@@ -3,7 +3,7 @@
 
 #include "backends/cortex_m/test/graph_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::linear_layers_test {
 namespace {
 
 using testing::Pipeline;
@@ -81,4 +81,4 @@ TEST(CortexMLinearLayers, FactorsAndOtherBiasesStay) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::linear_layers_test

@@ -6,7 +6,7 @@
 
 #include "backends/cortex_m/test/graph_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::linear_test {
 namespace {
 
 using testing::Pipeline;
@@ -355,4 +355,4 @@ TEST(CortexMCompileLinear, NumbersThatAreNotInt8StayOutside) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::linear_test

@@ -4,7 +4,7 @@
 
 #include "backends/cortex_m/test/graph_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::pointwise_test {
 namespace {
 
 using testing::Pipeline;
@@ -299,4 +299,4 @@ TEST(CortexMCompileMovement, ANarrowerRangeBoundsTheElements) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::pointwise_test

@@ -10,7 +10,7 @@
 #include "backends/cortex_m/compile/passes/spread_quantization.h"
 #include "compiler/ir/text/text.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::prepare_passes_test {
 namespace {
 
 using compiler::Changed;
@@ -131,4 +131,4 @@ TEST(CortexMPrepare, ViewsAndConversionsOfConstantsAreConstants) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::prepare_passes_test

@@ -6,7 +6,7 @@
 
 #include "backends/cortex_m/test/graph_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::quantize_between_test {
 namespace {
 
 using testing::Pipeline;
@@ -484,4 +484,4 @@ TEST(CortexMQuantizeBetween, EachElementIsWithinAStep) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::quantize_between_test

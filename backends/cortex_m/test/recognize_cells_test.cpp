@@ -4,7 +4,7 @@
 
 #include "backends/cortex_m/test/graph_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::recognize_cells_test {
 namespace {
 
 using testing::Pipeline;
@@ -167,4 +167,4 @@ TEST(CortexMRecognizeCells, OtherGatesAreNoCells) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::recognize_cells_test

@@ -4,7 +4,7 @@
 
 #include "backends/cortex_m/test/graph_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::recurrent_test {
 namespace {
 
 using testing::Pipeline;
@@ -310,4 +310,4 @@ TEST(CortexMCompileRecurrent, WhatItDoesNotTake) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::recurrent_test

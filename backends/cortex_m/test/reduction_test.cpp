@@ -4,7 +4,7 @@
 
 #include "backends/cortex_m/test/graph_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::reduction_test {
 namespace {
 
 using testing::Pipeline;
@@ -326,4 +326,4 @@ TEST(CortexMPadding, IsAnElementOfTheResult) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::reduction_test

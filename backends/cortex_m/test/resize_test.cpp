@@ -4,7 +4,7 @@
 
 #include "backends/cortex_m/test/graph_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::resize_test {
 namespace {
 
 using testing::Pipeline;
@@ -122,4 +122,4 @@ TEST(CortexMCompileEmbedding, TheTableHasTheScaleOfTheResult) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::resize_test

@@ -3,7 +3,7 @@
 
 #include "backends/cortex_m/test/graph_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::signed_elements_test {
 namespace {
 
 using testing::Pipeline;
@@ -57,4 +57,4 @@ TEST(CortexMSignedElements, WhatComputesOnElementsReadsTheBytesOfTheModel) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::signed_elements_test

@@ -3,7 +3,7 @@
 
 #include "backends/cortex_m/test/graph_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::split_weights_test {
 namespace {
 
 using testing::Pipeline;
@@ -87,4 +87,4 @@ TEST(CortexMSplitWeights, StockHasNoFormOfThem) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::split_weights_test

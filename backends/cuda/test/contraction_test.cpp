@@ -15,7 +15,7 @@ using u32 = uint32_t;
 #include "backends/cuda/compile/text/tile_layout.h"
 #undef WICK_FUNCTION
 
-namespace wick::cuda {
+namespace wick::cuda::contraction_test {
 namespace {
 
 using Contraction = CudaLower;
@@ -487,4 +487,4 @@ TEST_F(Contraction, ResultsOfNormedLinesOfFewStepsFit) {
 }
 
 }  // namespace
-}  // namespace wick::cuda
+}  // namespace wick::cuda::contraction_test

@@ -1,7 +1,7 @@
 // What the compile half makes of a graph: how many kernels, which bytes, and what they compute on the twin.
 #include "backends/cuda/test/lower_test_support.h"
 
-namespace wick::cuda {
+namespace wick::cuda::lower_test {
 namespace {
 
 std::string linear_text(const char* dtype) {
@@ -197,4 +197,4 @@ TEST_F(CudaLower, FloorDivisionOf16BitFloatsRoundsEachStep) {
 }
 
 }  // namespace
-}  // namespace wick::cuda
+}  // namespace wick::cuda::lower_test

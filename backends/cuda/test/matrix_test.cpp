@@ -6,7 +6,7 @@
 #include "backends/cuda/test/twin_test_support.h"
 #include "common/float16.h"
 
-namespace wick::cuda {
+namespace wick::cuda::matrix_test {
 namespace {
 
 constexpr TwinLibrary::Three kOneBlock = {1, 1, 1}, kWarp = {32, 1, 1};
@@ -122,4 +122,4 @@ TEST_F(Matrix, AGemmOfBf16GivesTheSameBitsInEveryOrder) {
 }
 
 }  // namespace
-}  // namespace wick::cuda
+}  // namespace wick::cuda::matrix_test

@@ -6,7 +6,7 @@
 
 #include "backends/cuda/test/lower_test_support.h"
 
-namespace wick::cuda {
+namespace wick::cuda::quantized_lower_test {
 namespace {
 
 // "[1, -3, ..]": integers from `low` to `high`.
@@ -325,4 +325,4 @@ TEST_F(CudaQuantized, AScaleThatIsNotPositiveFailsTheCall) {
 }
 
 }  // namespace
-}  // namespace wick::cuda
+}  // namespace wick::cuda::quantized_lower_test

@@ -7,7 +7,7 @@
 #include "backends/cuda/test/vocabulary_test_support.h"
 #include "compiler/support/diag.h"
 
-namespace wick::cuda {
+namespace wick::cuda::twin_test {
 namespace {
 
 constexpr TwinLibrary::Three kOneBlock = {1, 1, 1};
@@ -296,4 +296,4 @@ TEST_F(Twin, KernelsAreWrittenAsFilesBesideTheirVocabulary) {
 }
 
 }  // namespace
-}  // namespace wick::cuda
+}  // namespace wick::cuda::twin_test

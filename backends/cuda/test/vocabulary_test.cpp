@@ -9,7 +9,7 @@
 #include "common/math/special.h"
 #include "common/random.h"
 
-namespace wick::cuda {
+namespace wick::cuda::vocabulary_test {
 namespace {
 
 constexpr TwinLibrary::Three kOneBlock = {1, 1, 1};
@@ -357,4 +357,4 @@ TEST_F(Vocabulary, FloatsBecomeIntegersTowardZeroAndTheSmallestWhereTheyDoNotFit
 }
 
 }  // namespace
-}  // namespace wick::cuda
+}  // namespace wick::cuda::vocabulary_test

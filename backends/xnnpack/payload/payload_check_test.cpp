@@ -3,7 +3,7 @@
 #include "backends/xnnpack/payload/payload.h"
 #include "backends/xnnpack/payload/payload_test_support.h"
 
-namespace wick::xnnpack {
+namespace wick::xnnpack::payload_check_test {
 namespace {
 
 std::string refusal(const Payload& payload, const std::vector<Dims>* inputs = nullptr,
@@ -422,4 +422,4 @@ TEST(XnnpackPayloadCheck, NodeTypesHaveNames) {
 }
 
 }  // namespace
-}  // namespace wick::xnnpack
+}  // namespace wick::xnnpack::payload_check_test

@@ -10,7 +10,7 @@
 #include "backends/xnnpack/payload/payload_generated.h"
 #include "backends/xnnpack/payload/payload_test_support.h"
 
-namespace wick::xnnpack {
+namespace wick::xnnpack::payload_test {
 namespace {
 
 using Blob = std::vector<uint8_t>;
@@ -263,4 +263,4 @@ TEST(XnnpackPayload, WhatStockWritesIsReadCheckedAndWrittenBack) {
 }
 
 }  // namespace
-}  // namespace wick::xnnpack
+}  // namespace wick::xnnpack::payload_test

@@ -6,7 +6,7 @@
 #include "wick/portable_kernels.h"
 #include "wick/xnnpack_backend.h"
 
-namespace wick::testing {
+namespace wick::testing::block_attention_test {
 namespace {
 
 struct Case {
@@ -58,4 +58,4 @@ TEST_P(BlockAttention, GivesTheSameNumbers) {
 INSTANTIATE_TEST_SUITE_P(Xnnpack, BlockAttention, ::testing::ValuesIn(kCases));
 
 }  // namespace
-}  // namespace wick::testing
+}  // namespace wick::testing::block_attention_test

@@ -12,7 +12,7 @@
 #include "wick/portable_kernels.h"
 #include "wick/xnnpack_backend.h"
 
-namespace wick::testing {
+namespace wick::testing::half_steps_test {
 namespace {
 
 using Floats = std::vector<float>;
@@ -297,4 +297,4 @@ TEST(HalfSteps, AreRoundedWhereEagerRoundsThem) {
 }
 
 }  // namespace
-}  // namespace wick::testing
+}  // namespace wick::testing::half_steps_test

@@ -14,7 +14,7 @@
 #include "compiler/ir/text/text.h"
 #include "compiler/support/failure.h"
 
-namespace wick::xnnpack {
+namespace wick::xnnpack::lower_test {
 namespace {
 
 struct Lowered {
@@ -430,4 +430,4 @@ TEST(Lower, SameGraphSameBytes) {
 }
 
 }  // namespace
-}  // namespace wick::xnnpack
+}  // namespace wick::xnnpack::lower_test

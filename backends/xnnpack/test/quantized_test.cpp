@@ -17,7 +17,7 @@
 #include "compiler/ir/text/text.h"
 #include "compiler/quantize/fold_quantization.h"
 
-namespace wick::xnnpack {
+namespace wick::xnnpack::quantized_test {
 namespace {
 
 struct Lowered {
@@ -518,4 +518,4 @@ TEST(Quantized, GroupsOf16AreRefusedInWords) {
 }
 
 }  // namespace
-}  // namespace wick::xnnpack
+}  // namespace wick::xnnpack::quantized_test

@@ -6,7 +6,7 @@
 #include "wick/portable_kernels.h"
 #include "wick/xnnpack_backend.h"
 
-namespace wick::testing {
+namespace wick::testing::windows_test {
 namespace {
 
 struct Case {
@@ -61,4 +61,4 @@ INSTANTIATE_TEST_SUITE_P(LargeDepthwise, ChangedWindow, ::testing::ValuesIn(kLar
 INSTANTIATE_TEST_SUITE_P(Patches, ChangedWindow, ::testing::ValuesIn(kPatches));
 
 }  // namespace
-}  // namespace wick::testing
+}  // namespace wick::testing::windows_test

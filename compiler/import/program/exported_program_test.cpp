@@ -12,7 +12,7 @@
 #include "compiler/import/archive/archive_test_writer.h"
 #include "compiler/import/program/exported_program_reader.h"
 
-namespace wick::compiler::pt2 {
+namespace wick::compiler::pt2::exported_program_test {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -515,4 +515,4 @@ TEST(ExportedProgram, EveryTruncatedJsonIsRefused) {
 }
 
 }  // namespace
-}  // namespace wick::compiler::pt2
+}  // namespace wick::compiler::pt2::exported_program_test

@@ -6,7 +6,7 @@
 #include "compiler/import/weights/pickle.h"
 #include "compiler/import/weights/pickle_test_writer.h"
 
-namespace wick::compiler::pt2 {
+namespace wick::compiler::pt2::tensor_pickle_test {
 namespace {
 
 using namespace pickled;
@@ -234,4 +234,4 @@ TEST(Pickle, RefusesWhatBreaksItsRules) {
 }
 
 }  // namespace
-}  // namespace wick::compiler::pt2
+}  // namespace wick::compiler::pt2::tensor_pickle_test

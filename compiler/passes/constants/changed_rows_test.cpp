@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace wick::compiler {
+namespace wick::compiler::changed_rows_test {
 namespace {
 
 constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::f16, DType::bf16};
@@ -143,4 +143,4 @@ TEST(LargestMagnitude, IsNoneWhereOneIsNotFinite) {
 }
 
 }  // namespace
-}  // namespace wick::compiler
+}  // namespace wick::compiler::changed_rows_test

@@ -8,7 +8,7 @@
 
 #include "compiler/ir/text/text.h"
 
-namespace wick::compiler {
+namespace wick::compiler::weights_test {
 namespace {
 
 struct Case {
@@ -153,4 +153,4 @@ TEST(CentredConstant, HasNoMeanOverItsChannels) {
 }
 
 }  // namespace
-}  // namespace wick::compiler
+}  // namespace wick::compiler::weights_test

@@ -2,7 +2,7 @@
 
 #include "runtime/kernels/kernel_test_support.h"
 
-namespace wick::test {
+namespace wick::test::distance_test {
 namespace {
 
 double distance(const double* a, const double* b, size_t count, double p) {
@@ -63,4 +63,4 @@ TEST(Distances, NotANumberAnywhereIsNotANumber) {
 }
 
 }  // namespace
-}  // namespace wick::test
+}  // namespace wick::test::distance_test

@@ -2,7 +2,7 @@
 
 #include "runtime/kernels/kernel_test_support.h"
 
-namespace wick::test {
+namespace wick::test::matmul_test {
 namespace {
 
 std::vector<double> random_values(std::mt19937& rng, size_t count) {
@@ -128,4 +128,4 @@ TEST(Linear, LeadingDimensionsStay) {
 }
 
 }  // namespace
-}  // namespace wick::test
+}  // namespace wick::test::matmul_test

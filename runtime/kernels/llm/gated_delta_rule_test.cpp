@@ -3,7 +3,7 @@
 
 #include "runtime/kernels/kernel_test_support.h"
 
-namespace wick::test {
+namespace wick::test::gated_delta_rule_test {
 namespace {
 
 TestTensor random_tensor(std::vector<int32_t> sizes, uint32_t seed, double low, double high) {
@@ -145,4 +145,4 @@ TEST(GatedDeltaRule, RefusesOperandsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace wick::test
+}  // namespace wick::test::gated_delta_rule_test

@@ -4,7 +4,7 @@
 
 #include "runtime/kernels/kernel_test_support.h"
 
-namespace wick::test {
+namespace wick::test::llm_test {
 namespace {
 
 TestTensor random_tensor(DType dtype, std::vector<int32_t> sizes, uint32_t seed, double low = -2, double high = 2) {
@@ -385,4 +385,4 @@ TEST(HadamardTransform, RefusesOtherNumbersOfColumns) {
 }
 
 }  // namespace
-}  // namespace wick::test
+}  // namespace wick::test::llm_test

@@ -3,7 +3,7 @@
 
 #include "runtime/kernels/kernel_test_support.h"
 
-namespace wick::test {
+namespace wick::test::eager_test {
 namespace {
 
 struct Input {
@@ -150,4 +150,4 @@ TEST(NeuralKernels, TakeChannelsLastTensors) {
 }
 
 }  // namespace
-}  // namespace wick::test
+}  // namespace wick::test::eager_test

@@ -3,7 +3,7 @@
 
 #include "runtime/kernels/kernel_test_support.h"
 
-namespace wick::test {
+namespace wick::test::narrow_integers_test {
 namespace {
 
 const DType kNarrow[] = {DType::i8, DType::u8, DType::i16, DType::i32};
@@ -143,4 +143,4 @@ TEST(NarrowIntegers, WhereAndMaskedFillPick) {
 }
 
 }  // namespace
-}  // namespace wick::test
+}  // namespace wick::test::narrow_integers_test

@@ -1,6 +1,6 @@
 #include "backends/cortex_m/kernels/oracle_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::activation_test {
 namespace {
 
 constexpr char kName[] = "cortex_m::quantized_activation.out";
@@ -32,4 +32,4 @@ TEST(CortexMActivation, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::activation_test

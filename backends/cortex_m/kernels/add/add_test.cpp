@@ -1,6 +1,6 @@
 #include "backends/cortex_m/kernels/oracle_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::add_test {
 namespace {
 
 constexpr char kName[] = "cortex_m::quantized_add.out";
@@ -144,4 +144,4 @@ TEST_F(CortexMAddChecks, OperandsOfOneShapeOrARowOfChannels) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::add_test

@@ -2,7 +2,7 @@
 
 #include "backends/cortex_m/kernels/attention/attention_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::attention_test {
 namespace {
 
 constexpr char kName[] = "wick_cortex_m::attention.out";
@@ -254,4 +254,4 @@ TEST(CortexMAttention, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::attention_test

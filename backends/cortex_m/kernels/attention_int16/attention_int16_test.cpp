@@ -3,7 +3,7 @@
 #include "backends/cortex_m/kernels/attention/attention_test_support.h"
 #include "backends/cortex_m/kernels/int16_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::attention_int16_test {
 namespace {
 
 constexpr char kName[] = "wick_cortex_m::attention_int16.out";
@@ -178,4 +178,4 @@ TEST(CortexMAttentionInt16, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::attention_int16_test

@@ -1,6 +1,6 @@
 #include "backends/cortex_m/kernels/oracle_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::batch_matmul_test {
 namespace {
 
 constexpr char kName[] = "cortex_m::quantized_batch_matmul.out";
@@ -59,4 +59,4 @@ TEST(CortexMBatchMatmul, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::batch_matmul_test

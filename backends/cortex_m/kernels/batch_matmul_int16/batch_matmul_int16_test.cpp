@@ -1,6 +1,6 @@
 #include "backends/cortex_m/kernels/int16_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::batch_matmul_int16_test {
 namespace {
 
 constexpr char kName[] = "wick_cortex_m::batch_matmul_int16.out";
@@ -56,4 +56,4 @@ TEST(CortexMBatchMatmulInt16, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::batch_matmul_int16_test

@@ -1,6 +1,6 @@
 #include "backends/cortex_m/kernels/int16_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::binary_int16_test {
 namespace {
 
 constexpr char kAdd[] = "wick_cortex_m::add_int16.out", kMul[] = "wick_cortex_m::mul_int16.out";
@@ -91,4 +91,4 @@ TEST(CortexMBinaryInt16, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::binary_int16_test

@@ -1,6 +1,6 @@
 #include "backends/cortex_m/kernels/convolution_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::conv2d_test {
 namespace {
 
 constexpr char kName[] = "cortex_m::quantized_conv2d.out";
@@ -176,4 +176,4 @@ TEST_F(CortexMConv2dChecks, NumbersAndLists) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::conv2d_test

@@ -1,7 +1,7 @@
 #include "backends/cortex_m/kernels/convolution_test_support.h"
 #include "backends/cortex_m/kernels/int16_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::conv2d_int16_test {
 namespace {
 
 constexpr char kName[] = "wick_cortex_m::conv2d_int16.out", kDepthwise[] = "wick_cortex_m::depthwise_conv2d_int16.out";
@@ -158,4 +158,4 @@ TEST(CortexMDepthwiseConv2dInt16, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::conv2d_int16_test

@@ -1,7 +1,7 @@
 #include "backends/cortex_m/kernels/convolution_test_support.h"
 #include "backends/cortex_m/kernels/int4_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::conv2d_int4_test {
 namespace {
 
 struct Packed {
@@ -105,4 +105,4 @@ TEST(CortexMConv2dInt4, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::conv2d_int4_test

@@ -1,6 +1,6 @@
 #include "backends/cortex_m/kernels/convolution_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::depthwise_conv2d_test {
 namespace {
 
 constexpr char kName[] = "cortex_m::quantized_depthwise_conv2d.out";
@@ -70,4 +70,4 @@ TEST(CortexMDepthwiseConv2d, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::depthwise_conv2d_test

@@ -1,7 +1,7 @@
 #include "backends/cortex_m/kernels/convolution_test_support.h"
 #include "backends/cortex_m/kernels/int4_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::depthwise_conv2d_int4_test {
 namespace {
 
 constexpr char kName[] = "wick_cortex_m::depthwise_conv2d_int4.out";
@@ -82,4 +82,4 @@ TEST(CortexMDepthwiseConv2dInt4, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::depthwise_conv2d_int4_test

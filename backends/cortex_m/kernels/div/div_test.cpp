@@ -1,6 +1,6 @@
 #include "backends/cortex_m/kernels/oracle_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::div_test {
 namespace {
 
 constexpr char kName[] = "cortex_m::quantized_div.out";
@@ -59,4 +59,4 @@ TEST(CortexMDiv, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::div_test

@@ -1,6 +1,6 @@
 #include "backends/cortex_m/kernels/int16_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::graded_lookup_int16_test {
 namespace {
 
 constexpr char kName[] = "wick_cortex_m::graded_lookup_int16.out";
@@ -65,4 +65,4 @@ TEST(CortexMGradedLookupInt16, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::graded_lookup_int16_test

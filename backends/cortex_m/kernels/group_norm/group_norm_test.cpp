@@ -1,6 +1,6 @@
 #include "backends/cortex_m/kernels/oracle_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::group_norm_test {
 namespace {
 
 constexpr char kName[] = "wick_cortex_m::group_norm.out", kRows[] = "wick_cortex_m::layer_norm.out";
@@ -116,4 +116,4 @@ TEST(CortexMGroupNorm, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::group_norm_test

@@ -1,6 +1,6 @@
 #include "backends/cortex_m/kernels/int16_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::layer_norm_test {
 namespace {
 
 constexpr char kName[] = "wick_cortex_m::layer_norm.out";
@@ -176,4 +176,4 @@ TEST(CortexMLayerNorm, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::layer_norm_test

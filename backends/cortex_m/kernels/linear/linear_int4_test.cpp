@@ -1,6 +1,6 @@
 #include "backends/cortex_m/kernels/int4_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::linear_int4_test {
 namespace {
 
 constexpr char kName[] = "wick_cortex_m::linear_int4.out";
@@ -76,4 +76,4 @@ TEST(CortexMLinearInt4, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::linear_int4_test

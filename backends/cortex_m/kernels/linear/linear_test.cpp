@@ -1,6 +1,6 @@
 #include "backends/cortex_m/kernels/oracle_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::linear_test {
 namespace {
 
 constexpr char kName[] = "cortex_m::quantized_linear.out";
@@ -279,4 +279,4 @@ TEST_F(CortexMLinearChecks, SizesDtypesAndLayouts) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::linear_test

@@ -1,6 +1,6 @@
 #include "backends/cortex_m/kernels/int16_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::linear_int16_test {
 namespace {
 
 constexpr char kName[] = "wick_cortex_m::linear_int16.out";
@@ -100,4 +100,4 @@ TEST_F(CortexMLinearInt16Checks, Numbers) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::linear_int16_test

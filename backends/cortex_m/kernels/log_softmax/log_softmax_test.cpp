@@ -1,6 +1,6 @@
 #include "backends/cortex_m/kernels/log_softmax/log_softmax_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::log_softmax_test {
 namespace {
 
 constexpr char kName[] = "wick_cortex_m::log_softmax.out";
@@ -69,4 +69,4 @@ TEST(CortexMLogSoftmax, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::log_softmax_test

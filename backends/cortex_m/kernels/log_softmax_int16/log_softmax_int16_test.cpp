@@ -1,7 +1,7 @@
 #include "backends/cortex_m/kernels/int16_test_support.h"
 #include "backends/cortex_m/kernels/log_softmax/log_softmax_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::log_softmax_int16_test {
 namespace {
 
 constexpr char kName[] = "wick_cortex_m::log_softmax_int16.out";
@@ -53,4 +53,4 @@ TEST(CortexMLogSoftmaxInt16, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::log_softmax_int16_test

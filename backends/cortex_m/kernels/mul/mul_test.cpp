@@ -1,6 +1,6 @@
 #include "backends/cortex_m/kernels/oracle_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::mul_test {
 namespace {
 
 constexpr char kName[] = "cortex_m::quantized_mul.out";
@@ -71,4 +71,4 @@ TEST(CortexMMul, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::mul_test

@@ -1,6 +1,6 @@
 #include "backends/cortex_m/kernels/oracle_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::pad_test {
 namespace {
 
 constexpr char kName[] = "cortex_m::pad.out";
@@ -76,4 +76,4 @@ TEST(CortexMPad, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::pad_test

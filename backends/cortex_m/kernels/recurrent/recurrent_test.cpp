@@ -2,7 +2,7 @@
 
 #include "backends/cortex_m/kernels/oracle_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::recurrent_test {
 namespace {
 
 struct Case {
@@ -346,4 +346,4 @@ TEST(CortexMRecurrent, ChecksTheProjection) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::recurrent_test

@@ -1,6 +1,6 @@
 #include "backends/cortex_m/kernels/int16_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::requantize_elements_test {
 namespace {
 
 constexpr char kName[] = "wick_cortex_m::requantize.out";
@@ -61,4 +61,4 @@ TEST(CortexMRequantizeElements, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::requantize_elements_test

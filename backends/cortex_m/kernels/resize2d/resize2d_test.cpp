@@ -2,7 +2,7 @@
 
 #include "backends/cortex_m/kernels/resize2d/resize2d_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::resize2d_test {
 namespace {
 
 constexpr char kName[] = "wick_cortex_m::resize2d.out";
@@ -99,4 +99,4 @@ TEST(CortexMResize2d, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::resize2d_test

@@ -3,7 +3,7 @@
 #include "backends/cortex_m/kernels/int16_test_support.h"
 #include "backends/cortex_m/kernels/resize2d/resize2d_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::resize2d_int16_test {
 namespace {
 
 constexpr char kName[] = "wick_cortex_m::resize2d_int16.out";
@@ -93,4 +93,4 @@ TEST(CortexMResize2dInt16, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::resize2d_int16_test

@@ -1,6 +1,6 @@
 #include "backends/cortex_m/kernels/oracle_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::softmax_test {
 namespace {
 
 constexpr char kName[] = "cortex_m::softmax.out";
@@ -113,4 +113,4 @@ TEST(CortexMSoftmax, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::softmax_test

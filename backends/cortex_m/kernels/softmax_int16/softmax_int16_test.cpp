@@ -2,7 +2,7 @@
 
 #include "backends/cortex_m/kernels/int16_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::softmax_int16_test {
 namespace {
 
 constexpr char kName[] = "wick_cortex_m::softmax_int16.out";
@@ -75,4 +75,4 @@ TEST(CortexMSoftmaxInt16, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::softmax_int16_test

@@ -1,6 +1,6 @@
 #include "backends/cortex_m/kernels/oracle_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::transpose_test {
 namespace {
 
 constexpr char kName[] = "cortex_m::transpose.out";
@@ -52,4 +52,4 @@ TEST(CortexMTranspose, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::transpose_test

@@ -1,6 +1,6 @@
 #include "backends/cortex_m/kernels/convolution_test_support.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::transpose_conv2d_test {
 namespace {
 
 constexpr char kName[] = "cortex_m::quantized_transpose_conv2d.out";
@@ -86,4 +86,4 @@ TEST(CortexMTransposeConv2d, ChecksItsArguments) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::transpose_conv2d_test

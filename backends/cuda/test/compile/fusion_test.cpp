@@ -3,7 +3,7 @@
 
 #include "backends/cuda/test/lower_test_support.h"
 
-namespace wick::cuda {
+namespace wick::cuda::fusion_test {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -488,4 +488,4 @@ TEST_F(CudaFusion, ALayerOfADecoderTakesFiveKernelsForOneToken) { EXPECT_LE(laun
 TEST_F(CudaFusion, AndCopiesOfItsCachesIfTheyAreResults) { EXPECT_LE(launches_of(decoder(16, false)), 84u + 8); }
 
 }  // namespace
-}  // namespace wick::cuda
+}  // namespace wick::cuda::fusion_test

@@ -1,7 +1,7 @@
 // Factors of matrices of more elements than a block has threads, and what is refused because of data.
 #include "backends/cuda/test/lower_test_support.h"
 
-namespace wick::cuda {
+namespace wick::cuda::factors_test {
 namespace {
 
 using CudaFactors = CudaLower;
@@ -62,4 +62,4 @@ TEST_F(CudaFactors, ASingularMatrixFailsTheCallThatChecks) {
 }
 
 }  // namespace
-}  // namespace wick::cuda
+}  // namespace wick::cuda::factors_test

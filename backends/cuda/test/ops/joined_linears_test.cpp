@@ -6,7 +6,7 @@
 #include "backends/cuda/test/lower_test_support.h"
 #include "tests/fixtures/expand_fixture.h"
 
-namespace wick::cuda {
+namespace wick::cuda::joined_linears_test {
 namespace {
 
 std::string multiples(size_t count, uint64_t seed) {
@@ -141,4 +141,4 @@ TEST(CudaLaunches, ResNet50TakesAtMost56) { EXPECT_LE(launches_of_model("resnet5
 TEST(CudaLaunches, TheEncoderOfWhisperTinyTakesAtMost24) { EXPECT_LE(launches_of_model("whisper_encoder"), 24u); }
 
 }  // namespace
-}  // namespace wick::cuda
+}  // namespace wick::cuda::joined_linears_test

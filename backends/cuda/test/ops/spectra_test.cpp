@@ -2,7 +2,7 @@
 // what they make is compared.
 #include "backends/cuda/test/lower_test_support.h"
 
-namespace wick::cuda {
+namespace wick::cuda::spectra_test {
 namespace {
 
 using CudaSpectra = CudaLower;
@@ -95,4 +95,4 @@ TEST_F(CudaSpectra, ExponentialsOfEverySize) {
 }
 
 }  // namespace
-}  // namespace wick::cuda
+}  // namespace wick::cuda::spectra_test

@@ -5,7 +5,7 @@
 #include "backends/xnnpack/test/finite/finite_inputs_test_support.h"
 #include "common/float16.h"
 
-namespace wick::testing {
+namespace wick::testing::finite_inputs_test {
 namespace {
 
 using namespace finite_inputs;  // NOLINT(google-build-using-namespace)
@@ -509,4 +509,4 @@ TEST(FiniteInputs, AttentionWhoseScoresOverflow) {
 }
 
 }  // namespace
-}  // namespace wick::testing
+}  // namespace wick::testing::finite_inputs_test

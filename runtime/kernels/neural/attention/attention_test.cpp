@@ -1,7 +1,7 @@
 // Attention where scores or values are not finite, or there are none. Expected values are those of eager PyTorch.
 #include "runtime/kernels/kernel_test_support.h"
 
-namespace wick::test {
+namespace wick::test::attention_test {
 namespace {
 
 TestTensor ramp(std::vector<int32_t> sizes, double scale) {
@@ -90,4 +90,4 @@ TEST(Attention, ManyKeysWithAllButOneBlockMaskedGiveThatBlock) {
 }
 
 }  // namespace
-}  // namespace wick::test
+}  // namespace wick::test::attention_test

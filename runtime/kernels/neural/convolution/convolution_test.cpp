@@ -2,7 +2,7 @@
 
 #include "runtime/kernels/kernel_test_support.h"
 
-namespace wick::test {
+namespace wick::test::convolution_test {
 namespace {
 
 /// A convolution over three spatial dimensions with logical (row-major) operands.
@@ -211,4 +211,4 @@ TEST(Convolution, ImpossibleArgumentsAreRefused) {
 }
 
 }  // namespace
-}  // namespace wick::test
+}  // namespace wick::test::convolution_test
