@@ -352,7 +352,7 @@ inline ::testing::AssertionResult equals(const TestTensor& t, const std::vector<
 
 /// |actual - expected| <= atol + rtol * |expected|; infinities and NaN must agree.
 inline ::testing::AssertionResult near(const TestTensor& t, const std::vector<double>& expected, double rtol = 1e-6,
-                                     double atol = 0) {
+                                       double atol = 0) {
   const std::vector<double> actual = values(t);
   if (actual.size() != expected.size()) {
     return ::testing::AssertionFailure() << actual.size() << " elements, wanted " << expected.size();
@@ -361,8 +361,8 @@ inline ::testing::AssertionResult near(const TestTensor& t, const std::vector<do
     const double a = actual[i], e = expected[i];
     if (a == e || (isnan(a) && isnan(e))) continue;
     if (!(fabs(a - e) <= atol + rtol * fabs(e)) || isinf(a) || isinf(e)) {
-      return ::testing::AssertionFailure() << "element " << i << " is " << a << ", wanted " << e << " (off by " << a - e
-                                         << ")";
+      return ::testing::AssertionFailure()
+             << "element " << i << " is " << a << ", wanted " << e << " (off by " << a - e << ")";
     }
   }
   return ::testing::AssertionSuccess();
@@ -371,8 +371,8 @@ inline ::testing::AssertionResult near(const TestTensor& t, const std::vector<do
 inline ::testing::AssertionResult has_shape(const TestTensor& t, const std::vector<int32_t>& sizes) {
   const std::vector<int32_t> actual(t.tensor.sizes, t.tensor.sizes + t.tensor.rank);
   return actual == sizes ? ::testing::AssertionSuccess()
-                         : ::testing::AssertionFailure() << "shape is " << ::testing::PrintToString(actual) << ", wanted "
-                                                       << ::testing::PrintToString(sizes);
+                         : ::testing::AssertionFailure() << "shape is " << ::testing::PrintToString(actual)
+                                                         << ", wanted " << ::testing::PrintToString(sizes);
 }
 
 }  // namespace wick::test
