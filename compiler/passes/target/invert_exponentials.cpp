@@ -1,5 +1,5 @@
 #include "compiler/analysis/value_ranges.h"
-#include "compiler/passes/constants/constant_element.h"
+#include "compiler/ir/literal.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
