@@ -261,8 +261,16 @@ ExpressionPtr Lowering::checked_index(ExpressionPtr position, const Sym& size, b
 
 // --- results ---
 
+// Equal ones for equal sizes: the functions that a function reads are known at them already. Others once a function has
+// become a buffer.
+const Indices& Lowering::indices_to_measure(const Sizes& sizes) {
+  std::vector<int64_t> bounds;
+  for (const Sym& size : sizes) bounds.push_back(size.is(1) ? -1 : SymScope::range(size).max);
+  return measured_at_.try_emplace(std::move(bounds), indices_of(sizes)).first->second;
+}
+
 void Lowering::measure(const Value* value, Tensor& measured) {
-  for_each({element(value, indices_of(value->sizes()))}, [&](ExpressionPtr e) {
+  for_each({element(value, indices_to_measure(value->sizes()))}, [&](ExpressionPtr e) {
     measured.loads += e->kind == ExpressionKind::load;
     // Indices and conversions of constants cost next to nothing.
     const bool constant = std::all_of(e->args.begin(), e->args.end(), [](ExpressionPtr arg) {
@@ -482,6 +490,7 @@ uint32_t Lowering::scratch(DType dtype, const Sym& elements) {
 
 void Lowering::set_stored(const Value* value, uint32_t buffer) {
   Tensor& made = tensors_[value];
+  if (made.element) measured_at_.clear();
   made.stage = Stage::stored;
   made.element = nullptr;
   made.unfinished = nullptr;

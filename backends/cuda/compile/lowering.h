@@ -292,6 +292,7 @@ class Lowering {
   bool are_matrices(const Value* operand, const Value* factor);
   Draft loops_over(const Sizes& rows, const Sizes& columns);
   bool absorb(const Value* result, const Value* operand, const Element& element, const IndexMap& to_result);
+  const Indices& indices_to_measure(const Sizes& sizes);
   void measure(const Value* value, Tensor& tensor);
   size_t readers(const Value* value) const;
   uint32_t buffer_for(const Value* value);
@@ -346,6 +347,7 @@ class Lowering {
   std::map<const Value*, size_t> new_values_;  // of buffers that are not written in place: of how many
   std::set<const Node*> done_;                 // nodes whose results are defined
   std::map<std::tuple<const Value*, std::vector<uint32_t>, uint32_t>, ExpressionPtr> known_;
+  std::map<std::vector<int64_t>, Indices> measured_at_;  // by the upper bounds of sizes
   std::set<const Value*> channels_last_;
   std::set<uint32_t> channels_last_buffers_;
   const Node* node_ = nullptr;
