@@ -116,6 +116,29 @@ TEST(CortexMCompileInt16, QuotientsOfAnyBroadcast) {
   }
 }
 
+// Infinite quotients saturate: those by one step do, or the elements are compared.
+TEST(CortexMCompileInt16, QuotientsByZero) {
+  std::vector<float> x, z;
+  for (int i = 0; i < 64; ++i) {
+    x.push_back(0x1p-12f * static_cast<float>(i % 8 < 4 ? i % 8 - 4 : i % 8 - 3));
+    z.push_back(0x1p-12f * static_cast<float>(i / 8 - 3));
+  }
+  for (const auto& [to, selection] : {std::pair(0x1p-12, "aten.where.self"), std::pair(0x1p-14, "aten.where.self"),
+                                      std::pair(0x1p-15, "aten.masked_fill.Scalar")}) {
+    const std::string text =
+        "graph f(%x: f32[64], %z: f32[64]) {\n" + quantize_line("a", "x", wide(0x1p-12), "i16") +
+        dequantize_line("b", "a", wide(0x1p-12), "i16") + quantize_line("e", "z", wide(0x1p-12), "i16") +
+        dequantize_line("v", "e", wide(0x1p-12), "i16") + "  %c = aten.div.Tensor(%b, %v)\n" +
+        quantize_line("d", "c", wide(to), "i16") + dequantize_line("o", "d", wide(to), "i16") + "  return %o\n}";
+    SCOPED_TRACE(text);
+    Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+    p.at(Stage::lower).check_count(selection, 1).check_count("cortex_m.quantized_div", 1);
+    p.run_and_compare(one_step(), {float_input({64}, x), float_input({64}, z)});
+    EXPECT_EQ(p.failures(), "");
+    EXPECT_TRUE(p.outside().empty());
+  }
+}
+
 TEST(CortexMCompileInt16, MaximaOfWindows) {
   for (const char* call : {"aten.max_pool2d(%b, [2, 2])", "aten.max_pool2d(%b, [3, 2], [2, 1], [1, 1])",
                            "aten.max_pool2d(%b, [3, 3], [2, 2], [1, 1], [1, 1], true)",

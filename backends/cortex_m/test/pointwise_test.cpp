@@ -244,6 +244,31 @@ TEST(CortexMCompilePointwise, Quotients) {
   }
 }
 
+// Infinite quotients saturate as in eager. A divisor that is never 0 needs no comparison for that.
+TEST(CortexMCompilePointwise, QuotientsByZero) {
+  const std::string of_two = parameters(0.25, 3), divisor = parameters(0.5, -2),
+                    above_zero = parameters(0.5, -128, -127);
+  std::vector<float> x, z;
+  for (int i = 0; i < 64; ++i) {
+    const int dividend = i % 8 - 4;
+    x.push_back(0.25f * static_cast<float>(dividend == 0 ? 5 : dividend));
+    z.push_back(0.5f * static_cast<float>(i / 8 - 3));
+  }
+  const auto text = [&](const std::string& b) {
+    return binary("%y = aten.div.Tensor(%d, %e)", "64", "64", parameters(0.03, 3), of_two, b);
+  };
+  for (const char* backend : {"cortex-m", "cortex-m:cpu=m4"}) {
+    for (const bool has_zero : {true, false}) {
+      SCOPED_TRACE(has_zero);
+      Pipeline p = std::move(Pipeline::from_text(text(has_zero ? divisor : above_zero)).backend(backend));
+      p.at(Stage::lower).check_count("cortex_m.quantized_div", 1).check_count("aten.where.self", has_zero ? 1 : 0);
+      p.run_and_compare(one_step(), {float_input({64}, x), float_input({64}, z)});
+      EXPECT_EQ(p.failures(), "");
+      EXPECT_TRUE(p.outside().empty());
+    }
+  }
+}
+
 TEST(CortexMCompilePointwise, ExtremaOnOneScaleOrSeveral) {
   const std::string q = parameters(0.015625, 5);
   for (const char* name : {"minimum", "maximum"}) {

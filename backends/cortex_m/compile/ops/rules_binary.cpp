@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/cortex_m/compile/ops/infinities.h"
+#include "backends/cortex_m/compile/ops/int16/magnitudes.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/quantized.h"
@@ -168,7 +170,7 @@ Verdict supports_div(const Node& node, const Configuration&) {
   const std::string reason = refuse_int8(node);
   if (!reason.empty()) return Verdict::no(reason);
   if (quotient_factor(node) > 3e38) return Verdict::no(kTooFar);
-  return Verdict::yes("a quotient with divisor 0 is 0, not infinite");
+  return divisors_of(*node.tensor("other")).has_zero ? Verdict::yes("0 divided by 0 is 0") : Verdict::yes();
 }
 
 std::vector<Value*> rewrite_div(Builder& b, Node& node, const Configuration&) {
@@ -180,7 +182,7 @@ std::vector<Value*> rewrite_div(Builder& b, Node& node, const Configuration&) {
   }
   args.push_back(int64_t{affine(*node.result()).zero});
   args.push_back(quotient_factor(node));
-  return {b.call("cortex_m.quantized_div", std::move(args))};
+  return {with_infinities(b, node, b.call("cortex_m.quantized_div", std::move(args)))};
 }
 
 Verdict supports_extremum(const Node& node, const Configuration&) {

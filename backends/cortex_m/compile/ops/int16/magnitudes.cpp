@@ -36,12 +36,30 @@ const Value* variable(const Node& node) {
   return nullptr;
 }
 
+namespace {
+
+// The elements that a table makes, before and after it is stock's operator.
+const Value* table_that_makes(const Value& value) {
+  if (!value.producer) return nullptr;
+  if (value.producer->is("wick.lookup.default")) return value.producer->tensor("table");
+  return value.producer->is("cortex_m.quantized_activation.default") ? value.producer->tensor("lut") : nullptr;
+}
+
+}  // namespace
+
 Divisors divisors_of(const Value& value) {
-  const Affine q = affine(value);
-  if (!value.producer || !value.producer->is("wick.lookup.default"))
-    return {q.scale, q.min <= q.zero && q.zero <= q.max};
   Divisors found;
-  for (const double element : numbers(*value.producer->tensor("table"))) {
+  if (value.is_constant()) {
+    for (const double number : numbers(value)) {
+      if (number == 0) found.has_zero = true;
+      if (number != 0) found.least = std::min(found.least, std::abs(number));
+    }
+    return found;
+  }
+  const Affine q = affine(value);
+  const Value* table = table_that_makes(value);
+  if (!table) return {q.scale, q.min <= q.zero && q.zero <= q.max};
+  for (const double element : numbers(*table)) {
     if (element == q.zero) found.has_zero = true;
     if (element != q.zero) found.least = std::min(found.least, std::abs(element - q.zero) * q.scale);
   }

@@ -19,7 +19,7 @@ double count_of(const compiler::Value& value);
 /// The only operand that is not a number; all others are. Null: there is none.
 const compiler::Value* variable(const compiler::Node& node);
 
-/// What an int8 value divides by, in size.
+/// What a value of elements divides by, in size.
 struct Divisors {
   double least = kUnknown;  // but 0
   bool has_zero = false;

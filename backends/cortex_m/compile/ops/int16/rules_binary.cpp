@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/cortex_m/compile/ops/infinities.h"
 #include "backends/cortex_m/compile/ops/int16/int16_rules.h"
+#include "backends/cortex_m/compile/ops/int16/magnitudes.h"
 #include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/requantization.h"
 #include "compiler/ops/pointwise/clamp.h"
@@ -101,24 +103,24 @@ double quotient_factor(const Node& node) {
   return affine(*node.tensor("self")).scale / affine(*node.tensor("other")).scale / affine(*node.result()).scale;
 }
 
-// Whether elements but 0 and one step of the dividend, divided by one step, are beyond the result's.
-bool saturates_at_one_step(const Node& node) { return 2 * quotient_factor(node) >= INT16_MAX; }
+// Whether all elements but 0, divided by one step, are beyond the result's.
+bool saturates_at_one_step(const Node& node) { return quotient_factor(node) >= INT16_MAX; }
 
 Verdict supports_div(const Node& node, const Configuration&) {
   const std::string reason = refuse_int16(node);
   if (!reason.empty()) return Verdict::no(reason);
   if (quotient_factor(node) > 3e38) return Verdict::no(kTooFar);
-  if (saturates_at_one_step(node)) return Verdict::yes("0 divided by 0 is 0");
-  return Verdict::yes("a quotient with divisor 0 is 0, not infinite");
+  return divisors_of(*node.tensor("other")).has_zero ? Verdict::yes("0 divided by 0 is 0") : Verdict::yes();
 }
 
 // The kernel takes equal sizes, and writes all of int16. It gives 0 where the divisor is 0: one step stands for that if
 // quotients by it saturate as infinite ones do.
 std::vector<Value*> rewrite_div(Builder& b, Node& node, const Configuration&) {
+  const bool one_step_is_enough = saturates_at_one_step(node);
   Args args;
   for (const char* name : {"self", "other"}) {
     Value* operand = node.tensor(name);
-    if (name == std::string_view("other") && saturates_at_one_step(node))
+    if (name == std::string_view("other") && one_step_is_enough)
       operand =
           b.call("aten.masked_fill.Scalar", {operand, b.call("aten.eq.Scalar", {operand, int64_t{0}}), int64_t{1}});
     const bool whole = operand->sizes() == node.result()->sizes();
@@ -129,7 +131,8 @@ std::vector<Value*> rewrite_div(Builder& b, Node& node, const Configuration&) {
   args.push_back(quotient_factor(node));
   const Affine to = affine(*node.result());
   Value* y = b.call("cortex_m.quantized_div", std::move(args));
-  return {to.min <= INT16_MIN && to.max >= INT16_MAX ? y : b.call("aten.clamp", {y, int64_t{to.min}, int64_t{to.max}})};
+  if (to.min > INT16_MIN || to.max < INT16_MAX) y = b.call("aten.clamp", {y, int64_t{to.min}, int64_t{to.max}});
+  return {one_step_is_enough ? y : with_infinities(b, node, y)};
 }
 
 // --- by portable kernels, on the result's scale ---
