@@ -264,7 +264,7 @@ Result<Comparison> compare_any(CompareFlags& flags) {
         .with_help("wick compare MODEL.pte --device " + flags.device);
   }
   flags.program = flags.model;
-  return compare_on_device(flags, kTraceBytes);
+  return compare_on_device(flags, flags.tolerance, kTraceBytes);
 }
 
 int compare_command(CompareFlags& flags) {
@@ -315,13 +315,13 @@ void add_compare(CommandLine& line) {
                                  [flags] { return compare_command(*flags); });
   command.footer(
       "The model runs on the portable kernels, without passes; exit code 5 if outputs differ.\n"
-      "With --device and a board: compares a .pte on the board with the same .pte on the host, to the byte.\n"
+      "With --device and a board: compares a .pte on the board with the same .pte on the host, integers to the byte.\n"
       "Examples:\n"
       "  wick compare model.pt2 model.pte\n"
       "  wick compare model.pt2 model.pte -i input.npz --rtol 1e-3 --atol 1e-4 --json");
   command.option("model", flags->model, "the .pt2; or, if --device names a board, the .pte").takes("FILE").required();
   add_call_options(command, *flags, "compare");
-  add_device_option(command, *flags, "run the .pte; on a board, for a comparison to the byte with the host");
+  add_device_option(command, *flags, "run the .pte; on a board, for a comparison with the host");
   add_threads_option(command, *flags);
   command.option("--rtol", flags->tolerance.relative, "relative tolerance; default: by dtype, 1e-4 for f32")
       .not_negative();

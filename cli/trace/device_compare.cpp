@@ -1,26 +1,16 @@
 #include "cli/trace/device_compare.h"
 
+#include <algorithm>
+#include <map>
+
 #include "cli/arrays/array_compare.h"
+#include "cli/trace/rounding_flips.h"
 #include "runtime/module/host_tensor.h"
 
 namespace wick::cli {
 namespace {
 
 using compiler::Result;
-
-constexpr Tolerance exact() {
-  Tolerance tolerance;
-  tolerance.relative = 0;
-  tolerance.absolute = 0;
-  return tolerance;
-}
-
-/// Other bytes are a difference even where the values count as equal, as two NaNs do.
-Difference compare_bytes(const NamedArray& found, const NamedArray& wanted) {
-  Difference difference = compare_arrays(found, wanted, exact());
-  if (difference.ok() && found.bytes != wanted.bytes) difference.mismatches = 1;
-  return difference;
-}
 
 NamedArray to_array(HostTensor tensor) {
   NamedArray array;
@@ -35,7 +25,7 @@ class RunRecorder {
  public:
   struct Step {
     uint32_t chain, instruction;
-    std::vector<NamedArray> results;
+    std::vector<std::pair<NodeKey, NamedArray>> results;
   };
   explicit RunRecorder(uint64_t max_bytes) : max_bytes_(max_bytes), tracer_{ignore, record, this} {}
   RunRecorder(const RunRecorder&) = delete;
@@ -49,9 +39,9 @@ class RunRecorder {
     auto& self = *static_cast<RunRecorder*>(state);
     if (error != Error::Ok || !self.method_ || self.full_) return;
     Step step{instruction.chain, instruction.index, {}};
-    for_each_result(*self.method_, instruction, [&](const NodeKey&, NamedArray array) {
+    for_each_result(*self.method_, instruction, [&](const NodeKey& key, NamedArray array) {
       self.bytes_ += array.bytes.size();
-      step.results.push_back(std::move(array));
+      step.results.emplace_back(key, std::move(array));
     });
     self.full_ = self.bytes_ > self.max_bytes_;
     if (!self.full_) self.steps_.push_back(std::move(step));
@@ -64,11 +54,68 @@ class RunRecorder {
   std::vector<Step> steps_;
 };
 
+/// One call of a program on the host.
+struct HostCall {
+  const CallOptions& options;
+  const std::string& method;
+  const MethodFacts& facts;
+  const std::vector<HostValue>& inputs;
+
+  template <typename Watcher>
+  Result<std::vector<NamedArray>> run(Watcher& watcher) const {
+    SessionOptions on_host = options.session();
+    on_host.device = device::kHost;
+    on_host.tracer = watcher.tracer();
+    ASSIGN_OR_RETURN(Session session, Session::open(options.program, on_host));
+    watcher.watch(session.meta(method));
+    std::vector<HostValue> outputs;
+    RETURN_IF_ERROR(session.execute(method, inputs, &outputs));
+    return output_arrays(facts, std::move(outputs));
+  }
+};
+
+/// How far the host's results may be off if floats differ in their last bits and values that are quantized of them
+/// round the other way. Found when first asked for.
+class TurnedRoundings {
+ public:
+  TurnedRoundings(const HostCall& call, uint64_t max_bytes) : call_(call), plain_(max_bytes), flipper_(plain_) {}
+  double of_result(const NodeKey& key, size_t index) {
+    find();
+    return kFlippedBothWays * flipper_.deviation(key, index);
+  }
+  double of_output(size_t index) {
+    find();
+    return index < outputs_.size() ? kFlippedBothWays * outputs_[index] : 0;
+  }
+
+ private:
+  // A run that fails, as none should that the host has done before, allows nothing.
+  void find() {
+    if (found_) return;
+    found_ = true;
+    const Result<std::vector<NamedArray>> plain = call_.run(plain_);
+    if (!plain.ok()) return;
+    outputs_.resize(plain->size());
+    for (uint64_t each = 0; each < kFlippedRuns; ++each) {
+      const Result<std::vector<NamedArray>> flipped = call_.run(flipper_);
+      for (size_t i = 0; flipped.ok() && i < std::min(outputs_.size(), flipped->size()); ++i)
+        outputs_[i] = std::max(outputs_[i], largest_difference((*flipped)[i], (*plain)[i]));
+    }
+  }
+
+  const HostCall& call_;
+  NodeRecorder plain_;
+  RoundingFlipper flipper_;
+  bool found_ = false;
+  std::vector<double> outputs_;
+};
+
 /// Compares the steps of a device as they come.
 class StepComparer {
  public:
-  StepComparer(const MethodMeta& method, const std::vector<RunRecorder::Step>& wanted, Comparison* comparison)
-      : method_(method), wanted_(wanted), comparison_(comparison) {}
+  StepComparer(const MethodMeta& method, const std::vector<RunRecorder::Step>& wanted, const Tolerance& tolerance,
+               TurnedRoundings* roundings, Comparison* comparison)
+      : method_(method), wanted_(wanted), tolerance_(tolerance), roundings_(roundings), comparison_(comparison) {}
 
   void compare(device::StepReport found) {
     if (comparison_->deviation || at_ == wanted_.size()) return;
@@ -80,9 +127,27 @@ class StepComparer {
       return deviate(wanted, other_path);
     for (size_t i = 0; i < wanted.results.size(); ++i) {
       ++comparison_->nodes_compared;
-      const Difference difference = compare_bytes(to_array(std::move(found.results[i])), wanted.results[i]);
+      const NodeKey& key = wanted.results[i].first;
+      const NamedArray& array = wanted.results[i].second;
+      const size_t index = counts_[key]++;
+      const Difference difference =
+          compare_one(to_array(std::move(found.results[i])), array, [&] { return roundings_->of_result(key, index); });
       if (!difference.ok()) return deviate(wanted, difference);
     }
+  }
+
+  /// To the byte; floats within the tolerance, and from then on all within what `of_roundings()` gives.
+  template <typename OfRoundings>
+  Difference compare_one(const NamedArray& found, const NamedArray& wanted, const OfRoundings& of_roundings) {
+    Difference difference = compare_arrays(found, wanted, tolerance_);
+    if (difference.same_type && found.bytes == wanted.bytes) return difference;
+    if (!difference.ok() && floats_differ_) {
+      Tolerance wider = tolerance_;
+      wider.of_roundings = of_roundings();
+      difference = compare_arrays(found, wanted, wider);
+    }
+    floats_differ_ = floats_differ_ || is_floating(wanted.dtype) || is_complex(wanted.dtype);
+    return difference;
   }
 
  private:
@@ -96,29 +161,32 @@ class StepComparer {
 
   const MethodMeta& method_;
   const std::vector<RunRecorder::Step>& wanted_;
+  const Tolerance& tolerance_;
+  TurnedRoundings* roundings_;
   Comparison* comparison_;
   size_t at_ = 0;
+  bool floats_differ_ = false;
+  std::map<NodeKey, size_t> counts_;
 };
 
 }  // namespace
 
-Result<Comparison> compare_on_device(const CallOptions& options, uint64_t max_bytes) {
-  RunRecorder recorder(max_bytes);
-  SessionOptions on_host = options.session();
-  on_host.device = device::kHost;
-  on_host.tracer = recorder.tracer();
-  ASSIGN_OR_RETURN(Session host, Session::open(options.program, on_host));
+Result<Comparison> compare_on_device(const CallOptions& options, const Tolerance& tolerance, uint64_t max_bytes) {
+  SessionOptions without_board = options.session();
+  without_board.device = device::kHost;
+  ASSIGN_OR_RETURN(Session host, Session::open(options.program, without_board));
   ASSIGN_OR_RETURN(std::string method, host.choose(options.method));
   const MethodMeta meta = host.meta(method);
   ASSIGN_OR_RETURN(MethodFacts facts, read_facts(meta));
   ASSIGN_OR_RETURN(std::vector<HostValue> inputs, call_inputs(meta, facts, options));
-  std::vector<HostValue> wanted;
-  recorder.watch(meta);
-  RETURN_IF_ERROR(host.execute(method, inputs, &wanted));
+  const HostCall on_host{options, method, facts, inputs};
+  RunRecorder recorder(max_bytes);
+  ASSIGN_OR_RETURN(const std::vector<NamedArray> wanted, on_host.run(recorder));
 
   Comparison comparison;
   comparison.exact = true;
-  StepComparer steps(meta, recorder.steps(), &comparison);
+  TurnedRoundings roundings(on_host, max_bytes);
+  StepComparer steps(meta, recorder.steps(), tolerance, &roundings, &comparison);
   ASSIGN_OR_RETURN(Session board, Session::open(options.program, options.session()));
   device::Call call;
   call.method = method;
@@ -127,10 +195,10 @@ Result<Comparison> compare_on_device(const CallOptions& options, uint64_t max_by
   call.on_step = [&](device::StepReport report) { steps.compare(std::move(report)); };
   ASSIGN_OR_RETURN(device::Outcome outcome, board.call(call));
   if (outcome.refusal) return board.diag_of(*outcome.refusal, method);
-  const std::vector<NamedArray> wanted_arrays = output_arrays(facts, std::move(wanted));
-  const std::vector<NamedArray> found_arrays = output_arrays(facts, std::move(outcome.outputs));
-  for (size_t i = 0; i < std::min(wanted_arrays.size(), found_arrays.size()); ++i)
-    comparison.outputs.push_back({wanted_arrays[i].name, compare_bytes(found_arrays[i], wanted_arrays[i])});
+  const std::vector<NamedArray> found = output_arrays(facts, std::move(outcome.outputs));
+  for (size_t i = 0; i < std::min(wanted.size(), found.size()); ++i)
+    comparison.outputs.push_back(
+        {wanted[i].name, steps.compare_one(found[i], wanted[i], [&] { return roundings.of_output(i); })});
   return comparison;
 }
 
