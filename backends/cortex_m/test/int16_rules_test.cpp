@@ -133,6 +133,8 @@ TEST(CortexMCompileInt16, QuotientsByZero) {
     SCOPED_TRACE(text);
     Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
     p.at(Stage::lower).check_count(selection, 1).check_count("cortex_m.quantized_div", 1);
+    // One conversion does not reach the end of the range from one step.
+    p.check_count("wick_cortex_m.requantize", std::string_view(selection) == "aten.where.self" ? 2 : 0);
     p.run_and_compare(one_step(), {float_input({64}, x), float_input({64}, z)});
     EXPECT_EQ(p.failures(), "");
     EXPECT_TRUE(p.outside().empty());
