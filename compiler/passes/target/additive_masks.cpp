@@ -242,23 +242,24 @@ class Masker {
     const bool bare = is_zero(select.scores, dtype);
     if (bare && !select.infinite) return value;
     const double low = select.infinite ? dead_ : lowest_score(dtype);
-    const auto mask = [&](double kept) {
-      Value *x = b.scalar(kept, dtype), *y = b.scalar(low, dtype);
+    const auto mask = [&](double kept, double masked) {
+      Value *x = b.scalar(kept, dtype), *y = b.scalar(masked, dtype);
       if (!select.keeps) std::swap(x, y);
       return b.call("aten.where.self", {select.condition, x, y});
     };
-    if (bare) return b.expand(mask(0), value->sizes());
+    if (bare) return b.expand(mask(0, low), value->sizes());
     Value* scores = without_infinity(b, select.scores, depth + 1);
-    if (is_small(select.scores)) return b.call("aten.add.Tensor", {scores, mask(0)});
-    if (has_infinite_scores(select.scores, 0)) scores = b.call("aten.maximum", {scores, mask(-INFINITY)});
-    return b.call("aten.minimum", {scores, mask(highest_score(dtype))});
+    if (is_small(select.scores, low)) return b.call("aten.add.Tensor", {scores, mask(0, low)});
+    if (has_infinite_scores(select.scores, 0)) scores = b.call("aten.maximum", {scores, mask(-INFINITY, low)});
+    const double least = std::isfinite(low) ? -highest_score(dtype) : low;
+    return b.call("aten.minimum", {scores, mask(highest_score(dtype), least)});
   }
 
-  // Whether the sum with the lowest number is as low.
-  bool is_small(const Value* scores) const {
-    constexpr double kSmall = 0x1p64;
+  // Whether scores plus `low` are as low as `low`: of no weight beside all other scores.
+  bool is_small(const Value* scores, double low) const {
+    constexpr double kSmall = 0x1p64, kNoWeight = 104;
     const ValueRange range = ranges_.of(scores);
-    return range.is_finite() && range.min >= -kSmall && range.max <= kSmall;
+    return range.is_finite() && range.min >= -kSmall && range.max <= kSmall && low <= range.min - range.max - kNoWeight;
   }
 
   // A select between a finite lowest number and scores that may be infinite, but not NaN.

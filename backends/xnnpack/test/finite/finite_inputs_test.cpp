@@ -438,6 +438,10 @@ TEST(FiniteInputs, HalfPrecisionIsWidenedWhereEagerWidensIt) {
       {"%f = aten.flip(%x, [1])\n %o = aten.hypot(%x, %f)", {500, 500}},
       {"%o = aten.std.correction(%a, [1], 1, true)", {7072}},
       {"%o, %m, %d = aten.native_layer_norm(%a, [2], none, none, 1e-05)", {-1, 1}},
+      // Far above the others, masked.
+      {"%s = aten.sub.Scalar(%x, 300)\n %t = aten.mul.Scalar(%s, 600)\n %c = aten.gt.Scalar(%t, 1000)\n"
+       " %k = aten.masked_fill.Scalar(%t, %c, -inf)\n %o = aten._softmax(%k, 1, false)",
+       {1, 0}},
       {"%o = aten.rms_norm(%a, [2], none, 1e-05)", {0.8486f, 1.1314f}},
       {"%z = aten.add.Tensor(%a, %n)\n %o = aten.mul.Scalar(%z, 1e19)", {0, 0}},
       {"%q = aten.mul.Tensor(%x, %x)\n %o = aten.rsqrt(%q)", {0, 0}},
