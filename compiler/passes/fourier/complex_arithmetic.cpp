@@ -56,4 +56,38 @@ Pair complex_quotient(Builder& b, const Pair& x, Value* divisor, bool selects) {
   return {quotient(re, sum(b, re, no_part(b, x.im))), quotient(im, difference(b, im, no_part(b, re)))};
 }
 
+// Smith's algorithm: the part of y with the larger magnitude divides the other one. By 0 + 0i it divides both parts by
+// 0.
+Pair complex_ratio(Builder& b, const Pair& x, const Pair& y) {
+  Compose c(b);
+  Value* swaps = c.compare("lt", c.abs(y.re), c.abs(y.im));
+  Value *large = c.where(swaps, y.im, y.re), *small = c.where(swaps, y.re, y.im);
+  Value *u = c.where(swaps, x.im, x.re), *v = c.where(swaps, x.re, x.im);
+  Value* is_zero = c.logical_and(c.compare("eq", large, 0), c.compare("eq", small, 0));
+  Value* quotient = c.where(is_zero, 0.0, c.div(small, large));
+  Value* scale = c.unary("aten.reciprocal", c.where(is_zero, 0.0, c.add(large, c.mul(small, quotient))));
+  const auto other = [&](Value* part) { return c.where(is_zero, 0.0, c.mul(part, quotient)); };
+  Value* re = c.mul(c.add(u, other(v)), scale);
+  Value* im = c.mul(c.sub(v, other(u)), scale);
+  return {re, c.where(swaps, c.neg(im), im)};
+}
+
+// e^re * cos(im), e^re * sin(im). An imaginary part of 0 stays, and one that has no angle leaves e^re where that is 0
+// or infinite.
+Pair complex_exponential(Builder& b, const Pair& x) {
+  Compose c(b);
+  Value* size = c.exp(x.re);
+  const auto infinite = [&](double sign) { return c.compare("eq", x.re, sign * INFINITY); };
+  Value* has_no_angle = c.compare("ne", c.sub(x.im, x.im), 0);
+  Value* vanishes = c.logical_and(has_no_angle, infinite(-1));
+  Value* stays = c.logical_or(vanishes, c.logical_and(has_no_angle, infinite(1)));
+  Value* im = c.where(vanishes, size, c.mul(size, c.unary("aten.sin", x.im)));
+  return {c.where(stays, size, c.mul(size, c.unary("aten.cos", x.im))), c.where(c.compare("eq", x.im, 0), x.im, im)};
+}
+
+Pair complex_logarithm(Builder& b, const Pair& x) {
+  Compose c(b);
+  return {c.log(c.call("aten.hypot", {x.re, x.im})), c.call("aten.atan2", {x.im, x.re})};
+}
+
 }  // namespace wick::compiler

@@ -17,4 +17,9 @@ Pair complex_scaled(Builder& b, const Pair& x, const Arg& factor);
 /// are NaN.
 Pair complex_quotient(Builder& b, const Pair& x, Value* divisor, bool selects);
 
+/// x / y, exp(x), log(x); both parts are given. For targets that take selects of what may be NaN.
+Pair complex_ratio(Builder& b, const Pair& x, const Pair& y);
+Pair complex_exponential(Builder& b, const Pair& x);
+Pair complex_logarithm(Builder& b, const Pair& x);
+
 }  // namespace wick::compiler

@@ -39,6 +39,9 @@ bool is_border(const Node& node) {
 bool drops_imaginary(const Node& node) {
   return node.is("aten._to_copy.default") && is_complex_value(node.operands()[0]) && !is_complex_value(node.result());
 }
+bool is_select(const Node& node) { return node.is("aten.where.self"); }
+bool is_exponential(const Node& node) { return node.is("aten.exp.default"); }
+bool is_logarithm(const Node& node) { return node.is("aten.log.default"); }
 bool is_transform(const Node& node) { return node.op->name().starts_with("aten._fft_"); }
 
 // Elements of the signal along each transformed dimension.
@@ -78,6 +81,7 @@ bool has_parts(const Node& node, const TargetFacts& facts) {
   const auto operands = node.operands();
   for (const Value* operand : operands) {
     if (!operand->type.is_tensor()) return false;
+    if (operand == operands[0] && is_select(node) && operand->dtype() == DType::boolean) continue;
     if (!is_part(operand->dtype(), facts) && !has_pair(operand, facts)) return false;
     if (operand->is_constant() && !operand->tensor().dim_order.empty()) return false;
   }
@@ -88,7 +92,9 @@ bool has_parts(const Node& node, const TargetFacts& facts) {
   if (is_add_or_sub(node))
     return operands.size() == 2 && node.arg("alpha").is<Sym>() && node.arg("alpha").as<Sym>().is(1);
   if (is_complex_product(node) || is_matrix_product(node)) return operands.size() == 2;
-  if (node.is("aten.div.Tensor")) return operands.size() == 2 && !is_complex_value(operands[1]);
+  if (node.is("aten.div.Tensor"))
+    return operands.size() == 2 && (facts.takes_parts_of_complex || !is_complex_value(operands[1]));
+  if (is_select(node) || is_exponential(node) || is_logarithm(node)) return facts.takes_parts_of_complex;
   if (node.is("aten.full.default")) return literal(node.arg("fill_value")).has_value();
   if (node.is("aten.sum.dim_IntList")) return node.is_none("dtype");
   if (moves_parts(node)) return std::all_of(operands.begin(), operands.end(), is_complex_value);
@@ -191,13 +197,18 @@ class ComplexSplitter {
     if (node.is("aten.view_as_complex.default")) return taken_apart(b, x);
     if (node.is("aten._to_copy.default")) return pair_of(b, x);
     if (moves_parts(node)) return moved(b, node);
+    if (is_select(node)) return selected(b, node);
     if (is_transform(node)) return spectrum(b, node);
     const Pair a = pair_of(b, x);
     if (node.is("aten.mul.Scalar")) return complex_scaled(b, a, node.arg(1));
     if (node.is("aten.neg.default")) return {negative(b, a.re), negative(b, a.im)};
     if (is_conjugate(node)) return {a.re, negative(b, a.im)};
+    if (is_exponential(node)) return complex_exponential(b, whole(b, a));
+    if (is_logarithm(node)) return complex_logarithm(b, whole(b, a));
     Value* second =
         combines_number(node) ? b.scalar(*literal(node.arg(1)), part_of(node.result()->dtype())) : node.operands()[1];
+    if (node.is(Binary::div) && is_complex_value(second))
+      return spread(b, complex_ratio(b, whole(b, a), whole(b, pair_of(b, second))), node);
     if (node.is(Binary::div)) return spread(b, complex_quotient(b, a, second, facts_.takes_parts_of_complex), node);
     const Pair other = pair_of(b, second);
     if (is_matrix_product(node)) return product(b, whole(b, a), whole(b, other), node.op->name());
@@ -205,6 +216,13 @@ class ComplexSplitter {
   }
 
   Pair whole(Builder& b, const Pair& x) { return {x.re, imaginary(b, x)}; }
+
+  Pair selected(Builder& b, const Node& node) {
+    Compose c(b);
+    Value* condition = node.operands()[0];
+    const Pair x = whole(b, pair_of(b, node.operands()[1])), y = whole(b, pair_of(b, node.operands()[2]));
+    return {c.where(condition, x.re, y.re), c.where(condition, x.im, y.im)};
+  }
 
   // In the sizes of the node's result.
   static Pair spread(Builder& b, const Pair& x, const Node& node) {
@@ -346,8 +364,9 @@ class ComplexSplitter {
 //   after:  re = x[.., 0] * c.re - x[.., 1] * c.im; im = x[.., 0] * c.im + x[.., 1] * c.re; y = cat(re, im)
 // Applies only to c64, with TargetFacts::takes_parts_of_complex to c128 too, and only if every complex value of the
 // graph is made from floats and read as floats by the operators listed here; with TargetFacts::takes_parts_of_complex
-// what others read or make is joined or taken apart. Keeps: values up to rounding, infinities and NaN, but without
-// takes_parts_of_complex not the infinite part of an infinite number divided by 0.
+// what others read or make is joined or taken apart, and exp, log, where and quotients are among the operators. Keeps:
+// values up to rounding, infinities and NaN, but without takes_parts_of_complex not the infinite part of an infinite
+// number divided by 0.
 Result<Changed> complex_as_pairs(Graph& graph, const TargetFacts& facts) {
   const SymScope scope(graph.ranges);
   return for_each_graph(graph, [&](Graph& g) { return &g == &graph ? ComplexSplitter(g, facts).run() : Changed::no; });

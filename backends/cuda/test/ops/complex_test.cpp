@@ -73,6 +73,48 @@ TEST_F(CudaComplex, OperatorsBetweenOthersThatKnowOnlyComplexNumbersAreInside) {
   }
 }
 
+// Also of 0, infinities and NaN in each part.
+TEST_F(CudaComplex, ExponentialsLogarithmsSelectsAndQuotientsAreInside) {
+  compile(R"(graph f(%x: f32[64, 1, 2], %y: f32[64, 2], %r: f32[64]) {
+  %a: c64[64, 1] = aten.view_as_complex(%x)
+  %b: c64[64] = aten.view_as_complex(%y)
+  %q: c64[64, 64] = aten.div.Tensor(%a, %b)
+  %o: c64[64] = aten.div.Tensor(%r, %b)
+  %e: c64[64] = aten.exp(%b)
+  %l: c64[64] = aten.log(%b)
+  %p: bool[64] = aten.gt.Scalar(%r, 0.0)
+  %w: c64[64] = aten.where.self(%p, %e, %o)
+  %q2: f32[64, 64, 2] = aten.view_as_real(%q)
+  %o2: f32[64, 2] = aten.view_as_real(%o)
+  %e2: f32[64, 2] = aten.view_as_real(%e)
+  %l2: f32[64, 2] = aten.view_as_real(%l)
+  %w2: f32[64, 2] = aten.view_as_real(%w)
+  return %q2, %o2, %e2, %l2, %w2
+})");
+  const float parts[] = {0.0f, -0.0f, 1.0f, -2.5f, 0.75f, INFINITY, -INFINITY, NAN};
+  HostTensor x = numbers(DType::f32, {64, 1, 2}, 1), y = x;
+  for (size_t i = 0; i < 64; ++i) {
+    std::memcpy(&x.bytes[8 * i], &parts[i / 8], 4);
+    std::memcpy(&x.bytes[8 * i + 4], &parts[i % 8], 4);
+  }
+  y.bytes = x.bytes;
+  y.sizes = {64, 2};
+  const std::vector<HostValue> inputs = {x, y, numbers(DType::f32, {64}, 3)};
+  CompileResult ignored;
+  const auto want = outputs_of(program_of(text_, "portable", {}, &ignored), inputs, "");
+  const auto got = outputs_of(program_, inputs, "cuda-twin=" + twin());
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) {
+    for (size_t k = 0; k < want[i].tensor.bytes.size() / 4; ++k) {
+      const double a = element(got[i].tensor, k), b = element(want[i].tensor, k);
+      EXPECT_TRUE(std::isfinite(b) ? std::fabs(a - b) <= 1e-6 * (1 + std::fabs(b))
+                  : std::isnan(b)  ? std::isnan(a)
+                                   : a == b)
+          << "result " << i << ", " << k << ": " << a << ", wanted " << b;
+    }
+  }
+}
+
 // One factor and two, even and odd sizes, one half of the values and all of them.
 TEST_F(CudaComplex, LongTransformsAreMatmulsOfTheirFactors) {
   for (const int n : {513, 600, 1024, 1331}) {
