@@ -48,6 +48,7 @@ constexpr Case kCases[] = {
     {"%y = aten.pow.Tensor_Scalar(%x, -0.5)", -kAny, kAny, "+-n"},
     {"%y = aten.pow.Tensor_Scalar(%x, 4)", 0, kAny, ""},
     {"%a = aten.square(%x)\n %y = aten.sum.dim_IntList(%a, [1], true)", 0, kAny, ""},
+    {"%a = aten.square(%x)\n %y = aten.cumsum(%a, 1)", 0, kAny, ""},
     {"%a = aten.exp(%x)\n %b = aten.sum.dim_IntList(%a, [1], true)\n %y = aten.div.Tensor(%a, %b)", -kAny, kAny, "+-n"},
     {"%l = aten.amax(%x, [-1], true)\n %d = aten.sub.Tensor(%x, %l)\n %a = aten.exp(%d)\n"
      " %b = aten.sum.dim_IntList(%a, [1], true)\n %y = aten.div.Tensor(%a, %b)",

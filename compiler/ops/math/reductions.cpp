@@ -460,7 +460,7 @@ const OpDef kReductionRows[] = {
      infer_variance, decompose_std_mean, nullptr, kPure,
      Cases("f32[3, 4], [1], correction=0", "f32[3, 4], None, keepdim=true")},
     {"aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_scan, decompose_cumsum,
-     "aten::cumsum.out", kAlsoInPlace | kPassesBoth | Growth::total,
+     "aten::cumsum.out", kAlsoInPlace | kPassesBoth | ranges::sum | Growth::total,
      Cases("f32[3, 4], 1", "i64[2, 5], -1, dtype=i32", "f16[5], 0")},
     {"aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_product_scan, nullptr,
      "aten::cumprod.out", kNoStock | kAlsoInPlace | ranges::product, Cases("f32[3, 4], 0", "f32[3, 4], -1")},
