@@ -123,21 +123,17 @@ bool is_spacing_fused(DType dtype) { return dtype != DType::f16; }
 // An end as a number of `dtype`.
 double end_number(const Node& node, const char* name, DType dtype) {
   const double number = node.real(name);
-  if (dtype == DType::f64) return number;
+  if (dtype == DType::f64 || dtype == DType::c128) return number;
+  if (dtype == DType::c64) return static_cast<double>(static_cast<float>(number));
   return is_floating(dtype) ? half_number(static_cast<float>(number), dtype) : std::trunc(number);
 }
 Value* constant_spaced(Compose& c, const Node& node, DType dtype) {
   const int64_t steps = node.static_integer("steps");
-  require(steps < (int64_t{1} << 28), "linspace is too long");
+  require(steps <= (int64_t{1} << 20), "linspace of complex numbers is too long");
   const double start = end_number(node, "start", dtype), end = end_number(node, "end", dtype);
   const bool fused = is_spacing_fused(dtype);
   if (spaced_in(dtype) == DType::f64) return c.constant_f64(spaced(start, end, steps, fused), {steps});
   return c.constant_f32(spaced(static_cast<float>(start), static_cast<float>(end), steps, fused), {steps});
-}
-Results decompose_linspace(Builder& b, Node& node) {
-  Compose c(b);
-  const DType dtype = node.result()->dtype();
-  return {b.cast(constant_spaced(c, node, dtype), dtype)};
 }
 // An end, a tensor or a number, as a scalar of `dtype`.
 Value* end_value(Compose& c, const Node& node, const char* name, DType dtype) {
@@ -170,17 +166,29 @@ Results decompose_linspace_tensor(Builder& b, Node& node) {
   const DType dtype = node.result()->dtype();
   return {b.cast(b.cast(linspace_of_tensors(c, node, dtype), spaced_in(dtype)), dtype)};
 }
-// Powers are computed in f64. Only the difference of the ends is rounded to the result's dtype.
+// A short one is a constant.
+Results decompose_linspace(Builder& b, Node& node) {
+  constexpr int64_t kMostConstants = int64_t{1} << 20;
+  const DType dtype = node.result()->dtype();
+  if (!is_complex(dtype) && node.static_integer("steps") > kMostConstants) return decompose_linspace_tensor(b, node);
+  Compose c(b);
+  return {b.cast(constant_spaced(c, node, dtype), dtype)};
+}
+// Powers are computed in f64. Only the ends (but that of one step) and, of floats, their difference are rounded to the
+// result's dtype.
 Results decompose_logspace(Builder& b, Node& node) {
   Compose c(b);
   const DType dtype = node.result()->dtype();
   const int64_t steps = node.static_integer("steps");
   require(steps < (int64_t{1} << 28), "logspace is too long");
-  Value *start = end_value(c, node, "start", dtype), *end = end_value(c, node, "end", dtype);
-  Value* exponents = b.expand(b.cast(start, DType::f64), {steps});
+  Value* exponents = nullptr;
   if (steps > 1) {
-    Value* step = c.div(b.cast(c.sub(end, start), DType::f64), static_cast<double>(steps - 1));
-    exponents = spaced_values(c, start, end, step, steps);
+    Value *start = end_value(c, node, "start", dtype), *end = end_value(c, node, "end", dtype);
+    const DType wide = is_integral(dtype) ? DType::i64 : dtype;
+    Value* distance = b.cast(c.sub(b.cast(end, wide), b.cast(start, wide)), DType::f64);
+    exponents = spaced_values(c, start, end, c.div(distance, static_cast<double>(steps - 1)), steps);
+  } else {
+    exponents = b.expand(end_value(c, node, "start", DType::f64), {steps});
   }
   return {b.cast(b.call("aten.pow.Scalar", {node.real("base"), exponents}), dtype)};
 }
@@ -217,7 +225,7 @@ const OpDef kSequenceRows[] = {
      infer_linspace, decompose_linspace, nullptr, kPure,
      Cases("0, 1, 5, device=cpu, pin_memory=false",
            "-1.5, 1.5, 4, dtype=f32, layout=strided, device=cpu, pin_memory=false", "0.1, 7.3, 9, dtype=f64",
-           "0, 7, 50, dtype=u8", "-7.3, 9.9, 33, dtype=f16", "-7.3, 9.9, 31, dtype=bf16")},
+           "0, 7, 50, dtype=u8", "-7.3, 9.9, 33, dtype=f16", "0.5, 1.7, 5, dtype=c64")},
     {"aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? "
      "layout=None, "
      "Device? device=None, bool? pin_memory=None) -> Tensor",
@@ -244,7 +252,7 @@ const OpDef kSequenceRows[] = {
      "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
      infer_linspace, decompose_logspace, nullptr, kPure,
      Cases("0, 1, 4, device=cpu, pin_memory=false", "0.3, 2.5, 5, 2.5, dtype=f64", "1.8, 4.6, 9, dtype=f32",
-           "0.7, 4.6, 9, 2.0, dtype=i32", "0.7, 4.6, 9, 2.0, dtype=bf16")},
+           "0.7, 4.6, 9, 2.0, dtype=i32", "5, 0, 6, 2.0, dtype=u8", "0.7, 2, 1, dtype=i32")},
     {"aten::logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, "
      "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
      infer_linspace, decompose_logspace, nullptr, kPure,
