@@ -21,16 +21,29 @@ Pair times_one(Builder& b, const Pair& x) {
   return {difference(b, x.re, no_part(b, x.im)), sum(b, no_part(b, x.re), x.im)};
 }
 
+// A part that is missing is 0, and -0 + 0 is 0.
+Value* plus_zero(Builder& b, Value* x) { return x ? b.call("aten.add.Scalar", {x, 0.0}) : nullptr; }
+
 }  // namespace
 
 Pair complex_sum(Builder& b, const Pair& x, const Pair& y) {
   const Pair other = times_one(b, y);
-  return {sum(b, x.re, other.re), sum(b, x.im, other.im)};
+  Value *re = sum(b, x.re, other.re), *im = sum(b, x.im, other.im);
+  return {re, x.im && y.im ? im : plus_zero(b, im)};
 }
 
 Pair complex_difference(Builder& b, const Pair& x, const Pair& y) {
   const Pair other = times_one(b, y);
-  return {difference(b, x.re, other.re), difference(b, x.im, other.im)};
+  Value* re = difference(b, x.re, other.re);
+  if (y.im) {
+    Value* im = difference(b, x.im, other.im);
+    return {re, x.im ? im : plus_zero(b, im)};
+  }
+  // Eager adds y times -1 + 0i, whose imaginary part is y.re * 0.
+  Value* im = sum(b, x.im, other.im);
+  const auto number = uniform_element(y.re);
+  const bool is_kept = x.im && (other.im || (number && std::signbit(number->real)));
+  return {re, is_kept ? im : plus_zero(b, im)};
 }
 
 Pair complex_product(Builder& b, const Pair& x, const Pair& y) {
