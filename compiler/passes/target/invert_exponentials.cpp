@@ -9,9 +9,16 @@ namespace {
 // The logarithm of the least number above 0: what eager keeps of a probability.
 constexpr double kLeastLogarithm = -103.27;
 
+// What a natural logarithm is multiplied by to give this one; 0: no logarithm.
+double unit_of(const Node& node) {
+  if (node.is("aten.log.default")) return 1;
+  if (node.is("aten.log2.default")) return 1.4426950408889634074;
+  return node.is("aten.log10.default") ? 0.43429448190325182765 : 0;
+}
+
 // The node that makes the operand of a logarithm or reciprocal of f32.
 Node* exponential_below(const Node& node) {
-  if (!node.is("aten.log.default") && !node.is("aten.reciprocal.default")) return nullptr;
+  if (unit_of(node) == 0 && !node.is("aten.reciprocal.default")) return nullptr;
   const Value* x = node.tensor("self");
   return x->dtype() == DType::f32 ? x->producer : nullptr;
 }
@@ -28,16 +35,18 @@ class Inverter {
   explicit Inverter(Graph& graph) : ranges_(graph) {}
 
   Value* logarithm(Builder& b, Node& node) const {
-    const Node* made = node.is("aten.log.default") ? exponential_below(node) : nullptr;
+    const double unit = unit_of(node);
+    const Node* made = unit != 0 ? exponential_below(node) : nullptr;
     if (!made) return nullptr;
+    const auto scaled = [&](Value* x) { return unit == 1 ? x : b.call("aten.mul.Scalar", {x, unit}); };
     if (made->is("aten.exp.default")) {
-      return ranges_.hides_infinity(node.result()) ? nullptr : made->tensor("self");
+      return ranges_.hides_infinity(node.result()) ? nullptr : scaled(made->tensor("self"));
     }
     if (!made->is("aten._softmax.default") && !made->is("aten.sigmoid.default")) return nullptr;
-    if (ranges_.hides_infinity(node.result()) && !readers_are_limited(node)) return nullptr;
-    if (made->is("aten.sigmoid.default")) return b.call("aten.log_sigmoid", {made->arg("self")});
+    if (ranges_.hides_infinity(node.result()) && !readers_are_limited(node, kLeastLogarithm * unit)) return nullptr;
+    if (made->is("aten.sigmoid.default")) return scaled(b.call("aten.log_sigmoid", {made->arg("self")}));
     if (made->tensor("self")->dtype() != DType::f32) return nullptr;
-    return b.call("aten._log_softmax", {made->arg("self"), made->arg("dim"), false});
+    return scaled(b.call("aten._log_softmax", {made->arg("self"), made->arg("dim"), false}));
   }
 
   static Value* reciprocal(Builder& b, Node& node) {
@@ -48,9 +57,9 @@ class Inverter {
   }
 
  private:
-  static bool readers_are_limited(const Node& node) {
+  static bool readers_are_limited(const Node& node, double least) {
     for (const Node* reader : node.result()->users()) {
-      if (!is_limited(*reader, kLeastLogarithm)) return false;
+      if (!is_limited(*reader, least)) return false;
     }
     return true;
   }
@@ -63,7 +72,7 @@ class Inverter {
 // Logarithms and reciprocals of powers of e, which targets make 0 where they are below the least normal number.
 //   before: p = softmax(x); l = log(p)        after: l = log_softmax(x)
 //   before: p = sigmoid(x); l = log(p)        after: l = log_sigmoid(x)
-//   before: e = exp(x); l = log(e)            after: l = x
+//   before: e = exp(x); l = log(e)            after: l = x; log2 and log10 are multiples
 //   before: e = exp(x); r = 1 / e             after: r = exp(-x); of a sigmoid: exp(-x) + 1
 // Requires: composites decomposed.  Ensures: f32 of those forms are left only where a reader hides infinities.
 // Keeps: shapes, dtypes, finite values up to rounding. A logarithm that is infinite because its operand over- or
