@@ -197,6 +197,10 @@ class Masker {
     if (value->producer) {
       const Node& node = *value->producer;
       if (is_plain_add(node)) {
+        for (const size_t mask : {0, 1}) {
+          if (Value* limit = limit_of_halves(b, mask_operand(node, mask)))
+            return b.call("aten.minimum", {without_infinity(b, mask_operand(node, 1 - mask), depth + 1), limit});
+        }
         Value *x = without_infinity(b, mask_operand(node, 0), depth + 1),
               *y = without_infinity(b, mask_operand(node, 1), depth + 1);
         return x == mask_operand(node, 0) && y == mask_operand(node, 1) ? value : b.call("aten.add.Tensor", {x, y});
@@ -249,10 +253,23 @@ class Masker {
     };
     if (bare) return b.expand(mask(0, low), value->sizes());
     Value* scores = without_infinity(b, select.scores, depth + 1);
-    if (is_small(select.scores, low)) return b.call("aten.add.Tensor", {scores, mask(0, low)});
+    // Halves are not as far from the lowest score as a finite one, which counts in rows that hold nothing else.
+    const bool absorbs = select.infinite || dtype != DType::f16;
+    if (absorbs && is_small(select.scores, low)) return b.call("aten.add.Tensor", {scores, mask(0, low)});
     if (has_infinite_scores(select.scores, 0)) scores = b.call("aten.maximum", {scores, mask(-INFINITY, low)});
     const double least = std::isfinite(low) ? -highest_score(dtype) : low;
     return b.call("aten.minimum", {scores, mask(highest_score(dtype), least)});
+  }
+
+  // The numbers that scores of f16 do not exceed where a mask of 0 and minus infinity is added to them: what is added
+  // instead of an infinity may not be below all other scores.
+  Value* limit_of_halves(Builder& b, Value* mask) const {
+    const auto select = mask->producer && mask->dtype() == DType::f16 ? match_select(*mask->producer) : std::nullopt;
+    if (!select || !select->infinite || !is_zero(select->scores, DType::f16)) return nullptr;
+    Value* kept = b.scalar(highest_score(DType::f16), DType::f16);
+    Value* least = b.scalar(std::isfinite(dead_) ? -highest_score(DType::f16) : dead_, DType::f16);
+    if (!select->keeps) std::swap(kept, least);
+    return b.expand(b.call("aten.where.self", {select->condition, kept, least}), mask->sizes());
   }
 
   // Whether scores plus `low` are as low as `low`: of no weight beside all other scores.

@@ -442,6 +442,13 @@ TEST(FiniteInputs, HalfPrecisionIsWidenedWhereEagerWidensIt) {
       {"%s = aten.sub.Scalar(%x, 300)\n %t = aten.mul.Scalar(%s, 600)\n %c = aten.gt.Scalar(%t, 1000)\n"
        " %k = aten.masked_fill.Scalar(%t, %c, -inf)\n %o = aten._softmax(%k, 1, false)",
        {1, 0}},
+      {"%s = aten.sub.Scalar(%x, 300)\n %t = aten.mul.Scalar(%s, 600)\n %c = aten.gt.Scalar(%t, 1000)\n"
+       " %z: f16[1, 2] = aten.full([1, 2], 0.0, f16)\n %m = aten.masked_fill.Scalar(%z, %c, -inf)\n"
+       " %k = aten.add.Tensor(%t, %m)\n %o = aten._softmax(%k, 1, false)",
+       {1, 0}},
+      {"%s = aten.tanh(%x)\n %t = aten.mul.Tensor(%s, %x)\n %c = aten.gt.Scalar(%x, 0)\n"
+       " %k = aten.masked_fill.Scalar(%t, %c, -65504)\n %o = aten._softmax(%k, 1, false)",
+       {0.5, 0.5}},
       {"%o = aten.rms_norm(%a, [2], none, 1e-05)", {0.8486f, 1.1314f}},
       {"%z = aten.add.Tensor(%a, %n)\n %o = aten.mul.Scalar(%z, 1e19)", {0, 0}},
       {"%q = aten.mul.Tensor(%x, %x)\n %o = aten.rsqrt(%q)", {0, 0}},
