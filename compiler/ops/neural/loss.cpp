@@ -319,9 +319,8 @@ Results decompose_embedding_bag(Builder& b, Node& node) {
     starts = b.slice(starts, 0, 0, bags);
   }
   // Element i belongs to the last bag whose start is not after it; bag k holds [start_k, start_k+1).
-  Value* position = c.arange(count, DType::i64);
-  Value* started = c.compare("ge", position, b.reshape(starts, {bags, 1}));  // [bags, n]
-  Value* bag = c.sub(c.sum(started, {0}), 1);                                // [n]
+  Value* started = c.compare("ge", c.arange(count, DType::i64), b.reshape(starts, {bags, 1}));  // [bags, n]
+  Value* bag = c.sub(c.sum(started, {0}), 1);                                                   // [n]
   Value* member = c.compare("eq", b.reshape(c.arange(bags, DType::i64), {bags, 1}), bag);
   const bool padded = node.op->parsed->find("padding_idx") >= 0 && !node.is_none("padding_idx") &&
                       !(node.integer("padding_idx").is(-1) && node.op->name().starts_with("aten._embedding_bag"));
@@ -343,9 +342,10 @@ Results decompose_embedding_bag(Builder& b, Node& node) {
       const DType dtype = wide->dtype();
       if (Value* scales = node.optional_tensor("per_sample_weights"))
         wide = c.mul(wide, b.unsqueeze(b.cast(scales, dtype), 1));
-      Value* sums = b.call("aten.mm", {b.cast(member, dtype), wide});
-      return mode == 1 ? c.div(sums, b.unsqueeze(b.cast(c.clamp(amount, 1, None{}), dtype), 1)) : sums;
+      return b.call("aten.mm", {b.cast(member, dtype), wide});
     });
+    // Eager divides sums that are rounded.
+    if (mode == 1) out = c.div(out, b.unsqueeze(b.cast(c.clamp(amount, 1, None{}), weight->dtype()), 1));
   }
   if (node.result(1)->num_uses() + node.result(2)->num_uses() + node.result(3)->num_uses() == 0)
     return {out, nullptr, nullptr, nullptr};
