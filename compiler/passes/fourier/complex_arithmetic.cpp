@@ -86,21 +86,25 @@ Pair complex_ratio(Builder& b, const Pair& x, const Pair& y) {
 }
 
 // e^re * cos(im), e^re * sin(im). An imaginary part of 0 stays, and one that has no angle leaves e^re where that is 0
-// or infinite.
+// or infinite. In f64: e^re may be beyond f32 where the product is not.
 Pair complex_exponential(Builder& b, const Pair& x) {
   Compose c(b);
-  Value* size = c.exp(x.re);
+  Value* size = c.exp(b.cast(x.re, DType::f64));
+  const auto part = [&](const char* function) { return c.mul(size, b.cast(c.unary(function, x.im), DType::f64)); };
   const auto infinite = [&](double sign) { return c.compare("eq", x.re, sign * INFINITY); };
   Value* has_no_angle = c.compare("ne", c.sub(x.im, x.im), 0);
   Value* vanishes = c.logical_and(has_no_angle, infinite(-1));
   Value* stays = c.logical_or(vanishes, c.logical_and(has_no_angle, infinite(1)));
-  Value* im = c.where(vanishes, size, c.mul(size, c.unary("aten.sin", x.im)));
-  return {c.where(stays, size, c.mul(size, c.unary("aten.cos", x.im))), c.where(c.compare("eq", x.im, 0), x.im, im)};
+  Value* im = c.where(vanishes, size, part("aten.sin"));
+  return {c.where(stays, size, part("aten.cos")),
+          c.where(c.compare("eq", x.im, 0), b.cast(x.im, DType::f64), im)};
 }
 
+// In f64: the size may be beyond f32, or so near 1 that f32 leaves nothing of its logarithm.
 Pair complex_logarithm(Builder& b, const Pair& x) {
   Compose c(b);
-  return {c.log(c.call("aten.hypot", {x.re, x.im})), c.call("aten.atan2", {x.im, x.re})};
+  Value* size = c.call("aten.hypot", {b.cast(x.re, DType::f64), b.cast(x.im, DType::f64)});
+  return {c.log(size), c.call("aten.atan2", {x.im, x.re})};
 }
 
 }  // namespace wick::compiler

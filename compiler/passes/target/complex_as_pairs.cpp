@@ -208,7 +208,7 @@ class ComplexSplitter {
     Value* second =
         combines_number(node) ? b.scalar(*literal(node.arg(1)), part_of(node.result()->dtype())) : node.operands()[1];
     if (node.is(Binary::div) && is_complex_value(second))
-      return spread(b, complex_ratio(b, whole(b, a), whole(b, pair_of(b, second))), node);
+      return spread(b, complex_ratio(b, wide(b, a, node), wide(b, pair_of(b, second), node)), node);
     if (node.is(Binary::div)) return spread(b, complex_quotient(b, a, second, facts_.takes_parts_of_complex), node);
     const Pair other = pair_of(b, second);
     if (is_matrix_product(node)) return product(b, whole(b, a), whole(b, other), node.op->name());
@@ -216,6 +216,13 @@ class ComplexSplitter {
   }
 
   Pair whole(Builder& b, const Pair& x) { return {x.re, imaginary(b, x)}; }
+
+  // In the dtype of the node's result: of two operands one may be c64 and the other one f64.
+  Pair wide(Builder& b, const Pair& x, const Node& node) {
+    const DType part = part_of(node.result()->dtype());
+    const Pair both = whole(b, x);
+    return {b.cast(both.re, part), b.cast(both.im, part)};
+  }
 
   Pair selected(Builder& b, const Node& node) {
     Compose c(b);
