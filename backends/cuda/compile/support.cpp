@@ -1,6 +1,7 @@
 // What the backend takes: conditions for every node, and the rows of all families.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "backends/cuda/compile/ops/op_rule.h"
@@ -51,6 +52,17 @@ bool needs_elements(const Node& node) {
   return kRules.find(node) != nullptr;
 }
 
+// Whether it divides by what may be 0, which the formulas of a plan must not.
+bool may_divide_by_zero(const compiler::Sym& size) {
+  if (size.is_const()) return false;
+  const compiler::SymNode& node = *size.node();
+  if (node.op == compiler::SymOp::floor_div || node.op == compiler::SymOp::mod) {
+    const compiler::SymRange divisor = SymScope::range(node.args[1]);
+    if (divisor.min <= 0 && divisor.max >= 0) return true;
+  }
+  return std::any_of(node.args.begin(), node.args.end(), may_divide_by_zero);
+}
+
 // What a node reads or gives; null: a mutable buffer.
 std::string refuse_tensor(const Node* node, const Value& value) {
   if (!value.type.is_tensor()) {
@@ -68,6 +80,7 @@ std::string refuse_tensor(const Node* node, const Value& value) {
     if (range.max == compiler::kUnbounded) return "a size has no upper bound";
     if (range.max == 0 && (!node || needs_elements(*node))) return "a tensor is empty";
     if (SymScope::is_from_data(size)) return "a size depends on the values of tensors";
+    if (may_divide_by_zero(size)) return "a size is divided by a number that may be 0";
   }
   return "";
 }
