@@ -22,8 +22,9 @@ std::optional<Sym> without_inner_remainders(const Sym& a, int64_t divisor);
 /// that is not a number gets a positive coefficient.
 std::optional<Sym> positive_division(SymOp op, const Sym& a, int64_t divisor);
 /// A sum in which x meets its own remainder or quotient: x - mod(x, d) is d*floordiv(x, d), and x - d*floordiv(x, d)
-/// is mod(x, d). So x + mod(-x, d), the next multiple of d, is d*floordiv(x + d - 1, d). `terms` are not numbers, and
-/// no two have equal rests.
+/// is mod(x, d), and mod(x, d) + d*floordiv(x, d) is x; each as often as both are there, and times other factors, too.
+/// So x + mod(-x, d), the next multiple of d, is d*floordiv(x + d - 1, d). `terms` are not numbers, and no two have
+/// equal rests.
 std::optional<Sym> join_remainder(int64_t constant, const std::vector<SymTerm>& terms);
 
 }  // namespace wick::compiler

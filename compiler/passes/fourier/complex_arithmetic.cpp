@@ -96,8 +96,7 @@ Pair complex_exponential(Builder& b, const Pair& x) {
   Value* vanishes = c.logical_and(has_no_angle, infinite(-1));
   Value* stays = c.logical_or(vanishes, c.logical_and(has_no_angle, infinite(1)));
   Value* im = c.where(vanishes, size, part("aten.sin"));
-  return {c.where(stays, size, part("aten.cos")),
-          c.where(c.compare("eq", x.im, 0), b.cast(x.im, DType::f64), im)};
+  return {c.where(stays, size, part("aten.cos")), c.where(c.compare("eq", x.im, 0), b.cast(x.im, DType::f64), im)};
 }
 
 // In f64: the size may be beyond f32, or so near 1 that f32 leaves nothing of its logarithm.

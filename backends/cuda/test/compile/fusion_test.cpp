@@ -285,7 +285,7 @@ TEST_F(CudaFusion, RowsOfPackedIntegersBecomeOneLikeOthers) {
                         weight("wq", 64, width, name)));
     // Of one launch, too.
     const char* const silu = dtype == DType::f32 ? "" : " + _to_copy";
-    EXPECT_EQ(kernels(), Texts{fmt::format("rms_norm + linear{} + linear + mul + linear + add", silu)});
+    EXPECT_EQ(kernels(), Texts{fmt::format("rms_norm + linear{} + linear + mul + linear + view + add", silu)});
     EXPECT_NE(kernel_text(0).find(dtype == DType::f32 ? "nibble(" : "NibbleChunk<8>"), std::string::npos);
     expect_like_portable(
         {numbers(dtype, {1, width}, 1), numbers(dtype, {width}, 2), numbers(dtype, {32}, 3), numbers(dtype, {32}, 4)},
