@@ -246,19 +246,14 @@ class Masker {
     const bool bare = is_zero(select.scores, dtype);
     if (bare && !select.infinite) return value;
     const double low = select.infinite ? dead_ : lowest_score(dtype);
-    const auto mask = [&](double kept, double masked) {
-      Value *x = b.scalar(kept, dtype), *y = b.scalar(masked, dtype);
-      if (!select.keeps) std::swap(x, y);
-      return b.call("aten.where.self", {select.condition, x, y});
-    };
+    const auto mask = [&](double kept, double masked) { return select_numbers(b, select, dtype, kept, masked); };
     if (bare) return b.expand(mask(0, low), value->sizes());
     Value* scores = without_infinity(b, select.scores, depth + 1);
     // Halves are not as far from the lowest score as a finite one, which counts in rows that hold nothing else.
     const bool absorbs = select.infinite || dtype != DType::f16;
     if (absorbs && is_small(select.scores, low)) return b.call("aten.add.Tensor", {scores, mask(0, low)});
     if (has_infinite_scores(select.scores, 0)) scores = b.call("aten.maximum", {scores, mask(-INFINITY, low)});
-    const double least = std::isfinite(low) ? -highest_score(dtype) : low;
-    return b.call("aten.minimum", {scores, mask(highest_score(dtype), least)});
+    return b.call("aten.minimum", {scores, mask(highest_score(dtype), least_score(low, dtype))});
   }
 
   // The numbers that scores of f16 do not exceed where a mask of 0 and minus infinity is added to them: what is added
@@ -266,11 +261,19 @@ class Masker {
   Value* limit_of_halves(Builder& b, Value* mask) const {
     const auto select = mask->producer && mask->dtype() == DType::f16 ? match_select(*mask->producer) : std::nullopt;
     if (!select || !select->infinite || !is_zero(select->scores, DType::f16)) return nullptr;
-    Value* kept = b.scalar(highest_score(DType::f16), DType::f16);
-    Value* least = b.scalar(std::isfinite(dead_) ? -highest_score(DType::f16) : dead_, DType::f16);
-    if (!select->keeps) std::swap(kept, least);
-    return b.expand(b.call("aten.where.self", {select->condition, kept, least}), mask->sizes());
+    return b.expand(select_numbers(b, *select, DType::f16, highest_score(DType::f16), least_score(dead_, DType::f16)),
+                    mask->sizes());
   }
+
+  // `kept` for the scores that `select` keeps, else `masked`.
+  static Value* select_numbers(Builder& b, const MaskSelect& select, DType dtype, double kept, double masked) {
+    Value *x = b.scalar(kept, dtype), *y = b.scalar(masked, dtype);
+    if (!select.keeps) std::swap(x, y);
+    return b.call("aten.where.self", {select.condition, x, y});
+  }
+
+  // What stands for masked scores in a minimum, where nothing is added to it.
+  static double least_score(double low, DType dtype) { return std::isfinite(low) ? -highest_score(dtype) : low; }
 
   // Whether scores plus `low` are as low as `low`: of no weight beside all other scores.
   bool is_small(const Value* scores, double low) const {
