@@ -39,6 +39,10 @@ SymTerm split_coefficient(const Sym& sym) {
   return {1, sym};
 }
 
+SymList terms_of(const Sym& sym) {
+  return !sym.is_const() && sym.node()->op == SymOp::sum ? sym.node()->args : SymList{sym};
+}
+
 SymScope::SymScope(const SymRanges& ranges) : outer_(current_ranges) { current_ranges = &ranges; }
 SymScope::~SymScope() { current_ranges = outer_; }
 SymRange SymScope::range(const Sym& sym) {
@@ -210,7 +214,7 @@ Sym make_product(SymList args, Sym (*build)(SymOp, SymList)) {
 
 // (sum of terms) with every coefficient divisible by `divisor`: the exact quotient.
 std::optional<Sym> exact_quotient(const Sym& sym, int64_t divisor) {
-  const SymList terms = !sym.is_const() && sym.node()->op == SymOp::sum ? sym.node()->args : SymList{sym};
+  const SymList terms = terms_of(sym);
   SymList out;
   for (const Sym& term : terms) {
     SymTerm t = split_coefficient(term);
@@ -254,7 +258,7 @@ std::optional<Sym> nested_quotient(const Sym& a, int64_t divisor) {
 
 // floordiv(g*x + c, g*m) as floordiv(x + floordiv(c, g), m), for the largest constant g.
 std::optional<Sym> reduced_quotient(const Sym& a, int64_t divisor) {
-  const SymList terms = a.node()->op == SymOp::sum ? a.node()->args : SymList{a};
+  const SymList terms = terms_of(a);
   int64_t common = divisor;
   for (const Sym& term : terms) {
     if (!term.is_const()) common = std::gcd(common, split_coefficient(term).coefficient % divisor);

@@ -8,10 +8,6 @@
 namespace wick::compiler {
 namespace {
 
-SymList terms_of(const Sym& sym) {
-  return !sym.is_const() && sym.node()->op == SymOp::sum ? sym.node()->args : SymList{sym};
-}
-
 bool divides_by_number(const Sym& sym, SymOp op) {
   return !sym.is_const() && sym.node()->op == op && sym.node()->args[1].is_const() && sym.node()->args[1].value() > 0;
 }

@@ -13,6 +13,8 @@ struct SymTerm {
   Sym rest;
 };
 SymTerm split_coefficient(const Sym& sym);
+/// What a sum adds; of anything else, that alone.
+SymList terms_of(const Sym& sym);
 
 /// Numbers below are known; divisors are positive. Nothing is returned where a rule does not apply.
 
