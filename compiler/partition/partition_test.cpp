@@ -1,7 +1,6 @@
 #include "compiler/partition/partition.h"
 
 #include <gtest/gtest.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include "compiler/ir/text/text.h"
 #include "compiler/partition/group.h"
 #include "compiler/passes/pipeline.h"
+#include "tests/support/processor_time.h"
 
 namespace wick::compiler::partition_test {
 namespace {
@@ -616,18 +616,13 @@ double seconds_to_partition(const std::string& shape, int num_nodes) {
   const size_t expected = static_cast<size_t>(shape == "alternating" ? num_nodes / 2
                                               : shape == "residual"  ? num_nodes / 50
                                                                      : 1);
-  const auto now = [] {
-    timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-  };
   double least = INFINITY;
   for (int round = 0; round < 3; ++round) {
     const Function f = parse(long_graph(shape, num_nodes));
     EXPECT_EQ(f.graph->num_nodes(), static_cast<size_t>(num_nodes));
-    const double start = now();
+    const double start = wick::testing::processor_seconds();
     const auto report = partition(*f.graph, kRed, {}, ask_all(*f.graph, kRed, {}));
-    least = std::min(least, now() - start);
+    least = std::min(least, wick::testing::processor_seconds() - start);
     EXPECT_TRUE(report.ok() && report->num_delegates == expected);
   }
   return least;

@@ -1,12 +1,12 @@
 // Views, outputs and partitions: what is read where it lies, and what is copied. Statements V1 to V13, M3, M8 of
 // docs/cuda.md.
-#include <time.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "backends/cuda/test/lower_test_support.h"
 #include "tests/fixtures/expand_fixture.h"
+#include "tests/support/processor_time.h"
 #include "wick/program.h"
 
 namespace wick::cuda {
@@ -485,17 +485,12 @@ double seconds_to_compile_chain(int num_nodes) {
   std::string text = "graph f(%x0: f32[4]) {\n";
   for (int i = 0; i < num_nodes; ++i) text += fmt::format("  %x{} = aten.{}(%x{})\n", i + 1, i % 2 ? "relu" : "neg", i);
   text += fmt::format("  return %x{}\n}}", num_nodes);
-  const auto now = [] {
-    timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-  };
   double least = INFINITY;
   for (int round = 0; round < 3; ++round) {
     CompileResult result;
-    const double start = now();
+    const double start = wick::testing::processor_seconds();
     EXPECT_FALSE(program_of(text, "cuda", {{"gpu", "none"}}, &result).empty());
-    least = std::min(least, now() - start);
+    least = std::min(least, wick::testing::processor_seconds() - start);
     EXPECT_EQ(result.methods[0].delegates, 1u);
     EXPECT_TRUE(result.methods[0].outside.empty());
   }
