@@ -24,9 +24,9 @@ namespace {
 
 // "sm_90,ptx" as architectures; "none": no device code.
 Result<std::vector<Architecture>> architectures(const TargetOptions& options) {
-  const Span<const Architecture> all = default_architectures();
+  const Span<const Architecture> defaults = default_architectures(), all = known_architectures();
   std::string_view list = options.setting(kGpuOption);
-  if (list.empty()) return std::vector<Architecture>(all.begin(), all.end());
+  if (list.empty()) return std::vector<Architecture>(defaults.begin(), defaults.end());
   std::vector<Architecture> out;
   if (list == "none") return out;
   while (!list.empty()) {
@@ -38,7 +38,7 @@ Result<std::vector<Architecture>> architectures(const TargetOptions& options) {
     });
     if (found == all.end()) {
       return Diag(Code::usage, fmt::format("there is no architecture '{}'", compiler::printable(std::string(name))))
-          .with_help("--gpu takes sm_80, sm_90, sm_100, sm_120, ptx, separated by commas, or none");
+          .with_help("--gpu takes sm_80, sm_90, sm_90a, sm_100, sm_120, ptx, separated by commas, or none");
     }
     if (std::find(out.begin(), out.end(), *found) == out.end()) out.push_back(*found);
   }
@@ -69,7 +69,7 @@ void add_module(Architecture architecture, std::vector<uint8_t> bytes, Plan& pla
   auto owned = std::make_shared<const std::vector<uint8_t>>(std::move(bytes));
   const Span<const uint8_t> span(owned->data(), owned->size());
   const std::string key = fmt::format("{:016x}-{}", compiler::content_hash(span), span.size());
-  plan.modules.push_back({architecture.number, architecture.is_ptx, key});
+  plan.modules.push_back({architecture.number, architecture.is_ptx, key, architecture.is_exact});
   delegate.constants.push_back({key, compiler::ConstantData(span, owned)});
   delegate.constants.back().is_code = true;
 }
@@ -90,7 +90,7 @@ Status add_device_code(const BuiltPlan& built, const TargetOptions& options, Pla
   delegate.kept = kept;
   ASSIGN_OR_RETURN(const std::vector<Architecture> wanted, architectures(options));
   if (options.for_report || wanted.empty()) {
-    add_module({90, false}, empty_module(), plan, delegate);
+    add_module({90}, empty_module(), plan, delegate);
     return {};
   }
   ASSIGN_OR_RETURN(std::vector<DeviceCode> code,

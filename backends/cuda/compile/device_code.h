@@ -7,10 +7,11 @@
 
 namespace wick::cuda {
 
-constexpr compiler::TargetOption kGpuOption = {
-    "gpu", "",
-    "architectures of device code: sm_80,sm_90,sm_100,sm_120,ptx (the default) or some of them; none: only for a twin",
-    true, "LIST"};
+constexpr compiler::TargetOption kGpuOption = {"gpu", "",
+                                               "architectures of device code: sm_80,sm_90,sm_100,sm_120,ptx (the "
+                                               "default) or some of them; sm_90a: for H100 and H200 "
+                                               "alone; none: only for a twin",
+                                               true, "LIST"};
 constexpr compiler::TargetOption kTwinOption = {"twin", "", "also write the kernels as a library for this host", true,
                                                 "FILE"};
 constexpr compiler::TargetOption kEmitSourceOption = {"emit-source", "",

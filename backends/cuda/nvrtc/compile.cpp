@@ -17,7 +17,9 @@ using compiler::Diag;
 using compiler::Result;
 using compiler::Status;
 
-constexpr Architecture kDefaultArchitectures[] = {{80}, {90}, {100}, {120}, {90, true}};
+// The default ones come first.
+constexpr Architecture kArchitectures[] = {{80}, {90}, {100}, {120}, {90, true}, {90, false, true}};
+constexpr size_t kNumDefault = 5;
 
 /// A program of NVRTC; destroyed with its owner.
 class Program {
@@ -87,7 +89,8 @@ Diag refusal(const std::string& log, Architecture architecture, Span<const Kerne
 
 std::vector<std::string> option_list(Architecture architecture, const DeviceOptions& options) {
   std::vector<std::string> list = {
-      fmt::format("--gpu-architecture={}_{}", architecture.is_ptx ? "compute" : "sm", architecture.number),
+      fmt::format("--gpu-architecture={}_{}{}", architecture.is_ptx ? "compute" : "sm", architecture.number,
+                  architecture.is_exact ? "a" : ""),
       "--std=c++17",
       "--device-as-default-execution-space",
       "--fmad=false",        // a * b + c rounds as on the host
@@ -169,10 +172,12 @@ uint32_t number_before(std::string_view line, std::string_view unit) {
 
 }  // namespace
 
-Span<const Architecture> default_architectures() { return kDefaultArchitectures; }
+Span<const Architecture> default_architectures() { return {kArchitectures, kNumDefault}; }
+Span<const Architecture> known_architectures() { return kArchitectures; }
 
 std::string architecture_name(Architecture architecture) {
-  return fmt::format("{}_{}", architecture.is_ptx ? "ptx" : "sm", architecture.number);
+  return fmt::format("{}_{}{}", architecture.is_ptx ? "ptx" : "sm", architecture.number,
+                     architecture.is_exact ? "a" : "");
 }
 
 std::string resource_table(Span<const DeviceCode> codes) {

@@ -14,11 +14,15 @@ namespace wick::cuda {
 struct Architecture {
   uint32_t number = 0;  // 90
   bool is_ptx = false;  // PTX for any device of at least that capability, instead of a cubin
+  /// A cubin for devices of exactly that capability: its code may have instructions that later ones lack.
+  bool is_exact = false;
   bool operator==(const Architecture&) const = default;
 };
 /// sm_80 (all 8.x), sm_90, sm_100, sm_120, and PTX of 90 for what comes later.
 Span<const Architecture> default_architectures();
-/// "sm_90", "ptx_90".
+/// Those and sm_90a, which has instructions for four warps together.
+Span<const Architecture> known_architectures();
+/// "sm_90", "ptx_90", "sm_90a".
 std::string architecture_name(Architecture architecture);
 
 /// What a kernel takes of a device, as its compiler counts.

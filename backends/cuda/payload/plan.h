@@ -99,6 +99,7 @@ struct Module {
   uint32_t architecture = 0;  // 90: runs on devices of compute capability 9.x with x >= 0
   bool is_ptx = false;        // compiled by the driver: any device of at least that capability
   std::string data;           // key of the named data
+  bool is_exact = false;      // a cubin for devices of exactly that capability (sm_90a)
 };
 
 enum class ParameterKind : uint8_t { pointer, int32, int64 };

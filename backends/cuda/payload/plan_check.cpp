@@ -250,14 +250,15 @@ bool Checker::random() {
 }
 
 bool Checker::modules() {
-  std::set<std::pair<uint32_t, bool>> known;
+  std::set<std::array<uint32_t, 3>> known;
   for (size_t i = 0; i < plan_.modules.size(); ++i) {
     const Module& module = plan_.modules[i];
     if (module.architecture < 50 || module.architecture > 255) {
       return wrong("module", i, "architecture ", module.architecture, ", wanted 50 to 255");
     }
     if (module.data.empty()) return wrong("module", i, "it has no data");
-    if (!known.insert({module.architecture, module.is_ptx}).second) {
+    if (module.is_ptx && module.is_exact) return wrong("module", i, "PTX for one capability alone");
+    if (!known.insert({module.architecture, module.is_ptx, module.is_exact}).second) {
       return wrong("module", i, "an architecture that another module is for already");
     }
   }

@@ -169,6 +169,7 @@ bool Reader::lists() {
               [&](const fb::Module& t, Module* m) {
                 m->architecture = t.architecture();
                 m->is_ptx = t.is_ptx();
+                m->is_exact = t.is_exact();
                 return copy(t.data(), &m->data);
               }) &&
          each(root_->kernels(), &plan_.kernels, [&](const fb::Kernel& t, Kernel* k) { return kernel(t, k); }) &&

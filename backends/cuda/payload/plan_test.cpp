@@ -47,6 +47,19 @@ TEST(CudaPlan, IsReadAsItWasWritten) {
   }
 }
 
+Plan plan_for_one_capability() {
+  Plan plan = some_plan();
+  plan.modules.push_back({90, false, "code.90a", true});
+  return plan;
+}
+
+TEST(CudaPlan, CodeForOneCapabilityIsNamedSo) {
+  Plan plan;
+  ASSERT_EQ(read(write_plan(plan_for_one_capability()), &plan), Error::Ok);
+  EXPECT_TRUE(plan.modules[2].is_exact);
+  EXPECT_NE(plan_text(plan).find("module sm_90a \"code.90a\"\n"), std::string::npos) << plan_text(plan);
+}
+
 TEST(CudaPlan, TextShowsEverything) {
   EXPECT_EQ(plan_text(some_plan()),
             "plan \"forward\" partition 2, by \"wick 0.1.0\", driver 13000, arena 4352 bytes, state 512 bytes\n"

@@ -136,8 +136,8 @@ void Writer::buffers() {
 
 void Writer::code() {
   for (const Module& module : plan_.modules) {
-    line("module " + std::string(module.is_ptx ? "ptx " : "sm_") + number(module.architecture) + " " +
-         quoted(module.data));
+    line("module " + std::string(module.is_ptx ? "ptx " : "sm_") + number(module.architecture) +
+         (module.is_exact ? "a " : " ") + quoted(module.data));
   }
   for (size_t i = 0; i < plan_.kernels.size(); ++i) {
     const Kernel& kernel = plan_.kernels[i];

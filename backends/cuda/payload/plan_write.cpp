@@ -89,7 +89,7 @@ std::vector<uint8_t> write_plan(const Plan& plan) {
   const auto inputs = interfaces(fbb, plan.inputs), outputs = interfaces(fbb, plan.outputs);
   const auto modules = list<fb::Module>(fbb, plan.modules, [&](const Module& module) {
     const auto data = string_of(fbb, module.data);
-    return fb::CreateModule(fbb, module.architecture, module.is_ptx, data);
+    return fb::CreateModule(fbb, module.architecture, module.is_ptx, data, module.is_exact);
   });
   const auto kernels =
       list<fb::Kernel>(fbb, plan.kernels, [&](const Kernel& kernel) { return write_kernel(fbb, kernel); });

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <array>
 
 #include "backends/cuda/runtime/delegate.h"
 #include "backends/cuda/runtime/image.h"
@@ -18,21 +19,25 @@ std::string capability(uint32_t architecture) {
 }
 
 std::string code_text(const Module& module) {
-  return module.is_ptx ? "PTX for " + capability(module.architecture) : "sm_" + std::to_string(module.architecture);
+  return module.is_ptx ? "PTX for " + capability(module.architecture)
+                       : "sm_" + std::to_string(module.architecture) + (module.is_exact ? "a" : "");
 }
 
-// Cubins run on devices of the same generation that are not older, PTX on all that are not older.
+// Cubins run on devices of the same generation that are not older, exact ones on those of their capability alone; PTX
+// on all that are not older.
 bool runs_on(const Module& module, uint32_t architecture) {
+  if (module.is_exact) return module.architecture == architecture;
   return module.architecture <= architecture && (module.is_ptx || module.architecture / 10 == architecture / 10);
 }
+
+// The larger the better, of modules that run.
+std::array<uint32_t, 3> fit_of(const Module& module) { return {module.is_exact, !module.is_ptx, module.architecture}; }
 
 const Module* choose(const std::vector<Module>& modules, uint32_t architecture) {
   const Module* best = nullptr;
   for (const Module& module : modules) {
     if (!runs_on(module, architecture)) continue;
-    const bool better = !best || (best->is_ptx && !module.is_ptx) ||
-                        (best->is_ptx == module.is_ptx && module.architecture > best->architecture);
-    if (better) best = &module;
+    if (!best || fit_of(module) > fit_of(*best)) best = &module;
   }
   return best;
 }

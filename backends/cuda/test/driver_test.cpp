@@ -98,6 +98,13 @@ TEST(CudaDriver, CodeIsChosenForTheDevice) {
        "has compute capability 8.6; the file has code for sm_90, PTX for 9.0, sm_100; compile the model again with "
        "code for sm_86"},
       {80, {{86, false, "code86"}}, "has code for sm_86"},
+      {90, {{90, false, "none"}, {90, false, "code", true}, {90, true, "none"}}, ""},
+      {90, {{90, false, "code", true}, {90, false, "none"}}, ""},
+      {100, {{90, false, "none", true}, {90, true, "ptx"}}, ""},
+      {103, {{90, false, "none", true}, {100, false, "none", true}}, "has code for sm_90a, sm_100a; compile the model"},
+      {91,
+       {{90, false, "code", true}},
+       "has compute capability 9.1; the file has code for sm_90a; compile the model again with code for sm_91"},
   };
   for (const auto& each : cases) {
     const TestDriver driver;

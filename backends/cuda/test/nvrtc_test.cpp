@@ -57,6 +57,22 @@ TEST(Nvrtc, GivesCubinsOfTheirArchitecturesAndPtx) {
   }
 }
 
+TEST(Nvrtc, GivesCodeForOneCapabilityAlone) {
+  SKIP_WITHOUT_NVRTC();
+  const KernelText kernel = {"together", R"(
+WICK_KERNEL(together, 128)(f32* x) {
+  asm volatile("wgmma.fence.sync.aligned;");
+  x[thread_x()] = 1;
+}
+)"};
+  constexpr Architecture kExact = {90, false, true}, kPlain = {90};
+  EXPECT_EQ(architecture_name(kExact), "sm_90a");
+  const std::vector<DeviceCode> codes = compiled({kernel}, {&kExact, 1});
+  ASSERT_EQ(codes.size(), 1u);
+  EXPECT_EQ(codes[0].bytes[49], 90);
+  EXPECT_FALSE(compile_device_code({&kernel, 1}, {&kPlain, 1}).ok());
+}
+
 TEST(Nvrtc, GivesTheSameBytesInEveryFolder) {
   SKIP_WITHOUT_NVRTC();
   const std::vector<DeviceCode> codes = compiled({kTwice}, default_architectures());

@@ -48,7 +48,8 @@ class CudaDevicePlans : public CudaDevice {
     delegate.named.clear();
     for (const DeviceCode& each : *code) {
       const std::string name = architecture_name(each.architecture);
-      delegate.plan.modules.push_back({each.architecture.number, each.architecture.is_ptx, name});
+      delegate.plan.modules.push_back(
+          {each.architecture.number, each.architecture.is_ptx, name, each.architecture.is_exact});
       delegate.named.emplace_back(name, std::string(each.bytes.begin(), each.bytes.end()));
     }
   }
