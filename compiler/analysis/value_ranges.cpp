@@ -116,6 +116,7 @@ ValueRanges::ValueRanges(const Graph& graph, KnownRanges known, std::unordered_s
     : ranges_(std::move(known)), overflows_half_(std::move(overflowing)), zero_signs_(graph) {
   find_ranges(graph);
   find_readers(graph);
+  small_numbers_ = SmallNumbers(graph, *this);
 }
 
 ValueRange ValueRanges::of(const Value* value) const {

@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compiler/analysis/small_numbers.h"
 #include "compiler/analysis/zero_signs.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/value_range.h"
@@ -32,6 +33,7 @@ class ValueRanges {
   /// It may hold infinities because numbers overflowed in f16, whatever `of` says: that counts as finite.
   bool overflows_half(const Value* value) const { return overflows_half_.count(value) != 0; }
   const ZeroSigns& zero_signs() const { return zero_signs_; }
+  const SmallNumbers& small_numbers() const { return small_numbers_; }
 
  private:
   bool passes_half_overflow(const Node& node) const;
@@ -41,6 +43,7 @@ class ValueRanges {
   mutable KnownRanges ranges_;  // constants when somebody asks; looked up only
   std::unordered_set<const Value*> hides_nan_, asks_for_nan_, compares_, hides_infinity_, overflows_half_;
   ZeroSigns zero_signs_;
+  SmallNumbers small_numbers_;
 };
 
 }  // namespace wick::compiler

@@ -66,6 +66,7 @@ enum OpFlags : uint64_t {
   kFills = uint64_t{1} << 38,             // a new tensor of one number, its only scalar argument
   kAlsoInPlace = uint64_t{1} << 39,       // eager has it in place too: add_.Tensor beside add.Tensor
   kPassesBoth = (1u << 29) | (1u << 30),  // both
+  kVanishes = uint64_t{1} << 43,          // of ordinary numbers it makes numbers above 0 and below 2^-126 (e^-90)
 
   // Kernels.
   kNoComplexInStock = uint64_t{1} << 41,  // stock's kernel computes no complex numbers, eager does

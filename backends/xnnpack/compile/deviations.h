@@ -5,7 +5,7 @@
 
 namespace wick::xnnpack {
 
-/// Does not mention that the library treats subnormal numbers as zero, in every operator.
+/// Does not mention that the library treats subnormal numbers as zero, in every operator: refuse_small_numbers().
 struct Deviation {
   const char* text;  // what the user should know
   /// For elements that are not finite in eager, or that come from an operand that is not finite:
@@ -43,6 +43,10 @@ const Deviation* deviation(const compiler::Node& node);
 /// infinities or NaN itself and hides them afterwards. "" if it does not deviate.
 std::string refuse_deviation(const compiler::Node& node, const Deviation& deviation,
                              const compiler::ValueRanges& ranges);
+
+/// Why the node has to keep numbers below 2^-126, which the library makes 0: the model makes them of ordinary numbers
+/// and distinguishes them from 0. "" if not.
+std::string refuse_small_numbers(const compiler::Node& node, const compiler::ValueRanges& ranges);
 
 /// What happens to the sign of a zero in a result, compared with eager's.
 enum class ZeroSign : uint8_t {

@@ -74,6 +74,7 @@ Verdict supports_numbers(const Node& node, const compiler::TargetOptions& option
   if (known && options.strict_nan) return Verdict::no(fmt::format("{}, which --strict-nan refuses", known->text));
   if (options.ranges) {
     std::string seen = known ? refuse_deviation(node, *known, *options.ranges) : "";
+    if (seen.empty()) seen = refuse_small_numbers(node, *options.ranges);
     if (seen.empty()) seen = refuse_zero_sign(node, *options.ranges, rule->zero_sign);
     if (!seen.empty()) return Verdict::no(std::move(seen));
   }

@@ -75,7 +75,13 @@ Value* opposite(Builder& b, Value* x) { return b.call("aten.rsub.Scalar", {x, 1.
 // Conditions as 0 and 1.
 class Conditions {
  public:
-  explicit Conditions(Bounds& bounds) : bounds_(bounds) {}
+  Conditions(const Graph& graph, Bounds& bounds) : graph_(graph), bounds_(bounds) {}
+
+  // Of what was there when it was first asked for.
+  const ValueRanges& ranges() {
+    if (!ranges_) ranges_.emplace(graph_);
+    return *ranges_;
+  }
 
   // Whether the condition consists of comparisons of f32 tensors without NaN, of constants, and of values that are
   // known before anything is computed in floats.
@@ -127,8 +133,18 @@ class Conditions {
   }
 
  private:
+  // Whether numbers that the backend makes 0 compare like others in eager.
+  bool tells_vanished(const Node& node) {
+    const auto operands = node.operands();
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (ranges().small_numbers().may_vanish(operands[i]) && tells_small_numbers(node, i, ranges())) return true;
+    }
+    return false;
+  }
+
   bool can_compare(const Node& node) {
     const Value* x = node.tensor_or_null(0);
+    if (tells_vanished(node)) return false;
     // x == x and 0 x == 0 test for NaN.
     if (!x || !is_f32(x) || !bounds_.is_number(x) || bounds_.is_zero(x)) return false;
     if (const Value* y = node.tensor_or_null(1)) return x != y && is_f32(y) && bounds_.is_number(y);
@@ -156,7 +172,9 @@ class Conditions {
     return row.negated ? opposite(b, step) : step;
   }
 
+  const Graph& graph_;
   Bounds& bounds_;
+  std::optional<ValueRanges> ranges_;
   std::unordered_map<const Value*, bool> early_;  // looked up only
 };
 
@@ -172,7 +190,7 @@ class Selector {
     if (found.empty()) return Changed::no;
     bounds_.emplace(graph_);
     signs_.emplace(graph_);
-    conditions_.emplace(*bounds_);
+    conditions_.emplace(graph_, *bounds_);
     std::vector<Node*> left;
     for (const auto& [node, handle] : found) {
       Builder b(graph_, node);
@@ -200,10 +218,7 @@ class Selector {
     return nullptr;
   }
 
-  ValueRanges& ranges() {
-    if (!ranges_) ranges_.emplace(graph_);
-    return *ranges_;
-  }
+  const ValueRanges& ranges() { return conditions_->ranges(); }
 
   // --- conditional selects ---
 
@@ -386,8 +401,7 @@ class Selector {
   Graph& graph_;
   std::optional<Bounds> bounds_;
   std::optional<Conditions> conditions_;
-  std::optional<ZeroSigns> signs_;     // of what was there before
-  std::optional<ValueRanges> ranges_;  // the same
+  std::optional<ZeroSigns> signs_;  // of what was there before
 };
 
 }  // namespace

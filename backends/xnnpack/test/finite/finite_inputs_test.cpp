@@ -177,6 +177,27 @@ constexpr Known kKnown[] = {
      " %f = aten.mul.Scalar(%x, 44)\n %e = aten.exp(%f)\n %r = aten.reciprocal(%e)\n %s = aten.sigmoid(%f)\n"
      " %q = aten.reciprocal(%s)\n %o = aten.maximum(%r, %q)\n",
      true},
+    {"conditions on probabilities below the least normal number",
+     " %f = aten.mul.Scalar(%x, 18)\n %p = aten._softmax(%f, 1, false)\n %c = aten.gt.Scalar(%p, 0)\n"
+     " %o = aten.where.self(%c, %x, %y)\n"},
+    {"signs of probabilities below the least normal number",
+     " %f = aten.mul.Scalar(%x, 18)\n %p = aten._softmax(%f, 1, false)\n %h = aten.mul.Scalar(%p, 2)\n"
+     " %o = aten.sign(%h)\n"},
+    {"quotients by numbers below the least normal one",
+     " %f = aten.mul.Scalar(%x, 44)\n %e = aten.exp(%f)\n %o = aten.div.Tensor(%y, %e)\n"},
+    {"quotients of probabilities below the least normal number",
+     " %f = aten.mul.Scalar(%x, 18)\n %p = aten._softmax(%f, 1, false)\n %g = aten.mul.Scalar(%x, 17.75)\n"
+     " %q = aten._softmax(%g, 1, false)\n %o = aten.div.Tensor(%q, %p)\n"},
+    {"reciprocal roots of numbers below the least normal one",
+     " %f = aten.mul.Scalar(%x, 44)\n %e = aten.exp(%f)\n %r = aten.rsqrt(%e)\n"
+     " %s = aten.pow.Tensor_Scalar(%e, -0.5)\n %o = aten.add.Tensor(%r, %s)\n"},
+    {"logarithms of probabilities whose infinities are replaced",
+     " %f = aten.mul.Scalar(%x, 18)\n %p = aten._softmax(%f, 1, false)\n %l = aten.log(%p)\n"
+     " %o = aten.nan_to_num(%l, none, none, 7)\n"},
+    {"quotients by probabilities that are limited",
+     " %f = aten.mul.Scalar(%x, 18)\n %p = aten._softmax(%f, 1, false)\n %h = aten.add.Scalar(%p, 1e-6)\n"
+     " %o = aten.div.Tensor(%y, %h)\n",
+     true},
     {"a clamp of NaN",
      " %t = aten.tanh(%x)\n %q = aten.log(%t)\n %a = aten.clamp(%q, -3, 3)\n %o = aten.nan_to_num(%a, 7)\n"},
 };

@@ -1,0 +1,104 @@
+#include "compiler/analysis/small_numbers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "compiler/analysis/shares.h"
+#include "compiler/analysis/value_ranges.h"
+#include "compiler/ir/literal.h"
+
+namespace wick::compiler {
+namespace {
+
+constexpr double kLeastNormal = std::numeric_limits<float>::min();
+
+bool holds_small(const ValueRange& range) { return range.min < kLeastNormal && range.max > -kLeastNormal; }
+
+bool is_single(const Value& value) { return value.type.is_tensor() && value.dtype() == DType::f32; }
+
+// The node as a function of its only tensor, at 0; nothing if it is none.
+std::optional<double> at_zero(const Node& node) {
+  if (!node.op->facts.curve || node.operands().size() != 1) return std::nullopt;
+  if (node.args().size() < 2) return node.op->facts.curve(0, 0);
+  const auto number = literal(node.arg(1));
+  return number ? std::optional<double>(node.op->facts.curve(0, *number)) : std::nullopt;
+}
+
+bool compares_near_zero(const Node& node, size_t index, const ValueRanges& ranges) {
+  const auto operands = node.operands();
+  if (operands.size() > 1) return operands[0] != operands[1] && holds_small(ranges.of(operands[1 - index]));
+  const auto bound = literal(node.arg(1));
+  if (!bound || std::abs(*bound) >= kLeastNormal) return !bound;
+  // Positive numbers on one side of 0 and 0 on the other, or numbers on both sides of the bound.
+  if (*bound != 0 || ranges.of(operands[0]).min < 0) return true;
+  return !node.is(Binary::ge) && !node.is(Binary::lt);
+}
+
+// The largest of numbers that add up to 1, or lie between others, does not vanish.
+bool is_of_largest(const Node& node) { return node.is("aten.argmax.default") || node.is("aten.max.dim"); }
+
+bool gives_no_floats(const Node& node) {
+  const auto& results = node.results();
+  return std::any_of(results.begin(), results.end(), [](const Value* result) {
+    if (!result->type.is_tensor() || result->tensor().quantization) return false;
+    return !is_floating(result->dtype()) && !is_complex(result->dtype());
+  });
+}
+
+// A result may be 0 because what vanishes is 0. Of sums one term at least is taken to be of ordinary size, as 1 is in
+// exp(x - the largest x).
+bool hands_on(const Node& node, const SmallNumbers& numbers) {
+  const auto operands = node.operands();
+  const auto vanishes = [&](const Value* operand) { return numbers.may_vanish(operand); };
+  switch (node.op->facts.binary) {
+    case Binary::add:
+    case Binary::sub:
+    case Binary::rsub: return false;
+    case Binary::mul: return std::any_of(operands.begin(), operands.end(), vanishes);
+    case Binary::div: return vanishes(operands[0]);
+    default: break;
+  }
+  const bool keeps_zero = at_zero(node) == 0.0 || node.is("aten.square.default");
+  return (keeps_zero || node.op->has(kMoves | kView | kPicks)) &&
+         std::any_of(operands.begin(), operands.end(), vanishes);
+}
+
+}  // namespace
+
+bool tells_small_numbers(const Node& node, size_t index, const ValueRanges& ranges) {
+  if (is_comparison(node.op->facts.binary)) return compares_near_zero(node, index, ranges);
+  if (node.is(Binary::div)) return index == 1 && !is_share_of_sum(node);
+  if (node.op->has(kTellsZeros) || (index == 1 && node.op->has(kTellsZerosOf1))) return true;
+  if (node.is("aten._to_copy.default")) return node.result()->dtype() == DType::boolean;
+  if (node.is("aten.sign.default")) return true;
+  if (const auto there = at_zero(node)) return !std::isfinite(*there);
+  return gives_no_floats(node) && !node.op->has(kAsksForNan | kQuantizes) && !is_of_largest(node);
+}
+
+SmallNumbers::SmallNumbers(const Graph& graph, const ValueRanges& ranges) {
+  std::vector<const Node*> nodes;
+  for (const auto& node : graph.nodes()) {
+    nodes.push_back(node.get());
+    if (!node->op->has(kVanishes) && !hands_on(*node, *this)) continue;
+    for (const Value* result : node->results()) {
+      if (is_single(*result) && holds_small(ranges.of(result))) vanish_.insert(result);
+    }
+  }
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+    const Node& node = **it;
+    const auto& results = node.results();
+    const bool asked = std::any_of(results.begin(), results.end(), [&](const Value* x) { return matter(x); });
+    const auto operands = node.operands();
+    // A small number divided by another may be of any size.
+    const bool ratio =
+        node.is(Binary::div) && operands.size() == 2 && may_vanish(operands[1]) && !is_share_of_sum(node);
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const bool told = asked || ratio || tells_small_numbers(node, i, ranges);
+      if (told && may_vanish(operands[i])) matter_.insert(operands[i]);
+    }
+  }
+}
+
+}  // namespace wick::compiler

@@ -1,0 +1,31 @@
+// Numbers that a target without subnormal numbers makes 0: where they arise, and who tells them from 0. C++20.
+#pragma once
+#include <unordered_set>
+
+#include "compiler/ir/graph.h"
+
+namespace wick::compiler {
+
+class ValueRanges;
+
+/// Which f32 values of a graph, without sub-graphs, may hold 0 on a target whose numbers below 2^-126 are 0, where
+/// eager's number is another one. Counts what arises of numbers of ordinary size (e^-90), not what the caller passes.
+class SmallNumbers {
+ public:
+  SmallNumbers() = default;
+  /// Asks `ranges` for ranges only.
+  SmallNumbers(const Graph& graph, const ValueRanges& ranges);
+
+  bool may_vanish(const Value* value) const { return vanish_.count(value) != 0; }
+  /// It may vanish, and a direct or indirect reader gives an ordinary number, a condition or an index that depends on
+  /// whether it does.
+  bool matter(const Value* value) const { return matter_.count(value) != 0; }
+
+ private:
+  std::unordered_set<const Value*> vanish_, matter_;  // looked up only
+};
+
+/// Whether the node itself distinguishes 0 from smaller numbers than 2^-126 in operand `index`: 1 / x, x > 0, log(x).
+bool tells_small_numbers(const Node& node, size_t index, const ValueRanges& ranges);
+
+}  // namespace wick::compiler

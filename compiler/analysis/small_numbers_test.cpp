@@ -1,0 +1,87 @@
+#include "compiler/analysis/small_numbers.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/analysis/value_ranges.h"
+#include "compiler/ir/text/text.h"
+
+namespace wick::compiler::small_numbers_test {
+namespace {
+
+// Of %a in a graph with these nodes.
+struct Case {
+  const char* body;
+  bool vanish, matter;
+};
+
+constexpr Case kCases[] = {
+    {"%a = aten._softmax(%x, 1, false)\n %y = aten.mul.Tensor(%a, %m)", true, false},
+    {"%a = aten._softmax(%x, 1, false)\n %y = aten.gt.Scalar(%a, 0)", true, true},
+    {"%a = aten._softmax(%x, 1, false)\n %y = aten.gt.Scalar(%a, 1e-40)", true, true},
+    {"%a = aten._softmax(%x, 1, false)\n %y = aten.gt.Scalar(%a, 1e-30)", true, false},
+    {"%a = aten._softmax(%x, 1, false)\n %y = aten.ge.Scalar(%a, 0)", true, false},
+    {"%a = aten._softmax(%x, 1, false)\n %y = aten.lt.Scalar(%a, 0)", true, false},
+    {"%a = aten.silu(%x)\n %y = aten.lt.Scalar(%a, 0)", true, true},
+    {"%a = aten._softmax(%x, 1, false)\n %y = aten.gt.Tensor(%a, %m)", true, true},
+    {"%a = aten._softmax(%x, 1, false)\n %c = aten.clamp(%m, 0.5)\n %y = aten.gt.Tensor(%a, %c)", true, false},
+    {"%a = aten.sigmoid(%x)\n %y = aten.div.Tensor(%m, %a)", true, true},
+    {"%a = aten.sigmoid(%x)\n %y = aten.div.Tensor(%a, %m)", true, false},
+    {"%a = aten.sigmoid(%x)\n %b = aten.add.Scalar(%a, 1e-6)\n %y = aten.div.Tensor(%m, %b)", true, false},
+    {"%a = aten.sigmoid(%x)\n %b = aten.clamp(%a, 1e-6)\n %y = aten.log(%b)", true, false},
+    {"%a = aten.exp(%x)\n %y = aten.log(%a)", true, true},
+    {"%a = aten.exp(%x)\n %y = aten.rsqrt(%a)", true, true},
+    {"%a = aten.exp(%x)\n %y = aten.pow.Tensor_Scalar(%a, -0.5)", true, true},
+    {"%a = aten.exp(%x)\n %y = aten.pow.Tensor_Scalar(%a, 0.5)", true, false},
+    {"%a = aten.exp(%x)\n %y = aten.sign(%a)", true, true},
+    {"%a = aten.exp(%x)\n %y = aten._to_copy(%a, bool)", true, true},
+    {"%a = aten.exp(%x)\n %y = aten._to_copy(%a, i64)", true, false},
+    {"%a = aten.exp(%x)\n %y = aten.argmin(%a, 1)", true, true},
+    {"%a = aten.exp(%x)\n %y = aten.argmax(%a, 1)", true, false},
+    {"%a = aten.exp(%x)\n %y = aten.isnan(%a)", true, false},
+    {"%t = aten.tanh(%x)\n %a = aten.exp(%t)\n %y = aten.log(%a)", false, false},
+    {"%a = aten.exp(%x)\n %s = aten.sum.dim_IntList(%a, [1], true)\n %y = aten.div.Tensor(%a, %s)", true, false},
+    {"%g = aten.amax(%x, [1], true)\n %d = aten.sub.Tensor(%x, %g)\n %a = aten.exp(%d)\n"
+     " %s = aten.sum.dim_IntList(%a, [1], true)\n %y = aten.div.Tensor(%a, %s)",
+     true, false},
+    {"%a = aten.exp(%x)\n %b = aten.permute(%a, [1, 0])\n %c = aten.mul.Scalar(%b, 2)\n %y = aten.log(%c)", true, true},
+    {"%a = aten.exp(%x)\n %b = aten.sqrt(%a)\n %y = aten.reciprocal(%b)", true, true},
+    {"%a = aten.exp(%x)\n %b = aten.add.Tensor(%a, %m)\n %y = aten.reciprocal(%b)", true, false},
+    {"%e = aten.exp(%x)\n %f = aten.exp(%m)\n %a = aten.add.Tensor(%e, %f)\n %y = aten.log(%a)", false, false},
+    {"%a = aten.exp(%x)\n %f = aten.exp(%m)\n %y = aten.div.Tensor(%a, %f)", true, true},
+    {"%e = aten.exp(%x)\n %a = aten.rsub.Scalar(%e, 1)\n %y = aten.log(%a)", false, false},
+    {"%a = aten.exp(%x)\n %b = aten.mm(%a, %m)\n %y = aten.log(%b)", true, false},
+    {"%a = aten.relu(%x)\n %y = aten.reciprocal(%a)", false, false},
+};
+
+TEST(SmallNumbers, MatterWhereTheyVanishAndAReaderTells) {
+  for (const Case& test : kCases) {
+    const std::string text = std::string("graph f(%x: f32[3, 3], %m: f32[3, 3]) {\n ") + test.body + "\n return %y\n}";
+    SCOPED_TRACE(text);
+    const auto function = parse_graph(text);
+    ASSERT_TRUE(function.ok()) << render(function.diag());
+    const Graph& graph = *function->graph;
+    const ValueRanges ranges(graph);
+    const Value* a = nullptr;
+    for (const auto& node : graph.nodes()) {
+      if (node->results()[0]->name == "a") a = node->results()[0];
+    }
+    ASSERT_NE(a, nullptr);
+    EXPECT_EQ(ranges.small_numbers().may_vanish(a), test.vanish);
+    EXPECT_EQ(ranges.small_numbers().matter(a), test.matter);
+  }
+}
+
+// Halves below their least normal number are kept, and doubles no target computes.
+TEST(SmallNumbers, AreOfSinglesOnly) {
+  for (const char* dtype : {"f16", "f64"}) {
+    const std::string text =
+        std::string("graph f(%x: ") + dtype + "[3]) {\n %a = aten.exp(%x)\n %y = aten.log(%a)\n return %y\n}";
+    const auto function = parse_graph(text);
+    ASSERT_TRUE(function.ok()) << render(function.diag());
+    const ValueRanges ranges(*function->graph);
+    EXPECT_FALSE(ranges.small_numbers().may_vanish(function->graph->nodes().front()->result()));
+  }
+}
+
+}  // namespace
+}  // namespace wick::compiler::small_numbers_test
