@@ -110,9 +110,25 @@ Status allow_steps(const CompareFlags& flags, Span<const uint8_t> bytes, const s
   return {};
 }
 
-/// Runs `pte`, the model as it was compiled in memory. `may_widen`: the program has elements of int16.
+struct Int16 {
+  bool elements = false, beyond_model = false;
+};
+
+/// What the program has of int16. `pte`: the model on the portable kernels, after Wick's passes.
+Result<Int16> read_int16(const CompareFlags& flags, const MethodMeta& program, const std::vector<uint8_t>& pte,
+                         const std::string& method) {
+  Int16 int16;
+  int16.elements = has_int16(program);
+  if (!int16.elements) return int16;
+  ASSIGN_OR_RETURN(Session model,
+                   Session::open_bytes(pte, flags.model, options_of(flags, IsaLevel::baseline, nullptr)));
+  int16.beyond_model = has_int16_beyond(operators_of(model.meta(method)), program);
+  return int16;
+}
+
+/// Runs `pte`, the model as it was compiled in memory.
 Status run_reference(const CompareFlags& flags, const std::vector<uint8_t>& pte, const std::string& method,
-                     const std::vector<HostValue>& inputs, bool may_widen, Reference& reference) {
+                     const std::vector<HostValue>& inputs, const Int16& int16, Reference& reference) {
   const auto run = [&](auto& watcher) -> Result<std::vector<NamedArray>> {
     ASSIGN_OR_RETURN(Session session,
                      Session::open_bytes(pte, flags.model, options_of(flags, IsaLevel::baseline, watcher.tracer())));
@@ -122,7 +138,8 @@ Status run_reference(const CompareFlags& flags, const std::vector<uint8_t>& pte,
   ASSIGN_OR_RETURN(Session probe,
                    Session::open_bytes(pte, flags.model, options_of(flags, IsaLevel::baseline, nullptr)));
   if (!quantizes(probe.meta(method))) return {};
-  if (may_widen && !has_int16(probe.meta(method))) reference.flipper.allow_int16();
+  if (int16.elements && !has_int16(probe.meta(method))) reference.flipper.allow_int16();
+  if (int16.beyond_model) reference.flipper.allow_tables();
   for (uint64_t each = 0; each < kFlippedRuns; ++each) {
     ASSIGN_OR_RETURN(const std::vector<NamedArray> flipped, run(reference.flipper));
     for (size_t i = 0; i < flipped.size() && i < reference.outputs.size(); ++i) {
@@ -176,13 +193,13 @@ Result<Comparison> compare(const CompareFlags& flags) {
   ASSIGN_OR_RETURN(std::vector<HostValue> inputs, call_inputs(probe.meta(method), facts, flags));
 
   const compiler::ImportOptions import = import_options(facts);
-  const bool widens = has_int16(probe.meta(method));
   Reference plain, optimized;
   ASSIGN_OR_RETURN(const std::vector<uint8_t> plain_bytes, compile_model(flags, model.bytes(), method, import, false));
-  RETURN_IF_ERROR(run_reference(flags, plain_bytes, method, inputs, widens, plain));
-  RETURN_IF_ERROR(allow_steps(flags, model.bytes(), method, import, probe, plain.allowed));
   ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, compile_model(flags, model.bytes(), method, import, true));
-  RETURN_IF_ERROR(run_reference(flags, bytes, method, inputs, widens, optimized));
+  ASSIGN_OR_RETURN(const Int16 int16, read_int16(flags, probe.meta(method), bytes, method));
+  RETURN_IF_ERROR(run_reference(flags, plain_bytes, method, inputs, int16, plain));
+  RETURN_IF_ERROR(allow_steps(flags, model.bytes(), method, import, probe, plain.allowed));
+  RETURN_IF_ERROR(run_reference(flags, bytes, method, inputs, int16, optimized));
   if (!optimized.nodes.is_complete())
     fmt::print(stderr, "note: the model is large; only the first 2 GiB of its intermediate results are compared\n");
 

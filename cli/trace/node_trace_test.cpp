@@ -97,5 +97,51 @@ TEST(RoundingFlipper, NumbersOfSixteenBitsMayRoundFurtherFromTheMiddle) {
   EXPECT_EQ(wide.deviation(elements, 0), 1);
 }
 
+// 1 / 2.5, 3 / 2.5 and 4 / 2.5 lie between elements.
+double deviation_with_tables(const std::string& range_and_dtype, const std::string& type) {
+  const std::string body =
+      " %q = quantized_decomposed.quantize_per_tensor(%x, 2.5, 0, " + range_and_dtype + ")\n return %q\n";
+  const NodeKey elements = {"", "", type, "quantized_decomposed::quantize_per_tensor.out"};
+  NodeRecorder model(1 << 20);
+  run(body, model);
+  RoundingFlipper flipper(model);
+  flipper.allow_tables();
+  run(body, flipper);
+  EXPECT_NE(model.result(elements, 0), nullptr) << type;
+  return flipper.deviation(elements, 0);
+}
+
+struct OperatorWatcher {
+  std::set<std::string> known, found;
+  bool is_beyond = false;
+  void watch(const MethodMeta& method) {
+    found = operators_of(method);
+    is_beyond = has_int16_beyond(known, method);
+  }
+  const Tracer* tracer() const { return nullptr; }
+};
+
+TEST(RoundingFlipper, OperatorsThatTheModelLacksAreBeyondItIfTheyHaveInt16) {
+  const auto is_beyond = [](const std::string& body, const std::set<std::string>& known) {
+    OperatorWatcher watcher;
+    watcher.known = known;
+    run(body, watcher);
+    EXPECT_FALSE(watcher.found.empty());
+    return watcher.is_beyond;
+  };
+  const std::string wide = " %w = aten._to_copy(%x, i16)\n %y = aten.abs(%w)\n return %y\n";
+  const std::string narrow = " %w = aten._to_copy(%x, i8)\n %y = aten.abs(%w)\n return %y\n";
+  EXPECT_TRUE(is_beyond(wide, {"aten::_to_copy.out"}));
+  EXPECT_FALSE(is_beyond(narrow, {"aten::_to_copy.out"}));
+  OperatorWatcher all;
+  run(wide, all);
+  EXPECT_FALSE(is_beyond(wide, all.found));
+}
+
+TEST(RoundingFlipper, OnlyElementsOfInt16AreThoseOfTables) {
+  EXPECT_EQ(deviation_with_tables("-32768, 32767, i16", "i16[4]"), 1);
+  EXPECT_EQ(deviation_with_tables("-128, 127, i8", "i8[4]"), 0);
+}
+
 }  // namespace
 }  // namespace wick::cli::node_trace_test

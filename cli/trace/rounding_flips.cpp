@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "cli/arrays/array_summary.h"
+#include "cli/program/program_metadata.h"
 #include "common/float16.h"
 #include "compiler/ir/op_def.h"
 
@@ -220,6 +221,27 @@ bool has_int16(const MethodMeta& method) {
   return false;
 }
 
+std::set<std::string> operators_of(const MethodMeta& method) {
+  std::set<std::string> names;
+  for (size_t i = 0; i < method.num_operators(); ++i) names.insert(operator_text(method.op(i)));
+  return names;
+}
+
+bool has_int16_beyond(const std::set<std::string>& known, const MethodMeta& method) {
+  const auto is_int16 = [&](int32_t value) {
+    const ValueMeta meta = method.value(static_cast<size_t>(value));
+    return meta.tag == Tag::tensor && meta.tensor.dtype == DType::i16;
+  };
+  for (size_t chain = 0; chain < method.num_chains(); ++chain) {
+    for (size_t index = 0; index < method.num_instructions(chain); ++index) {
+      const InstructionMeta at = method.instruction(chain, index);
+      if (at.kind != InstructionKind::kernel || known.count(operator_text(method.op(at.target))) > 0) continue;
+      if (std::any_of(at.args.begin(), at.args.end(), is_int16)) return true;
+    }
+  }
+  return false;
+}
+
 bool RandomBits::next() {
   uint64_t z = state_ += 0x9E3779B97F4A7C15u;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -240,7 +262,8 @@ void RoundingFlipper::flip(void* state, const InstructionInfo& instruction, Erro
   const auto choose = [&] { return self.num_runs_ == 1 || self.bits_.next(); };
   if (const QuantizeKernel* kernel = quantize_kernel(instruction.op)) {
     ++self.num_quantized_;
-    Quantized(*kernel, instruction.args).flip(self.fixed_margin_, choose);
+    const bool is_int16 = instruction.args[instruction.args.size() - 1]->tensor->dtype == DType::i16;
+    Quantized(*kernel, instruction.args).flip(is_int16 ? self.int16_margin_ : self.fixed_margin_, choose);
   } else if (self.roundings_[instruction.chain][instruction.index]) {
     ++self.num_quantized_;
     flip_rounded(instruction.args, choose);

@@ -1,6 +1,7 @@
 // How roundings of quantized values that could go either way affect a program's results.
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,11 @@ double largest_difference(const NamedArray& a, const NamedArray& b);
 bool quantizes(const MethodMeta& method);
 /// Whether any of its tensors has elements of int16.
 bool has_int16(const MethodMeta& method);
+/// Names of its operators.
+std::set<std::string> operators_of(const MethodMeta& method);
+/// Whether an operator that is not among `known` reads or writes int16: a backend's, which may round by lines of
+/// tables.
+bool has_int16_beyond(const std::set<std::string>& known, const MethodMeta& method);
 
 /// Seeded bits (splitmix64).
 class RandomBits {
@@ -37,15 +43,17 @@ class RandomBits {
 /// from the recorded one, at most. That applies to an element whose x / scale lies so near the middle between two
 /// values that a different order of additions, or a bias rounded to the accumulator's scale, could flip it: within
 /// 1/128 of a step for scales fixed at compile time (1/4, if a program may have numbers of 16 bits that the model has
-/// as floats), and 1/1024 for scales chosen per row. For one scale chosen at run time for a whole tensor it always
-/// applies, because backends choose scales per row.
+/// as floats, and for elements of int16 that it may have from lines of a table), and 1/1024 for scales chosen per row.
+/// For one scale chosen at run time for a whole tensor it always applies, because backends choose scales per row.
 class RoundingFlipper {
  public:
   explicit RoundingFlipper(const NodeRecorder& plain) : plain_(plain), tracer_{ignore, flip, this} {}
   RoundingFlipper(const RoundingFlipper&) = delete;
   const Tracer* tracer() const { return &tracer_; }
   /// Numbers between quantized ones may have 16 bits.
-  void allow_int16() { fixed_margin_ = kInt16Margin; }
+  void allow_int16() { fixed_margin_ = int16_margin_ = kInt16Margin; }
+  /// Elements of int16 may come from tables.
+  void allow_tables() { int16_margin_ = kInt16Margin; }
   /// Must be called before each run.
   void watch(const MethodMeta& method);
 
@@ -60,7 +68,7 @@ class RoundingFlipper {
   static constexpr double kFixedMargin = 0x1p-7, kInt16Margin = 0x1p-2;
 
   const NodeRecorder& plain_;
-  double fixed_margin_ = kFixedMargin;
+  double fixed_margin_ = kFixedMargin, int16_margin_ = kFixedMargin;  // of all elements but int16, of int16
   Tracer tracer_;
   std::optional<MethodMeta> method_;
   std::vector<std::vector<bool>> roundings_;  // by chain and instruction: does it round numbers that become integers?
