@@ -115,6 +115,34 @@ def llama_decode(small):
     return Decoder(c), (torch.tensor([[7]]), torch.tensor([c["context"] - 1]))
 
 
+class Product(nn.Module):
+    def forward(self, a, b):
+        return a @ b
+
+
+class LinearGelu(nn.Module):
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.linear = nn.Linear(inputs, outputs)
+
+    def forward(self, x):
+        return nn.functional.gelu(self.linear(x))
+
+
+def matmul_4096(small):
+    size = 256 if small else 4096
+    return Product(), (torch.randn(size, size), torch.randn(size, size))
+
+
+def linear_4096(small):
+    size = 256 if small else 4096
+    return LinearGelu(size, size), (torch.randn(size, size),)
+
+
+def linear_edges(small):
+    return LinearGelu(776, 1032), (torch.randn(101 if small else 4001, 776),)
+
+
 def four_bits(model):
     """Linear layers in groups of 32 with weights of four bits, the last one with eight."""
     from torchao.quantization import IntxWeightOnlyConfig, quantize_
@@ -130,6 +158,9 @@ MODELS = {
     "llama_1b_decode": (llama_decode, None),
     "llama_1b_decode_4bit": (llama_decode, four_bits),
     "whisper_tiny_encoder": (whisper_tiny_encoder, None),
+    "matmul_4096": (matmul_4096, None),
+    "linear_4096": (linear_4096, None),
+    "linear_edges": (linear_edges, None),
 }
 
 

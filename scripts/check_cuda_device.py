@@ -5,7 +5,8 @@
 
 - Correct: what the runtime promises holds on the device (cuda_device_test), and all models of tests/fixtures/models, compiled
   for it, agree with eager PyTorch (models_test). With --operators, so does each case of each operator (cuda_conformance).
-- Fast: the models that `bench/cuda_models.py export FOLDER` wrote keep to the bands below: the median of many replays of
+  On a device of capability 9.0, models_test again with code for sm_90a.
+- Fast: on a device of 9.0, matmuls with code for sm_90 and for sm_90a agree with eager; their rates are printed. The models that `bench/cuda_models.py export FOLDER` wrote keep to the bands below: the median of many replays of
   their graph, as the device counts. WICK_PEER_PYTHON names a Python with torch for CUDA, whose eager mode and
   torch.compile are measured beside them.
 
@@ -32,6 +33,8 @@ from arrays import difference  # noqa: E402
 
 # Milliseconds on an H200.
 BANDS = {"deit_tiny": 0.30, "resnet50": 0.40, "llama_1b_decode": 0.85, "llama_1b_decode_4bit": 0.45, "whisper_tiny_encoder": 0.25}
+# Floating-point operations of one call.
+MATMULS = {"matmul_4096": 2 * 4096**3, "linear_4096": 2 * 4096**3, "linear_edges": 2 * 4001 * 1032 * 776}
 # Of the difference's L2 norm relative to eager's: bf16 rounds at other places than eager on the processor.
 MAX_ERROR = 0.03
 
@@ -53,11 +56,22 @@ def run(arguments, **more):
     return subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False, **more)
 
 
-def passes(test, wanted, device, *flags, parts=1):
+def is_90(device):
+    """Whether the device has compute capability 9.0, for which sm_90a is."""
+    if device.startswith("cuda-twin="):
+        return False
+    driver, major, minor = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(0), ctypes.c_int(0)
+    number = int(device.partition(":")[2] or 0)
+    status = driver.cuInit(0) or driver.cuDeviceGetAttribute(ctypes.byref(major), 75, number)
+    status = status or driver.cuDeviceGetAttribute(ctypes.byref(minor), 76, number)
+    return status == 0 and (major.value, minor.value) == (9, 0)
+
+
+def passes(test, wanted, device, *flags, parts=1, gpu=None):
     """Whether a test passes on the device. Prints the lines that `wanted` matches, and what failed. `parts`: processes that
     share the cases."""
     command = [os.path.join(bin_folder, test), *flags]
-    environment = {**os.environ, "WICK_CUDA_DEVICE": device}
+    environment = {**os.environ, "WICK_CUDA_DEVICE": device, **({"WICK_CUDA_GPU": gpu} if gpu else {})}
     with ThreadPoolExecutor(parts) as pool:
         outcomes = list(pool.map(lambda part: run(command, env={**environment, "WICK_CASES_PART": f"{part}/{parts}"}), range(parts)))
     good = True
@@ -77,7 +91,9 @@ def check_correct(device, operators):
     good = passes("cuda_device_test", r"\[  FAILED  \]", device, "--gtest_filter=*OnADevice")
     if operators:
         good = passes("cuda_conformance", r"\[  FAILED  \]", device, parts=os.cpu_count() or 1) and good
-    return passes("models_test", r"\S+ on a CUDA device: |\[  FAILED  \] .*/", device, "--gtest_filter=*OnACudaDevice*") and good
+    for gpu in (None, "sm_90a") if is_90(device) else (None,):
+        good = passes("models_test", r"\S+ on a CUDA device: |\[  FAILED  \] .*/", device, "--gtest_filter=*OnACudaDevice*", gpu=gpu) and good
+    return good
 
 
 def wick(*arguments):
@@ -87,11 +103,11 @@ def wick(*arguments):
     return done.stdout
 
 
-def measure(name, folder, device, scratch):
+def measure(name, folder, device, scratch, *flags):
     """What is found of a model: `error`, `ms`, or `failure`."""
     stem, program = os.path.join(folder, name), os.path.join(scratch, f"{name}.pte")
     try:
-        wick("compile", f"{stem}.pt2", "-o", program, "--backend", "cuda")
+        wick("compile", f"{stem}.pt2", "-o", program, "--backend", "cuda", *flags)
         found = os.path.join(scratch, f"{name}.npz")
         wick("run", program, "-i", f"{stem}.in.npz", "-o", found, "--device", device)
         distance = difference(found, f"{stem}.out.npz")
@@ -141,6 +157,20 @@ def check_fast(folder, device, rows):
     return kept
 
 
+def check_matmuls(folder, device, rows):
+    """Matmuls for sm_90, and for sm_90a with instructions of four warps: both as eager has them, and how fast."""
+    good = True
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in [name for name in MATMULS if os.path.exists(os.path.join(folder, f"{name}.pt2"))]:
+            for gpu in ("sm_90", "sm_90a"):
+                row = rows[f"{name} {gpu}"] = measure(name, folder, device, scratch, "--gpu", gpu)
+                good = good and "failure" not in row
+                if "ms" in row:
+                    row["tflops"] = MATMULS[name] / row["ms"] / 1e9
+                print(f"{name:24}{gpu:8}" + (row.get("failure") or f"{row['ms']:9.3f} ms{row['tflops']:8.0f} TFLOP/s  {row['error']:.2g}"))
+    return good
+
+
 def main():
     global bin_folder
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -163,6 +193,8 @@ def main():
         print("skipped: speed: --models names no folder")
     elif flags.only != "correct":
         good = check_fast(flags.models, flags.device, rows) and good
+        if is_90(flags.device):
+            good = check_matmuls(flags.models, flags.device, rows) and good
     if flags.json:
         with open(flags.json, "w", encoding="utf-8") as out:
             json.dump({"schema": "wick.cuda_bands.1", "models": rows}, out, indent=1)

@@ -301,6 +301,45 @@ TEST(CudaResources, TilesOfTf32DoNotSpill) {
   (void)resources_of(kernels);
 }
 
+// Tiles of a warpgroup of all shapes, with factors along and across the sum: for sm_90a alone.
+TEST(CudaResources, TilesOfWarpgroupsDoNotSpill) {
+  SKIP_WITHOUT_NVRTC();
+  constexpr Architecture kExact = {90, false, true};
+  Kernels kernels;
+  const struct {
+    int m, n, k;
+  } sizes[] = {{2837, 1184, 72},  {306, 4544, 72},   {196, 3632, 72},
+               {306, 4544, 4104}, {157, 4544, 1096}, {1816, 4544, 4104}};
+  for (const auto& size : sizes) {
+    for (const bool across : {false, true}) {
+      const std::string text =
+          fmt::format(R"(graph f(%a: bf16[{0}, {2}], %w: bf16[{3}], %b: bf16[{1}]) {{
+  %t: bf16[{1}, {2}] = aten.permute(%w, [{4}])
+  %y: bf16[{0}, {1}] = aten.linear(%a, %t, %b)
+  %z: bf16[{0}, {1}] = aten.gelu(%y)
+  return %z
+}})",
+                      size.m, size.n, size.k,
+                      across ? fmt::format("{}, {}", size.k, size.n) : fmt::format("{}, {}", size.n, size.k),
+                      across ? "1, 0" : "0, 1");
+      add_kernels_of_graph(text.c_str(), &kernels, "cuda:gpu=sm_90a");
+    }
+  }
+  std::vector<KernelText> texts;
+  EXPECT_EQ(kernels.size(), 2 * std::size(sizes));
+  for (const auto& [name, kernel] : kernels) {
+    texts.push_back(kernel.text);
+    EXPECT_NE(kernel.text.text.find("multiply_by_warpgroup"), std::string::npos) << name;
+  }
+  const auto codes = compile_device_code({texts.data(), texts.size()}, {&kExact, 1});
+  ASSERT_TRUE(codes.ok()) << compiler::render(codes.diag());
+  for (const KernelResources& row : (*codes)[0].resources) {
+    EXPECT_EQ(row.spill_bytes, 0u) << row.name;
+    EXPECT_LE(row.static_shared_bytes + kernels.at(row.name).dynamic_shared_bytes, 227u << 10) << row.name;
+    fmt::print("{}: {} registers, {} bytes\n", row.name, row.registers, kernels.at(row.name).dynamic_shared_bytes);
+  }
+}
+
 /// The bodies of a PTX program's kernels; the numbers of their labels' functions ("$L__BB12_3") as "#".
 std::vector<std::string> bodies_of(const std::string& ptx) {
   std::vector<std::string> bodies;

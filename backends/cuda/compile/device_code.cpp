@@ -76,6 +76,8 @@ void add_module(Architecture architecture, std::vector<uint8_t> bytes, Plan& pla
 
 }  // namespace
 
+bool compiles_for_warpgroups(const TargetOptions& options) { return options.setting(kGpuOption) == "sm_90a"; }
+
 Status check_settings(const TargetOptions& options) {
   const auto list = architectures(options);
   return list.ok() ? Status() : Status(list.diag());

@@ -17,6 +17,8 @@ constexpr compiler::TargetOption kTwinOption = {"twin", "", "also write the kern
 constexpr compiler::TargetOption kEmitSourceOption = {"emit-source", "",
                                                       "also write the kernels as text to this folder", true, "DIR"};
 
+/// Whether all device code is for sm_90a: kernels may have instructions that other targets lack.
+bool compiles_for_warpgroups(const compiler::TargetOptions& options);
 compiler::Status check_settings(const compiler::TargetOptions& options);
 /// Adds device code for the architectures asked for to the plan and the delegate, and what write_files() needs.
 compiler::Status add_device_code(const BuiltPlan& built, const compiler::TargetOptions& options, Plan& plan,

@@ -44,6 +44,7 @@ compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const c
   RETURN_IF_ERROR(compiler::catch_failure([&] {
     LoweredGraph lowered;
     lowered.allows_tf32 = options.setting(kAllowTf32Option) == "on";
+    lowered.has_warpgroups = compiles_for_warpgroups(options);
     add_ranges(graph, lowered.ranges);
     const compiler::SymScope scope(lowered.ranges);
     Lowering(graph, lowered, {options.setting(kMaterializeViewsOption) == "on"}).run();

@@ -89,6 +89,7 @@ struct LoweredGraph {
   uint32_t random = UINT32_MAX;     // the buffer of the seed and the first block, of graphs that draw random numbers
   std::vector<Sym> random_blocks;   // that each node takes which draws some, in order
   bool allows_tf32 = false;         // tiles of f32 may round factors to TF32
+  bool has_warpgroups = false;      // the target has matrix instructions of four warps
   std::vector<const Node*> views;   // that are other strides of a buffer: no kernel computes them
 };
 

@@ -14,7 +14,7 @@ constexpr TwinLibrary::Three kOneBlock = {1, 1, 1}, kWarp = {32, 1, 1};
 class Matrix : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    std::vector<KernelText> kernels = {kLoadMatrix, kGemm};
+    std::vector<KernelText> kernels = {kLoadMatrix, kGemm, kWarpgroup};
     for (const KernelText& kernel : kMatrixKernels) kernels.push_back(kernel);
     twin_ = new TwinLibrary(kernels);
   }
@@ -119,6 +119,32 @@ TEST_F(Matrix, AGemmOfBf16GivesTheSameBitsInEveryOrder) {
     }
   }
   EXPECT_LT(std::sqrt(error / norm), 2e-7);
+}
+
+TEST_F(Matrix, AWarpgroupMultipliesSwizzledTilesAndItsFaultsAreReported) {
+  std::mt19937 random(9);
+  std::vector<BFloat16> a(64 * 64), b(64 * 64);
+  for (BFloat16& x : a) x = BFloat16(uniform(random));
+  for (BFloat16& x : b) x = BFloat16(uniform(random));
+  const auto launch = [&](std::vector<float>& c, int fault) {
+    return twin.launch("warpgroup", kOneBlock, {128, 1, 1}, 16384, a.data(), b.data(), c.data(), fault);
+  };
+  for (uint32_t order = 0; order < 3; ++order) {
+    twin.set_order(order, 3);
+    std::vector<float> c(64 * 64);
+    ASSERT_EQ(launch(c, 0), "");
+    for (int i = 0; i < 64 * 64; ++i) {
+      double wanted = 0;
+      for (int k = 0; k < 64; ++k)
+        wanted += static_cast<double>(a[i / 64 * 64 + k]) * static_cast<double>(b[i % 64 * 64 + k]);
+      ASSERT_NEAR(static_cast<double>(c[i]), wanted, 1e-4) << i;
+    }
+    EXPECT_NE(launch(c, 1).find("reads a factor that is not aligned or lies outside shared memory"), std::string::npos);
+    EXPECT_NE(launch(c, 2).find("reads factors that change before it is waited for"), std::string::npos);
+    EXPECT_EQ(launch(c, 3), "");
+    EXPECT_TRUE(std::isnan(c[0]));
+    EXPECT_NE(launch(c, 4).find("lies outside shared memory"), std::string::npos);
+  }
 }
 
 }  // namespace

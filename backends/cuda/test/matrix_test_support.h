@@ -111,6 +111,33 @@ WICK_KERNEL(NAME, 32)(const ELEMENT* a, const ELEMENT* b, SUM* c) {
   return {name, replaced(text, "PER", std::to_string(per_register)), true};
 }
 
+/// c (f32, row major 64 x 64) = a (bf16, row major 64 x 64) times the transpose of b (the same) by one warpgroup.
+/// `fault` 1: b's tile begins one row late; 2: a's tile changes while instructions read it; 3: the sums are read before
+/// they are waited for; 4: b's tile ends behind the shared memory.
+inline const KernelText kWarpgroup = {"warpgroup", R"(
+WICK_KERNEL(warpgroup, 128)(const bf16* a, const bf16* b, f32* c, i32 fault) {
+  WICK_SWIZZLED_SHARED(bf16, tiles);
+  bf16* const right = tiles + 4096;
+  for (u32 i = thread_x(); i < 4096; i += 128) {
+    *swizzled_tile_at<64>(tiles, i / 64, i % 64) = a[i];
+    *swizzled_tile_at<64>(right, i / 64, i % 64) = b[i];
+  }
+  warpgroup_publish();
+  block_barrier();
+  WarpgroupSums<64> sums = {};
+  multiply_by_warpgroup<TilePair<64, 64, true, 64, true>>(sums, tiles, right + (fault == 1 ? 64 : fault == 4 ? 512 : 0), 0);
+  if (fault == 2) tiles[thread_x()] = bf16();
+  if (fault == 3) c[0] = sums.of[0][0][0];
+  if (fault == 3) return;
+  warpgroup_wait<0>(sums);
+  for (u32 j = 0; j < 8; ++j) {
+    for (u32 i = 0; i < 4; ++i)
+      c[(thread_x() / 32 * 16 + lane() / 4 + i / 2 * 8) * 64 + 8 * j + lane() % 4 * 2 + i % 2] = sums.of[0][j][i];
+  }
+}
+)",
+                                      true};
+
 inline const KernelText kMatrixKernels[] = {one_instruction("m16n8k16_bf16", "bf16", "f32", 2),
                                             one_instruction("m16n8k16_f16", "f16", "f32", 2),
                                             one_instruction("m16n8k8_tf32", "f32", "f32", 1),

@@ -109,6 +109,12 @@ TEST(Nvrtc, SpecialFunctionsCompileWithoutSpills) {
   expect_no_spills(special_function_kernels(), {kCubins, 1});  // they are large
 }
 
+TEST(Nvrtc, AWarpgroupsInstructionsCompileWithoutSpills) {
+  SKIP_WITHOUT_NVRTC();
+  constexpr Architecture kExact = {90, false, true};
+  expect_no_spills({kWarpgroup}, {&kExact, 1});
+}
+
 TEST(Nvrtc, AGemmKeepsItsSumsInRegisters) {
   SKIP_WITHOUT_NVRTC();
   expect_no_spills({kGemm}, kCubins);

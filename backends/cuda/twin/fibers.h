@@ -29,6 +29,7 @@ void* exchange(const char* operation, int line, const void* value, size_t value_
 /// Memory of the block, the same for each thread that asks with the same site. NaN poison at first.
 void* shared_memory(const void* site, size_t size_bytes);
 void* dynamic_shared_memory();
+uint32_t dynamic_shared_bytes();
 
 /// Copies that land when they are waited for: `valid_bytes` of `size_bytes` (at most 16), the rest zeros. Until then
 /// the target holds poison.
@@ -38,6 +39,8 @@ void copy_async_wait(uint32_t pending_groups);
 
 /// The current thread accesses `size_bytes` at an address that is no multiple of them.
 void report_misaligned(uint64_t size_bytes, int line);
+/// The current thread's matrix instruction is wrong: `what` it does.
+void report_product(const char* what, int line);
 
 }  // namespace wick_twin
 #pragma GCC visibility pop

@@ -442,6 +442,7 @@ void* shared_memory(const void* site, size_t size_bytes) {
 }
 
 void* dynamic_shared_memory() { return shared_memory(&launch, launch.dynamic_shared_bytes); }
+uint32_t dynamic_shared_bytes() { return launch.dynamic_shared_bytes; }
 
 void copy_async(void* shared, const void* global, uint32_t size_bytes, uint32_t valid_bytes) {
   if (!launch.fibers) {
@@ -473,6 +474,11 @@ void copy_async_wait(uint32_t pending_groups) {
 void report_misaligned(uint64_t size_bytes, int line) {
   set_error("%s accesses %u bytes at an address that is no multiple of it, line %d", ThreadText(current.number).text,
             static_cast<unsigned>(size_bytes), line);
+  stop(State::done);
+}
+
+void report_product(const char* what, int line) {
+  set_error("a matrix instruction of %s %s, line %d", ThreadText(current.number).text, what, line);
   stop(State::done);
 }
 

@@ -44,7 +44,10 @@ class ContractionWriter : public NormedLineWriter {
     facts.norms = static_cast<uint32_t>(numbers_.size());
     facts.norms_m = left_.reads_norms;
     facts.cost_of_result = cost_of_stores();
+    facts.by_warpgroups = graph.has_warpgroups && facts.by_matrices && numbers_.empty() &&
+                          left_.load == TileLoad::copies && right_.load == TileLoad::copies;
     schedule_ = choose_tiles(facts);
+    left_.is_swizzled = right_.is_swizzled = by_warpgroups();
     left_.lines = schedule_.tile.m;
     right_.lines = schedule_.tile.n;
     left_.depth = right_.depth = schedule_.tile.k;
@@ -63,7 +66,7 @@ class ContractionWriter : public NormedLineWriter {
     for (const TileFactor* one : {&left_, &right_}) {
       if (one != panel_) write_loader(*one, schedule_.threads);
     }
-    write_steps();
+    by_warpgroups() ? write_warpgroup_steps() : write_steps();
     if (schedule_.splits > 1) write_merge();
     write_results();
     source_.schedule = schedule_;
@@ -214,7 +217,7 @@ class ContractionWriter : public NormedLineWriter {
     const auto norms = static_cast<uint32_t>(numbers_.size()) * std::max(left_.lines, right_.lines) * 4;
     if (bytes + norms > kPlainSharedBytes) {
       source_.dynamic_shared_bytes = bytes;
-      block_.line(fmt::format("WICK_DYNAMIC_SHARED({}, tiles);", element_type()));
+      block_.line(fmt::format("WICK_{}_SHARED({}, tiles);", by_warpgroups() ? "SWIZZLED" : "DYNAMIC", element_type()));
     } else {
       const auto element = static_cast<uint32_t>(dtype_size_bytes(contraction_.factors));
       const bool for_results = bytes > (elements_of(left_) + elements_of(right_)) * element;
@@ -229,6 +232,11 @@ class ContractionWriter : public NormedLineWriter {
     if (by_matrices_) {
       block_.line(
           fmt::format("const u32 own_m = warp / {0} * {1}, own_n = warp % {0} * {2};", schedule_.warps_n, m, n));
+      if (by_warpgroups()) {
+        block_.line(fmt::format("WarpgroupSums<{}> sums = {{}};", schedule_.tile.n));
+        block_.line("auto& acc = sums.of;");
+        return;
+      }
       block_.line(fmt::format("f32 acc[{}][{}][4] = {{}};", parts_m(), parts_n()));
       if (!by_tf32_) block_.line(fmt::format("FragmentPair<{}, {}> fragments[2];", parts_m(), parts_n()));
     } else {
@@ -239,6 +247,7 @@ class ContractionWriter : public NormedLineWriter {
     }
   }
 
+  bool by_warpgroups() const { return schedule_.kind == ScheduleKind::warpgroup_tiles; }
   bool copies() const { return left_.is_copied() || right_.is_copied(); }
   // Whether tiles of the ring are computed.
   bool computes() const {
@@ -292,6 +301,33 @@ class ContractionWriter : public NormedLineWriter {
     }
     block_.line(fmt::format("  free = free + 1 == {0} ? 0 : free + 1;", schedule_.stages));
     block_.line("}");
+  }
+
+  // The same by a warpgroup, which reads one tile while it is given the next one: the barrier of a step says that all
+  // are done with the tile before the last one, and copies replace that.
+  void write_warpgroup_steps() {
+    const uint32_t ahead = schedule_.stages - kTilesInUse, depth = schedule_.tile.k;
+    block_.line("u32 now = 0, free = 0;");
+    block_.line(fmt::format("for (idx k0 = k_begin - {}; k0 < k_end; k0 += {}) {{", ahead * depth, depth));
+    block_.line("  if (k0 >= k_begin) {");
+    block_.line(fmt::format("    cp_async_wait<{}>();", ahead - 1));
+    block_.line("    warpgroup_publish();");
+    block_.line("    block_barrier();");
+    block_.line("  }");
+    block_.line(fmt::format("  const idx k_next = k0 + {};", ahead * depth));
+    block_.line("  if (k_next < k_end) {");
+    start_loads("    ", "free", "k_next");
+    block_.line("  }");
+    block_.line("  cp_async_commit();");
+    block_.line("  if (k0 >= k_begin) {");
+    block_.line(fmt::format("    multiply_by_warpgroup<{}>(sums, {}, {}, shuffle(thread_x() / 128, 0) * 64);",
+                            tiles_text(), in_ring(left_, "now"), in_ring(right_, "now")));
+    block_.line("    warpgroup_wait<1>(sums);");
+    block_.line(fmt::format("    now = now + 1 == {0} ? 0 : now + 1;", schedule_.stages));
+    block_.line("  }");
+    block_.line(fmt::format("  free = free + 1 == {0} ? 0 : free + 1;", schedule_.stages));
+    block_.line("}");
+    block_.line("warpgroup_wait<0>(sums);");
   }
 
   std::string tiles_text() const {

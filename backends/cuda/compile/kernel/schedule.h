@@ -25,6 +25,7 @@ enum class ScheduleKind : uint8_t {
   fma_tiles,           // a contraction: a block computes a tile, each thread a part of it
   matrix_tiles,        // the same by matrix instructions
   tf32_tiles,          // the same of f32 factors, which are rounded to TF32
+  warpgroup_tiles,     // the same of 16-bit factors by instructions of four warps: for sm_90a
   matvec,              // a warp computes one column of the result for a few rows of the other factor
   matvec_tiles,        // .. 16 columns, by matrix instructions
   query_per_block,     // attention: the warps of a block share the keys of a query
@@ -54,8 +55,9 @@ struct Schedule {
 /// What the schedule of a contraction depends on, at the upper bounds of sizes.
 struct ContractionFacts {
   int64_t m = 0, n = 0, k = 0, batch = 1;
-  bool by_matrices = false;  // 16-bit factors
-  bool by_tf32 = false;      // f32 factors, rounded to TF32
+  bool by_matrices = false;    // 16-bit factors
+  bool by_tf32 = false;        // f32 factors, rounded to TF32
+  bool by_warpgroups = false;  // also by instructions of four warps, which read tiles that copies bring
   /// Whether asynchronous copies bring at least one of the factors.
   bool copies = false;
   uint32_t norms = 0;         // numbers of each line of one factor that shared memory holds, besides the tiles
@@ -69,6 +71,10 @@ Schedule choose_tiles(const ContractionFacts& facts);
 /// Bytes of shared memory that a kernel may have: without asking the driver, and at all on every device that there is
 /// code for (99 KB on those of compute capability 12.x, 1 of them the driver's).
 constexpr uint32_t kPlainSharedBytes = 48 << 10, kMostSharedBytes = 98 << 10;
+/// .. and that tiles of a warpgroup may have.
+constexpr uint32_t kMostWarpgroupBytes = 226 << 10;
+/// The steps of k of their tiles, and how many tiles copies are not ahead of the ones that are multiplied.
+constexpr uint32_t kWarpgroupDepth = 64, kTilesInUse = 2;
 /// The chunks of 16 bytes that a row of a tile takes if it has `chunks` of its own (tile_layout.h).
 constexpr uint32_t padded_chunks(uint32_t chunks) {
   return chunks % 8 == 0 || chunks % 2 != 0 || chunks == 2 || chunks == 4 ? chunks : chunks + 1;

@@ -17,6 +17,7 @@ const char* name_of(ScheduleKind kind) {
     case ScheduleKind::fma_tiles: return "tiles";
     case ScheduleKind::matrix_tiles: return "matrix tiles";
     case ScheduleKind::tf32_tiles: return "TF32 tiles";
+    case ScheduleKind::warpgroup_tiles: return "warpgroup tiles";
     case ScheduleKind::matvec: return "warp per column";
     case ScheduleKind::matvec_tiles: return "warps per 16 columns";
     case ScheduleKind::query_per_block: return "block per query";
@@ -44,6 +45,7 @@ std::string schedule_text(const Schedule& schedule) {
 Arithmetic arithmetic_of(const Schedule& schedule) {
   switch (schedule.kind) {
     case ScheduleKind::matrix_tiles:
+    case ScheduleKind::warpgroup_tiles:
     case ScheduleKind::matvec_tiles:
     case ScheduleKind::query_matrix_tiles: return Arithmetic::matrix_f16;
     case ScheduleKind::tf32_tiles: return Arithmetic::matrix_tf32;

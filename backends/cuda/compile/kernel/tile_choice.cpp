@@ -63,9 +63,15 @@ constexpr std::array<Shape, 18> kMatrixShapes = {{{128, 256, 2, 4},
                                                   {16, 64, 1, 4}}};
 constexpr std::array<uint32_t, 3> kMatrixDepths = {128, 64, 32};
 constexpr uint32_t kMostMatrixStages = 4;
+// Of instructions of a warpgroup, each of which has 64 lines and all columns.
+constexpr std::array<Shape, 6> kWarpgroupShapes = {
+    {{128, 256, 8, 1}, {128, 128, 8, 1}, {64, 256, 4, 1}, {128, 64, 8, 1}, {64, 128, 4, 1}, {64, 64, 4, 1}}};
+constexpr uint32_t kMostWarpgroupStages = 4;
 // How long its kernels take, in nanoseconds: fitted to times of 120 kernels of 20 shapes on an H100. Of the busiest
 // multiprocessor, whose blocks run in rounds of as many as fit.
 constexpr double kNsPerRound = 98, kNsPerStep = 176, kNsPerMegaFlop = 432, kNsPerKilobyte = 2.9;
+// Assumed: 60 % of the data sheet's rate, as no device has run them. The rest is as of other matrix instructions.
+constexpr double kNsPerMegaFlopOfWarpgroups = 222;
 constexpr double kNsPerResult = 14.3, kNsPerNormedElement = 22.3;  // of one thread
 constexpr double kNsOfMerge = 500, kNsPerSplit = 200, kNsPerMergedResult = 31.7;
 constexpr uint32_t kSharedBytesOfMultiprocessor = 227 << 10, kWarpsOfMultiprocessor = 64;
@@ -129,8 +135,10 @@ double nanoseconds(const ContractionFacts& facts, const Schedule& schedule) {
   double normed = blocks * static_cast<double>(lines * facts.k) / threads;
   if (panel_steps(schedule, facts.norms_m, steps * tile.k) == 0) normed *= 3;
   const double stored = blocks / splits;
+  const double per_mega_flop =
+      schedule.kind == ScheduleKind::warpgroup_tiles ? kNsPerMegaFlopOfWarpgroups : kNsPerMegaFlop;
   return kNsPerRound * rounds + kNsPerStep * rounds * static_cast<double>(steps) +
-         kNsPerMegaFlop * all_steps * 2 * m * n * k / 1e6 +
+         per_mega_flop * all_steps * 2 * m * n * k / 1e6 +
          kNsPerKilobyte * all_steps * (m + n) * k * element_bytes(facts) / 1e3 +
          kNsPerResult * facts.cost_of_result * stored * results + kNsPerNormedElement * normed +
          (splits > 1 ? kNsOfMerge + kNsPerSplit * splits + kNsPerMergedResult * blocks * results : 0);
@@ -197,29 +205,44 @@ uint32_t matrix_stages(const ContractionFacts& facts, const Row& row) {
   return std::min(kMostMatrixStages, (kMostSharedBytes - facts.norms * std::max(row.tile.m, row.tile.n) * 4) / stage);
 }
 
-Schedule best_of_matrices(const ContractionFacts& facts) {
-  Schedule out;
+struct Best {
+  Schedule schedule;
   double least = std::numeric_limits<double>::infinity();
+};
+
+void take_if_faster(const ContractionFacts& facts, const Row& row, ScheduleKind kind, Best& best) {
+  const int64_t steps = quotient_up(facts.k, row.tile.k);
+  for (int64_t wanted = 1; wanted <= kMostSplits; ++wanted) {
+    const bool fills = count_tiles(facts, row.tile) >= kMultiprocessors;
+    if (wanted > 1 && (fills || steps / wanted < kFewestStepsPerSplit)) break;
+    Schedule made = schedule_of(facts, row, quotient_up(steps, quotient_up(steps, wanted)));  // none is empty
+    made.kind = kind;
+    made.stages = row.stages;
+    const double taken = nanoseconds(facts, made);
+    if (taken >= best.least || bytes_of_results(made) > bytes_of_tiles(made)) continue;
+    best = {made, taken};
+  }
+}
+
+Schedule best_of_matrices(const ContractionFacts& facts) {
+  Best best;
   for (const Shape& shape : kMatrixShapes) {
     for (const uint32_t depth : kMatrixDepths) {
       Row row = fitted(facts, {{shape.m, shape.n, depth}, shape.warps_m, shape.warps_n, 2});
       if (facts.copies) row.stages = matrix_stages(facts, row);
-      const int64_t steps = quotient_up(facts.k, row.tile.k);
-      if (row.stages < 2) continue;
-      for (int64_t wanted = 1; wanted <= kMostSplits; ++wanted) {
-        const bool fills = count_tiles(facts, row.tile) >= kMultiprocessors;
-        if (wanted > 1 && (fills || steps / wanted < kFewestStepsPerSplit)) break;
-        const int64_t splits = quotient_up(steps, quotient_up(steps, wanted));  // none is empty
-        Schedule made = schedule_of(facts, row, splits);
-        made.stages = row.stages;
-        const double taken = nanoseconds(facts, made);
-        if (taken >= least || bytes_of_results(made) > bytes_of_tiles(made)) continue;
-        least = taken;
-        out = made;
-      }
+      if (row.stages >= 2) take_if_faster(facts, row, ScheduleKind::matrix_tiles, best);
     }
   }
-  return out;
+  if (!facts.by_warpgroups) return best.schedule;
+  for (const Shape& shape : kWarpgroupShapes) {
+    const uint32_t stage = (shape.m + shape.n) * kWarpgroupDepth * element_bytes(facts);
+    const Row row = {{shape.m, shape.n, kWarpgroupDepth},
+                     shape.warps_m,
+                     shape.warps_n,
+                     std::min(kMostWarpgroupStages, kMostWarpgroupBytes / stage)};
+    take_if_faster(facts, row, ScheduleKind::warpgroup_tiles, best);
+  }
+  return best.schedule;
 }
 
 template <size_t kRows>
@@ -260,7 +283,8 @@ Schedule choose_tiles(const ContractionFacts& facts) {
 }
 
 uint32_t bytes_of_tiles(const Schedule& schedule) {
-  const uint32_t element_bytes = schedule.kind == ScheduleKind::matrix_tiles ? 2 : 4;
+  const bool by_16_bits = schedule.kind == ScheduleKind::matrix_tiles || schedule.kind == ScheduleKind::warpgroup_tiles;
+  const uint32_t element_bytes = by_16_bits ? 2 : 4;
   return schedule.stages * (schedule.tile.m + schedule.tile.n) * schedule.tile.k * element_bytes;
 }
 

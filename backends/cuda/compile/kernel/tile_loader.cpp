@@ -13,6 +13,7 @@ std::string TileFactor::size() const {
 }
 
 std::string TileFactor::place() const {
+  if (is_swizzled) return fmt::format("swizzled_tile_at<{}>", rows());
   return fmt::format("{}<{}>", spreads_steps ? "spread_tile_at" : "tile_at", width());
 }
 

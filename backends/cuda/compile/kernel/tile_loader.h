@@ -26,6 +26,7 @@ struct TileFactor {
   bool along_k = false;        // rows of the tile are lines, neighbours along the steps; else rows are steps
   bool reads_norms = false;    // of its line
   bool spreads_steps = false;  // four steps of one line lie in different banks, as TF32 fragments read them
+  bool is_swizzled = false;    // as a warpgroup's instructions read it
   TileLoad load = TileLoad::elements;
 
   bool is_copied() const { return load == TileLoad::copies || load == TileLoad::words; }

@@ -16,6 +16,10 @@
 #define WICK_DYNAMIC_SHARED(type, name)                                \
   extern __shared__ __align__(16) unsigned char wick_dynamic_shared[]; \
   type* const name = reinterpret_cast<type*>(wick_dynamic_shared)
+/// The same, 1024-byte aligned, for tiles that a warpgroup's instructions read.
+#define WICK_SWIZZLED_SHARED(type, name)                                  \
+  extern __shared__ __align__(1024) unsigned char wick_swizzled_shared[]; \
+  type* const name = reinterpret_cast<type*>(wick_swizzled_shared)
 
 // For the text of common/: constants of the compiler that NVRTC has under other names.
 #define __builtin_inf() __builtin_bit_cast(double, 0x7ff0000000000000ull)

@@ -14,6 +14,7 @@
   static const char wick_site_##name = 0; \
   type(&name)[count] = *static_cast<type(*)[count]>(wick_twin::shared_memory(&wick_site_##name, sizeof(type[count])))
 #define WICK_DYNAMIC_SHARED(type, name) type* const name = static_cast<type*>(wick_twin::dynamic_shared_memory())
+#define WICK_SWIZZLED_SHARED(type, name) WICK_DYNAMIC_SHARED(type, name)
 
 namespace wick_text {
 namespace {

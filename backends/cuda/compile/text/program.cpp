@@ -94,7 +94,8 @@ std::string device_vocabulary() {
   std::string program = part("backends/cuda/compile/text/device.h");
   for (const char* path : kCommon) program += part(path);
   for (const char* path : kShared) program += part(path);
-  return program + part("backends/cuda/compile/text/device_matrix.h") + part(kTiles) + part(kAttention) + part(kMatvec);
+  return program + part("backends/cuda/compile/text/device_matrix.h") +
+         part("backends/cuda/compile/text/warpgroup/device.h") + part(kTiles) + part(kAttention) + part(kMatvec);
 }
 
 std::string device_program(Span<const KernelText> kernels) {
@@ -110,7 +111,8 @@ std::string host_program(Span<const KernelText> kernels, const std::string& laun
   for (const char* path : kCommon) program += part(path);
   program += "}\n" + part("backends/cuda/compile/text/host.h");
   for (const char* path : kShared) program += part(path);
-  program += part("backends/cuda/compile/text/host_matrix.h") + part(kTiles) + part(kAttention) + part(kMatvec);
+  program += part("backends/cuda/compile/text/host_matrix.h") + part("backends/cuda/compile/text/warpgroup/host.h") +
+             part(kTiles) + part(kAttention) + part(kMatvec);
   append_kernels(kernels, &program);
   append_table(kernels, &program);
   return program;

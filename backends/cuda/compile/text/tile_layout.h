@@ -26,6 +26,13 @@ WICK_FUNCTION constexpr u32 spread_chunk_place(u32 row, u32 chunk) {
   return row * kChunks + (chunk ^ row % 4 * 2);
 }
 
+/// Where an element of 16 bits lies in a tile of kRows rows that a warpgroup's instructions read: blocks of 64 columns,
+/// whose rows are 8 chunks each, in the places of chunk_place().
+template <u32 kRows>
+WICK_FUNCTION constexpr u32 swizzled_place(u32 row, u32 column) {
+  return column / 64 * kRows * 64 + chunk_place<8>(row, column % 64 / 8) * 8 + column % 8;
+}
+
 /// The i-th line of thread `own` of kThreads that share a tile. Along k, neighbouring threads have neighbouring lines;
 /// else a thread has four in a row.
 template <u32 kThreads, bool kAlongK>

@@ -28,6 +28,11 @@ WICK_FUNCTION const f32* spread_tile_at(const f32* tile, u32 row, u32 column) {
   return spread_tile_at<kWidth>(const_cast<f32*>(tile), row, column);
 }
 
+template <u32 kRows, typename T>
+WICK_FUNCTION T* swizzled_tile_at(T* tile, u32 row, u32 column) {
+  return tile + swizzled_place<kRows>(row, column);
+}
+
 /// Lines `line` .. + 15, k .. k + 15 of the left factor as a[] of a matrix instruction.
 template <u32 kWidth, bool kAlongK, typename T>
 WICK_FUNCTION void load_left(u32 (&to)[4], const T* tile, u32 line, u32 k) {
@@ -128,6 +133,27 @@ WICK_FUNCTION void multiply_last_steps(f32 (&sums)[kM][kN][4], FragmentPair<kM, 
 template <typename Tiles, u32 kM, u32 kN>
 WICK_FUNCTION FragmentPair<kM, kN>& next_fragments(FragmentPair<kM, kN> (&fragments)[2]) {
   return fragments[Tiles::depth / 16 % 2];
+}
+
+/// A tile's factor from line `line`, a multiple of 64, and step k on, as a warpgroup's instructions read it. Along k, a
+/// group of 8 rows has 8 lines, else 8 steps.
+template <u32 kDepth, bool kAlongK, typename T>
+WICK_FUNCTION u64 swizzled_factor(const T* tile, u32 line, u32 k) {
+  return shared_matrix(tile + (kAlongK ? line * 64 + k : line * kDepth + k * 64), 1024, kAlongK ? 16 : kDepth * 128);
+}
+/// Starts to add the product of 64 lines of `left` from first_m on and all kN of `right` to the sums of four warps.
+template <typename Tiles, u32 kN, typename T>
+WICK_FUNCTION void multiply_by_warpgroup(WarpgroupSums<kN>& sums, const T* left, const T* right, u32 first_m) {
+  static_assert(!Tiles::left_along_k || Tiles::depth == 64, "a row is a chunk of 128 bytes");
+  static_assert(!Tiles::right_along_k || Tiles::depth == 64, "a row is a chunk of 128 bytes");
+  warpgroup_begin(sums);
+  WICK_UNROLL
+  for (u32 k = 0; k < Tiles::depth; k += 16) {
+    warpgroup_multiply<Tiles::left_along_k, Tiles::right_along_k>(
+        sums, swizzled_factor<Tiles::depth, Tiles::left_along_k>(left, first_m, k),
+        swizzled_factor<Tiles::depth, Tiles::right_along_k>(right, 0, k), T());
+  }
+  warpgroup_commit(sums);
 }
 
 /// Lines `line` .. + 15, k .. k + 7 of a left factor of f32, rounded to TF32, as a[] of a matrix instruction. Along k,
