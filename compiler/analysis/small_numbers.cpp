@@ -47,9 +47,14 @@ bool gives_no_floats(const Node& node) {
   });
 }
 
-// A result may be 0 because what vanishes is 0. Of sums one term at least is taken to be of ordinary size, as 1 is in
-// exp(x - the largest x).
-bool hands_on(const Node& node, const SmallNumbers& numbers) {
+// A power of e whose reciprocal may vanish.
+bool is_large_power(const Value* value, const ValueRanges& ranges) {
+  return value->producer && value->producer->op->has(kVanishes) && ranges.of(value).max * kLeastNormal > 1;
+}
+
+// A result may be 0 because what vanishes is 0, or what it is divided by large. Of sums one term at least is taken to
+// be of ordinary size, as 1 is in exp(x - the largest x).
+bool hands_on(const Node& node, const SmallNumbers& numbers, const ValueRanges& ranges) {
   const auto operands = node.operands();
   const auto vanishes = [&](const Value* operand) { return numbers.may_vanish(operand); };
   switch (node.op->facts.binary) {
@@ -57,9 +62,10 @@ bool hands_on(const Node& node, const SmallNumbers& numbers) {
     case Binary::sub:
     case Binary::rsub: return false;
     case Binary::mul: return std::any_of(operands.begin(), operands.end(), vanishes);
-    case Binary::div: return vanishes(operands[0]);
+    case Binary::div: return vanishes(operands[0]) || (operands.size() > 1 && is_large_power(operands[1], ranges));
     default: break;
   }
+  if (node.is("aten.reciprocal.default")) return is_large_power(operands[0], ranges);
   const bool keeps_zero = at_zero(node) == 0.0 || node.is("aten.square.default");
   return (keeps_zero || node.op->has(kMoves | kView | kPicks)) &&
          std::any_of(operands.begin(), operands.end(), vanishes);
@@ -81,7 +87,7 @@ SmallNumbers::SmallNumbers(const Graph& graph, const ValueRanges& ranges) {
   std::vector<const Node*> nodes;
   for (const auto& node : graph.nodes()) {
     nodes.push_back(node.get());
-    if (!node->op->has(kVanishes) && !hands_on(*node, *this)) continue;
+    if (!node->op->has(kVanishes) && !hands_on(*node, *this, ranges)) continue;
     for (const Value* result : node->results()) {
       if (is_single(*result) && holds_small(ranges.of(result))) vanish_.insert(result);
     }

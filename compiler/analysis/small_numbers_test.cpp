@@ -51,6 +51,10 @@ constexpr Case kCases[] = {
     {"%e = aten.exp(%x)\n %a = aten.rsub.Scalar(%e, 1)\n %y = aten.log(%a)", false, false},
     {"%a = aten.exp(%x)\n %b = aten.mm(%a, %m)\n %y = aten.log(%b)", true, false},
     {"%a = aten.relu(%x)\n %y = aten.reciprocal(%a)", false, false},
+    {"%e = aten.exp(%x)\n %a = aten.div.Tensor(%m, %e)\n %y = aten.sign(%a)", true, true},
+    {"%e = aten.exp(%x)\n %a = aten.reciprocal(%e)\n %y = aten.gt.Scalar(%a, 0)", true, true},
+    {"%t = aten.clamp(%x, none, 80)\n %e = aten.exp(%t)\n %a = aten.reciprocal(%e)\n %y = aten.sign(%a)", false, false},
+    {"%e = aten.sigmoid(%x)\n %a = aten.div.Tensor(%m, %e)\n %y = aten.sign(%a)", false, false},
 };
 
 TEST(SmallNumbers, MatterWhereTheyVanishAndAReaderTells) {

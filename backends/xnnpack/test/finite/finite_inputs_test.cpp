@@ -184,7 +184,21 @@ constexpr Known kKnown[] = {
      " %f = aten.mul.Scalar(%x, 18)\n %p = aten._softmax(%f, 1, false)\n %h = aten.mul.Scalar(%p, 2)\n"
      " %o = aten.sign(%h)\n"},
     {"quotients by numbers below the least normal one",
-     " %f = aten.mul.Scalar(%x, 44)\n %e = aten.exp(%f)\n %o = aten.div.Tensor(%y, %e)\n"},
+     " %f = aten.mul.Scalar(%x, 44)\n %e = aten.exp(%f)\n %o = aten.div.Tensor(%y, %e)\n", true},
+    {"quotients by what makes infinities of them, which a reader hides",
+     " %f = aten.mul.Scalar(%x, 53)\n %e = aten.exp(%f)\n %g = aten.mul.Scalar(%y, 1e-3)\n"
+     " %q = aten.div.Tensor(%g, %e)\n %r = aten.reciprocal(%q)\n %o = aten.nan_to_num(%r, 5, 7, 9)\n"},
+    {"quotients by sigmoids, as a layer reads them",
+     " %f = aten.mul.Scalar(%x, 46)\n %e = aten.sigmoid(%f)\n %g = aten.mul.Scalar(%y, 1e-30)\n"
+     " %q = aten.div.Tensor(%g, %e)\n %o = aten.tanh(%q)\n",
+     true},
+    {"quotients by softmax, as a layer reads them",
+     " %f = aten.mul.Scalar(%x, 18)\n %e = aten._softmax(%f, 1, false)\n %g = aten.mul.Scalar(%y, 1e-30)\n"
+     " %q = aten.div.Tensor(%g, %e)\n %o = aten.tanh(%q)\n",
+     true},
+    {"signs of quotients by powers that are large",
+     " %f = aten.mul.Scalar(%x, 44)\n %e = aten.exp(%f)\n %q = aten.div.Tensor(%y, %e)\n %s = aten.sign(%q)\n"
+     " %o = aten.add.Tensor(%s, %y)\n"},
     {"quotients of probabilities below the least normal number",
      " %f = aten.mul.Scalar(%x, 18)\n %p = aten._softmax(%f, 1, false)\n %g = aten.mul.Scalar(%x, 17.75)\n"
      " %q = aten._softmax(%g, 1, false)\n %o = aten.div.Tensor(%q, %p)\n"},
