@@ -1,6 +1,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "compiler/analysis/shares.h"
 #include "compiler/analysis/value_ranges.h"
 #include "compiler/ir/literal.h"
 #include "compiler/passes/passes.h"
@@ -42,8 +43,7 @@ class Inverter {
   explicit Inverter(const Graph& graph) : ranges_(graph) {
     for (const auto& node : graph.nodes()) {
       if (!node->is("aten.div.Tensor") || !divides_by_vanished(*node)) continue;
-      const Value* result = node->result();
-      const bool hidden = ranges_.hides_infinity(result) || ranges_.hides_nan(result);
+      const bool hidden = hides_either(node->result());
       // Eager's infinity divided by infinity is NaN.
       if (hidden && !ranges_.of(node->tensor("self")).is_finite()) continue;
       const Value* other = node->tensor("other");
@@ -69,6 +69,22 @@ class Inverter {
     return made->is("aten.exp.default") ? inverse : b.call("aten.add.Scalar", {inverse, 1});
   }
 
+  // Powers of e divided by their sum. Those of x minus the largest x neither vanish nor overflow all together.
+  Value* shares(Builder& b, Node& node) const {
+    const Value* other = node.is("aten.div.Tensor") ? node.tensor_or_null(1) : nullptr;
+    const Node* sum = other ? other->producer : nullptr;
+    if (!sum || !sum->is("aten.sum.dim_IntList") || sum->is_none("dim") || other->num_uses() != 1) return nullptr;
+    const Value* powers = node.tensor("self");
+    if (sum->tensor("self") != powers) return nullptr;
+    const Node* made = powers->producer;
+    if (!made || !made->is("aten.exp.default") || !is_exponential(*made) || is_share_of_sum(node)) return nullptr;
+    const auto dims = sum->static_ints("dim");
+    const auto last = static_cast<int64_t>(powers->rank()) - 1;
+    if (dims.size() != 1 || wrap_dim(dims[0], powers->rank()) != last || !sum->boolean("keepdim")) return nullptr;
+    if (other->dtype() != DType::f32 || hides_either(node.result())) return nullptr;
+    return b.call("aten._softmax", {made->arg("self"), last, false});
+  }
+
   Value* quotient(Builder& b, Node& node) {
     const auto found = quotients_.find(&node);
     if (found == quotients_.end()) return nullptr;
@@ -86,6 +102,8 @@ class Inverter {
   }
 
  private:
+  bool hides_either(const Value* result) const { return ranges_.hides_infinity(result) || ranges_.hides_nan(result); }
+
   static bool is_exponential(const Node& node) {
     const bool pointwise = node.is("aten.exp.default") || node.is("aten.sigmoid.default");
     return (pointwise || node.is("aten._softmax.default")) && node.tensor("self")->dtype() == DType::f32;
@@ -133,6 +151,7 @@ class Inverter {
 //   before: e = exp(x); q = a / e             after: h = exp(-x / 2); q = a * h * h
 //   The same of a softmax and a sigmoid, with their logarithms. Where a reader hides infinities or NaN, and e may be 0
 //   in eager, a divisor that is 0 there and else 1 follows.
+//   before: e = exp(x); p = e / sum(e)        after: p = softmax(x), along the last dimension
 // Requires: composites decomposed.  Ensures: f32 of those forms are left only where a reader hides infinities.
 // Keeps: shapes, dtypes, finite values up to rounding. A logarithm or quotient that is infinite because its operand
 // over- or underflows becomes finite where no reader would hide the infinity. Divisors that are never small, and
@@ -142,7 +161,8 @@ Result<Changed> invert_exponentials(Graph& graph) {
     Inverter inverter(g);
     const std::vector<RuleFn> rules = {[&](Builder& b, Node& node) { return inverter.logarithm(b, node); },
                                        [](Builder& b, Node& node) { return Inverter::reciprocal(b, node); },
-                                       [&](Builder& b, Node& node) { return inverter.quotient(b, node); }};
+                                       [&](Builder& b, Node& node) { return inverter.quotient(b, node); },
+                                       [&](Builder& b, Node& node) { return inverter.shares(b, node); }};
     return rewrite_nodes(g, rules);
   });
 }

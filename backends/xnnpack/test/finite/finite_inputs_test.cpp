@@ -196,6 +196,10 @@ constexpr Known kKnown[] = {
      " %f = aten.mul.Scalar(%x, 18)\n %e = aten._softmax(%f, 1, false)\n %g = aten.mul.Scalar(%y, 1e-30)\n"
      " %q = aten.div.Tensor(%g, %e)\n %o = aten.tanh(%q)\n",
      true},
+    {"shares of powers of e below the least normal number",
+     " %s = aten.sub.Scalar(%x, 95)\n %e = aten.exp(%s)\n %t = aten.sum.dim_IntList(%e, [1], true)\n"
+     " %d = aten.div.Tensor(%e, %t)\n %o = aten.mul.Scalar(%d, 2)\n",
+     true},
     {"signs of quotients by powers that are large",
      " %f = aten.mul.Scalar(%x, 44)\n %e = aten.exp(%f)\n %q = aten.div.Tensor(%y, %e)\n %s = aten.sign(%q)\n"
      " %o = aten.add.Tensor(%s, %y)\n"},
