@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <unordered_set>
 #include <utility>
 
+#include "compiler/driver/refusals.h"
 #include "compiler/driver/shared_buffers.h"
 #include "compiler/import/archive/archive.h"
 #include "compiler/ir/clone.h"
@@ -119,54 +119,6 @@ PipelineOptions pipeline_options(const std::string& method, const CompileOptions
   return pipeline;
 }
 
-// Results of nodes, which last as long as the graph.
-using Results = std::unordered_set<const Value*>;
-
-// Composites that were kept for the target, which then does not take them; their parts may fare better.
-struct Refused {
-  Results results;
-  // Of taken ones. A pass may have made them, for the target, of an operator that `keep` has split up in the program.
-  Results taken;
-  struct Whole {
-    std::string op, reason;
-  };
-  std::map<OriginPtr, Whole> reasons;  // by origin, looked up only
-};
-// Adds those of the graph, and returns how many there are.
-size_t note_refused(const Graph& graph, const Verdicts& verdicts, const KeepFn& portable, Refused& refused) {
-  size_t count = 0;
-  for (const auto& node : graph.nodes()) {
-    for (const auto& inner : node->graphs) count += note_refused(*inner, verdicts, portable, refused);
-    if (!node->op->decompose || !node->op->infer || portable(*node)) continue;
-    const auto verdict = verdicts.of.find(node.get());
-    if (verdict != verdicts.of.end() && verdict->second.taken) {
-      refused.taken.insert(node->results().begin(), node->results().end());
-      continue;
-    }
-    refused.results.insert(node->results().begin(), node->results().end());
-    if (verdict != verdicts.of.end() && node->origin)
-      refused.reasons.try_emplace(node->origin, Refused::Whole{std::string(node->op->name()), verdict->second.reason});
-    ++count;
-  }
-  return count;
-}
-
-// The first part of each refused composite that stays outside says why the composite did.
-void explain_refused(Refused& refused, std::vector<NodePlace>& nodes) {
-  // An operator that no decomposition applied to is itself outside, and says so already.
-  for (const NodePlace& place : nodes) {
-    const auto whole = place.backend.empty() ? refused.reasons.find(place.origin) : refused.reasons.end();
-    if (whole != refused.reasons.end() && whole->second.op == place.op) refused.reasons.erase(whole);
-  }
-  for (NodePlace& place : nodes) {
-    const auto whole = place.backend.empty() ? refused.reasons.find(place.origin) : refused.reasons.end();
-    if (whole == refused.reasons.end()) continue;
-    const auto& [op, reason] = whole->second;
-    place.reason += fmt::format("{}{} as a whole: {}", place.reason.empty() ? "" : "; ", op, reason);
-    refused.reasons.erase(whole);
-  }
-}
-
 // What a later run of the pipeline repeats. Of the passes that are not in the table, those of phase optimize. None that
 // recognizes: it would put together again what the target has refused as a whole.
 void keep_repeated(PipelineOptions& pipeline) {
@@ -193,29 +145,34 @@ Result<PartitionReport> run_target(Graph& graph, const TargetRequest& request, c
   pipeline.keep = [&](const Node& node) { return keeps(target, node, target_opts) || portable.keep(node); };
   pipeline.takes = [&](const Node& node) { return ask(target, node, target_opts).taken; };
   if (target.folds_where_taken) pipeline.takes_quantized = pipeline.takes;
+  StayingNodes staying;
+  pipeline.stays = staying.listener();
   RETURN_IF_ERROR(run_pipeline(graph, pipeline));
   keep_repeated(pipeline);
   // Passes see nodes before quantization is folded, so their verdicts are those of a graph that is ready to partition.
-  Refused refused_composites;
+  RefusedComposites composites;
   pipeline.keep = [&](const Node& node) {
     if (portable.keep(node)) return true;
     if (node.results().empty()) return false;
     const Value* result = node.results()[0];
-    if (refused_composites.taken.count(result)) return true;
-    return keeps(target, node, target_opts) && !refused_composites.results.count(result);
+    if (composites.taken.count(result)) return true;
+    return keeps(target, node, target_opts) && !composites.results.count(result);
   };
   Verdicts verdicts = ask_all(graph, target, target_opts);
-  size_t refused = note_refused(graph, verdicts, portable.keep, refused_composites), before = 0;
+  staying.explain(verdicts);
+  size_t refused = composites.add(graph, verdicts, portable.keep, staying), before = 0;
   while (refused != before && refused != 0) {
+    staying.clear();
     RETURN_IF_ERROR(run_pipeline(graph, pipeline));
     verdicts = ask_all(graph, target, target_opts, &verdicts);
-    refused_composites.taken.clear();
-    before = std::exchange(refused, note_refused(graph, verdicts, portable.keep, refused_composites));
+    staying.explain(verdicts);
+    composites.taken.clear();
+    before = std::exchange(refused, composites.add(graph, verdicts, portable.keep, staying));
   }
   if (options.on_begin) options.on_begin("partition");
   Clock clock;
   ASSIGN_OR_RETURN(PartitionReport report, partition(graph, target, target_opts, verdicts));
-  explain_refused(refused_composites, report.nodes);
+  composites.explain(report.nodes, staying);
   RETURN_IF_ERROR(catch_failure([&] { unfold_quantization(graph, report.taken.nodes); }));
   if (portable.timings) portable.timings->push_back({"partition", 1, clock.lap(), Changed::yes});
   return report;
@@ -238,16 +195,23 @@ Status run_targets(Function& function, const CompileOptions& options, const Pipe
 
 Status check_full_delegation(const PartitionReport& report, const std::string& method) {
   std::vector<std::string> outside;
+  size_t following = 0;
   for (const NodePlace& place : report.nodes) {
     if (!place.backend.empty() || place.beyond_quantized) continue;
+    if (place.follows) {
+      ++following;
+      continue;
+    }
     const std::string source = place.origin ? place.origin->source : "",
                       module = place.origin ? place.origin->module : "";
     outside.push_back(fmt::format("{}: {}{}{}", place.op, place.reason, source.empty() ? "" : ", " + printable(source),
                                   module.empty() ? "" : " in " + printable(module)));
   }
-  if (outside.empty()) return {};
-  Diag diag(Code::budget, fmt::format("{} nodes of method '{}' are outside all delegates", outside.size(), method));
+  const size_t count = outside.size() + following;
+  if (count == 0) return {};
+  Diag diag(Code::budget, fmt::format("{} nodes of method '{}' are outside all delegates", count, method));
   diag.notes = std::move(outside);
+  if (following > 0) diag.notes.push_back(fmt::format("nodes that are outside only because of these: {}", following));
   return diag;
 }
 

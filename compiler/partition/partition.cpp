@@ -183,6 +183,7 @@ class Partitioner {
         places_[i].asked_for = verdict->second.asked_for;
       } else {
         refuse(i, verdict->second.reason);
+        places_[i].follows = verdict->second.follows;
       }
     }
   }

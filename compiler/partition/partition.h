@@ -28,6 +28,7 @@ struct NodePlace {
   std::string backend;     // name of the target; "" = outside
   std::string reason;      // outside: why, by each target asked; taken: what the user should know, or ""
   bool asked_for = false;  // taken: Verdict::asked_for
+  bool follows = false;    // outside: Verdict::follows
   OriginPtr origin;
   std::string quantization;  // types of quantized values that it reads and gives, or ""
   /// Of a graph with quantized values (form kernels): none lies before the node, or none behind it.

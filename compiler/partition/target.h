@@ -27,6 +27,7 @@ struct Verdict {
   /// Of Target::profitable that says no: the nodes that make it so. Only these stay outside. None: all.
   std::vector<const Node*> because_of = {};
   bool asked_for = false;  // of a yes: an option of the user makes the results differ, which `reason` says
+  bool follows = false;    // of a no: from the no on another node, whose reason is the one to look at
   static Verdict yes(std::string note = "") { return {true, std::move(note), {}}; }
   static Verdict no(std::string why) { return {false, std::move(why), {}}; }
 };

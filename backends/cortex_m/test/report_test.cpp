@@ -80,5 +80,73 @@ TEST(CortexMReport, ConvolutionsCountTheirTaps) {
   EXPECT_EQ(found, 1u);
 }
 
+// A norm behind an exponential: `between` quantizes that, or leaves it to the backend.
+std::string norm_model(const std::string& between, const std::string& eps = "1e-05") {
+  const std::string to = parameters(0.03125, 0);
+  return "graph f(%x: f32[2, 8]) {\n" + fake_quantized("d", "x", "g", q()) + "  %s = aten.exp(%d)\n" + between +
+         "  %n = aten.layer_norm(%r, [8], none, none, " + eps + ")\n  %z = aten.tanh(%n)\n" +
+         fake_quantized("o", "z", "p", to) + "  return %o\n}";
+}
+
+const std::string kNotQuantized = "  %r = aten.abs(%s)\n";
+
+const compiler::NodeVerdict* outside_node(const compiler::CompileResult& result, const std::string& part) {
+  for (const compiler::NodeVerdict& node : result.methods[0].outside) {
+    if (node.reason.find(part) != std::string::npos) return &node;
+  }
+  return nullptr;
+}
+
+TEST(CortexMReport, ANodeThatShowsRoundingSaysWhoseAndHowFar) {
+  Pipeline p = std::move(Pipeline::from_text(norm_model(kNotQuantized)).backend("cortex-m"));
+  ASSERT_NE(p.compiled(), nullptr) << p.failures();
+  const compiler::NodeVerdict* norm = outside_node(*p.compiled(), "is not quantized, and rounding that to int16 could");
+  ASSERT_NE(norm, nullptr);
+  EXPECT_NE(norm->op.find("layer_norm"), std::string::npos);
+  EXPECT_NE(norm->reason.find("of its steps, more than 0.75"), std::string::npos) << norm->reason;
+  EXPECT_NE(norm->reason.find("quantize '"), std::string::npos) << norm->reason;
+  EXPECT_EQ(norm->reason.find("as a whole"), std::string::npos) << "said once: " << norm->reason;
+  EXPECT_NE(outside_node(*p.compiled(), "it computes on floats because of " + norm->op), nullptr);
+}
+
+TEST(CortexMReport, ANodeThatHidesRoundingSaysNothing) {
+  const std::string quantized = fake_quantized("r", "s", "k", parameters(0.0625, -128));
+  for (const std::string& text : {norm_model(quantized), norm_model(kNotQuantized, "0.1")}) {
+    Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+    p.options().require_full_delegation = true;
+    ASSERT_NE(p.compiled(), nullptr) << p.failures();
+    EXPECT_TRUE(p.compiled()->methods[0].outside.empty());
+  }
+}
+
+// What has a reason of its own is named beside the norm; what follows from the norm is only counted.
+TEST(CortexMReport, FullDelegationNamesCausesOnly) {
+  const auto error_text = [](const std::string& text) {
+    Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+    p.options().require_full_delegation = true;
+    p.at(Stage::lower).check_error("outside all delegates");
+    return p.error() ? compiler::render(*p.error()) : "";
+  };
+  const std::string text = error_text(norm_model(kNotQuantized));
+  EXPECT_NE(text.find("layer_norm.default: it computes on"), std::string::npos) << text;
+  EXPECT_NE(text.find("nodes that are outside only because of these: "), std::string::npos) << text;
+  EXPECT_EQ(text.find("aten.exp"), text.rfind("aten.exp")) << "only as what made the numbers: " << text;
+  EXPECT_EQ(text.find("aten.tanh"), std::string::npos) << text;
+  std::string both = norm_model(kNotQuantized + "  %c = aten.cumsum(%r, 1)\n" +
+                                fake_quantized("f", "c", "h", parameters(0.0625, -128)));
+  both = error_text(both.replace(both.find("return %o"), 9, "return %o, %f"));
+  EXPECT_NE(both.find("aten.cumsum.default: the backend has no integer form of this operator"), std::string::npos)
+      << both;
+}
+
+TEST(CortexMReport, PositionsThatRoundingCouldChange) {
+  const std::string text = "graph f(%x: f32[2, 8]) {\n" + fake_quantized("d", "x", "g", q()) +
+                           "  %s = aten.silu(%d)\n  %m = aten.mul.Tensor(%s, %d)\n  %a = aten.argmax(%m, 1)\n" +
+                           "  return %a\n}";
+  Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+  ASSERT_NE(p.compiled(), nullptr) << p.failures();
+  EXPECT_NE(outside_node(*p.compiled(), "could change 'a', which has positions or truth"), nullptr);
+}
+
 }  // namespace
 }  // namespace wick::cortex_m::report_test

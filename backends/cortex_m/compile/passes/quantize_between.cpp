@@ -9,6 +9,8 @@
 #include "backends/cortex_m/compile/ops/int16/made_numbers.h"
 #include "backends/cortex_m/compile/ops/int16/number_bounds.h"
 #include "backends/cortex_m/compile/ops/int16/rounding.h"
+#include "backends/cortex_m/compile/ops/int16/shown_rounding.h"
+#include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/passes/split_weights.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "backends/cortex_m/compile/requantization.h"
@@ -34,9 +36,7 @@ namespace {
 constexpr double kLargest = 32767;  // element of int16
 constexpr int kFinerSteps = 128;    // of int16 in one of int8: 255 times as many fit 16 bits
 constexpr double kGrains = 256;     // that numbers are divided into, at least
-constexpr double kStepsOfGrain = 4;
-constexpr double kMostError = 0.75;  // of what counts in a result; the rest is left to kernels
-constexpr double kMostSlack = 128;   // of numbers behind two loose bounds: leaves 256 steps for what is usual
+constexpr double kMostSlack = 128;  // of numbers behind two loose bounds: leaves 256 steps for what is usual
 
 bool has_elements(const Value& value) { return refuse_elements(value, "").empty(); }
 bool is_int8(const Value& value) { return refuse_int8(value, "").empty(); }
@@ -54,12 +54,19 @@ struct Between {
   bool is_loose = false;
   double grain = 0;  // differences that count
   double slack = 1;  // how far the numbers are below their bound
-  double error = 0;  // how far elements can be from the numbers that eager computes
+  Rounding rounding;
 };
 // By value; in an order that depends on nothing but the graph.
 struct Candidates {
   std::unordered_map<const Value*, Between> of;  // looked up only
   std::vector<Value*> order;
+
+  RoundingOf rounding() const {
+    return [this](const Value& value) {
+      const auto found = of.find(&value);
+      return found == of.end() ? nullptr : &found->second.rounding;
+    };
+  }
 };
 
 bool is_read_inside(const Value& value) { return value.num_uses() > 0 && value.users().size() == value.num_uses(); }
@@ -121,16 +128,6 @@ double slack_of(const Node& node, const Bound& bound, const Candidates& candidat
   return slack * bound.slack;
 }
 
-// Of what a node computes of rounded numbers.
-double error_of(const Node& node, const Candidates& candidates) {
-  double error = 0;
-  for (const Value* operand : node.operands()) {
-    const auto found = candidates.of.find(operand);
-    if (found != candidates.of.end()) error += error_behind(node, *operand, found->second.error);
-  }
-  return error;
-}
-
 void consider(const Node& node, Candidates& candidates) {
   Value* result = only_result(node);
   if (!result || !has_known_sizes(node) || node.is("wick.convert.default")) return;
@@ -145,16 +142,14 @@ void consider(const Node& node, Candidates& candidates) {
   const double grain = grain_of(node, *bound, candidates), step = int16_scale(node, bound->largest);
   const double slack = slack_of(node, *bound, candidates);
   if ((behind_loose && slack > kMostSlack) || kStepsOfGrain * step > grain) return;
-  const double error = error_of(node, candidates);
-  Between between = {result->tensor(), result->stands_for, bound->is_loose || behind_loose, grain, slack};
+  const double error = error_of(node, candidates.rounding());
+  Between between = {result->tensor(), result->stands_for, bound->is_loose || behind_loose, grain, slack, {}};
   make_int16(&result->type.tensor, step);
-  between.error = error + error_of_elements(*result);
+  const double own = error_of_elements(*result);
+  between.rounding = {own, error + own};
   candidates.of.emplace(result, std::move(between));
   candidates.order.push_back(result);
 }
-
-// Of elements: steps of int8, some steps of int16.
-double steps_that_count(const Value& value) { return affine(value).scale * (is_int8(value) ? 1 : kStepsOfGrain); }
 
 // Differences that count between the numbers of a node's result. 0: it has none.
 double result_grain(const Node& node, const Candidates& candidates) {
@@ -183,51 +178,76 @@ void give_up(Value* value, Candidates& candidates) {
   candidates.of.erase(value);
 }
 
-// Whether numbers that are off by their errors show in what a node gives to the model: in a step of elements, or at
-// all where results are positions or truth.
-bool shows_errors(const Node& node, const Candidates& candidates) {
-  if (shows_any_rounding(node)) {
-    const std::vector<Value*> operands = node.operands();
-    return std::any_of(operands.begin(), operands.end(), [&](const Value* operand) {
-      const auto found = candidates.of.find(operand);
-      return found != candidates.of.end() && found->second.error > 0;
-    });
-  }
-  const double error = error_of(node, candidates);
-  return std::any_of(node.results().begin(), node.results().end(), [&](const Value* result) {
-    const bool is_seen = result->num_uses() > 0 && has_elements(*result) && candidates.of.count(result) == 0;
-    return is_seen && error > kMostError * steps_that_count(*result);
-  });
-}
+// Why nodes stay on floats: whose operands' rounding shows, and by value those that this leaves in floats.
+struct Causes {
+  std::vector<ShownRounding> shown;
+  std::unordered_map<const Value*, const Node*> of;  // looked up only
+  std::unordered_set<const Node*> open;              // looked up only: nodes that stay whatever rounding does
+};
 
-// Numbers whose rounding shows in what their readers give.
-void give_up_coarse(const std::vector<Node*>& nodes, Candidates& candidates) {
+// Numbers whose rounding shows in what their readers give. Readers without a form on integers have that as their
+// reason.
+void give_up_coarse(const std::vector<Node*>& nodes, Candidates& candidates, Causes& causes) {
   std::unordered_set<const Value*> coarse;  // looked up only
   for (const Node* node : nodes) {
-    if (!shows_errors(*node, candidates)) continue;
+    if (!reads_well(*node, candidates)) causes.open.insert(node);
+    std::optional<ShownRounding> shown = shown_rounding(*node, candidates.rounding());
+    if (!shown) continue;
+    const bool has_form = find_rule(*node) && find_rule(*shown->reader);
+    if (!has_form) causes.open.insert(node);
     for (const Value* operand : node->operands()) {
-      if (candidates.of.count(operand) > 0) coarse.insert(operand);
+      if (candidates.of.count(operand) == 0) continue;
+      coarse.insert(operand);
+      if (has_form) causes.of.try_emplace(operand, shown->reader);
     }
+    if (has_form) causes.shown.push_back(std::move(*shown));
   }
+  const auto is_coarse = [&](const Value* value) { return coarse.count(value) > 0; };
   for (Value* value : candidates.order) {
-    if (coarse.count(value) > 0) give_up(value, candidates);
+    if (is_coarse(value)) give_up(value, candidates);
   }
-  std::erase_if(candidates.order, [&](Value* value) { return coarse.count(value) > 0; });
+  std::erase_if(candidates.order, is_coarse);
 }
 
-void keep_closed(Candidates& candidates) {
+// The cause of a value that this node reads or gives; null: none has one.
+const Node* cause_beside(const Node& node, const Causes& causes) {
+  std::vector<Value*> values = node.operands();
+  values.insert(values.end(), node.results().begin(), node.results().end());
+  for (const Value* value : values) {
+    const auto found = causes.of.find(value);
+    if (found != causes.of.end()) return found->second;
+  }
+  return nullptr;
+}
+
+void keep_closed(Candidates& candidates, Causes& causes) {
   for (bool again = true; again;) {
     again = false;
     for (Value* value : std::vector<Value*>(candidates.order)) {
-      const std::vector<Node*>& users = value->users();
-      const bool well =
-          reads_well(*value->producer, candidates) &&
-          std::all_of(users.begin(), users.end(), [&](const Node* user) { return reads_well(*user, candidates); });
-      if (well) continue;
+      std::vector<Node*> beside = value->users();
+      beside.push_back(value->producer);
+      std::erase_if(beside, [&](const Node* node) { return reads_well(*node, candidates); });
+      if (beside.empty()) continue;
+      for (const Node* node : beside) {
+        if (const Node* cause = cause_beside(*node, causes)) causes.of.try_emplace(value, cause);
+      }
       give_up(value, candidates);
       std::erase(candidates.order, value);
       again = true;
     }
+  }
+}
+
+void tell_causes(const std::vector<Node*>& nodes, const Causes& causes, const PipelineOptions& options) {
+  if (!options.stays) return;
+  std::unordered_set<const Node*> told;  // looked up only
+  for (const ShownRounding& shown : causes.shown) {
+    if (told.insert(shown.reader).second) options.stays(*shown.reader, shown.reason, nullptr);
+  }
+  for (const Node* node : nodes) {
+    const bool has_own_reason = told.count(node) > 0 || causes.open.count(node) > 0;
+    const Node* cause = has_own_reason ? nullptr : cause_beside(*node, causes);
+    if (cause) options.stays(*node, "", cause);
   }
 }
 
@@ -432,8 +452,10 @@ bool widen_groups(Graph& graph, const PipelineOptions& options) {
   const std::vector<Node*> nodes = graph.node_list();
   Candidates candidates;
   for (const Node* node : nodes) consider(*node, candidates);
-  give_up_coarse(nodes, candidates);
-  keep_closed(candidates);
+  Causes causes;
+  give_up_coarse(nodes, candidates, causes);
+  keep_closed(candidates, causes);
+  tell_causes(nodes, causes, options);
   bool changed = false;
   for (const Group& group : groups_of(nodes, candidates)) {
     const bool done = group.values.empty() && options.takes(*group.nodes[0]);
