@@ -8,7 +8,7 @@
 
 namespace wick::cortex_m {
 
-inline constexpr size_t kElements = 256;  // of int8: -128 .. 127
+inline constexpr size_t kInt8Elements = 256;  // of int8: -128 .. 127
 
 /// A constant with one element: the same number for all elements of another tensor.
 bool is_number(const compiler::Value& value);

@@ -15,11 +15,11 @@ using compiler::TargetSettings;
 
 namespace {
 
-struct Row {
+struct KernelRow {
   const char *name, *signature, *function;
   const char* variants[3];  // by Isa
 };
-constexpr Row kRows[] = {
+constexpr KernelRow kKernelRows[] = {
 #define KERNEL(name, signature, function, mve, dsp, scalar) {name, signature, #function, {#mve, #dsp, #scalar}},
 #include "backends/cortex_m/kernels/kernels.inc"
 #undef KERNEL
@@ -89,7 +89,7 @@ Result<FirmwareTarget> firmware(const TargetSettings& settings, std::string_view
     if (isa == Isa::mve) out.plain_flags = fmt::format("-mcpu={}+nomve", found.cpu);
   }
   out.portable_built_for = "cortex_m.isa=mve cortex_m.isa=dsp cortex_m.isa=scalar";
-  for (const Row& row : kRows) {
+  for (const KernelRow& row : kKernelRows) {
     out.kernels.push_back({row.name, row.signature, qualified(row.variants[static_cast<size_t>(isa)], row.function),
                            qualified("reference", row.function)});
   }

@@ -213,14 +213,15 @@ void infer_recurrent(Node& node) {
 // --- windows: images are [N, C, H, W], filters [O, kH, kW, I] ---
 
 // The entry for an axis of a list of one or two.
-Sym along(const Node& node, const char* name, size_t axis) {
+Sym entry_along(const Node& node, const char* name, size_t axis) {
   const Ints list = node.ints(name);
   if (list.empty() || list.size() > 2) reject(fmt::format("{} does not have one or two numbers", name));
   return list[list.size() == 1 ? 0 : axis];
 }
 
 Sym positions(const Node& node, const Sym& in, const Sym& kernel, const Sym& dilation, bool ceil, size_t axis) {
-  return compiler::window_size(in, along(node, "padding", axis), kernel, along(node, "stride", axis), dilation, ceil);
+  return compiler::window_size(in, entry_along(node, "padding", axis), kernel, entry_along(node, "stride", axis),
+                               dilation, ceil);
 }
 
 // Paddings are two, or four: {top, left, bottom, right}.
@@ -236,8 +237,9 @@ void infer_convolution(Node& node, const Sym& channels, DType dtype = DType::i8)
   require_rank(filter, 4, "the weight tensor");
   Sizes sizes = {x->sizes()[0], channels, 0, 0};
   for (size_t axis = 0; axis < 2; ++axis)
-    sizes[2 + axis] = compiler::window_size(padded_size(node, x->sizes()[2 + axis], axis), 0, filter->sizes()[1 + axis],
-                                            along(node, "stride", axis), along(node, "dilation", axis), false);
+    sizes[2 + axis] =
+        compiler::window_size(padded_size(node, x->sizes()[2 + axis], axis), 0, filter->sizes()[1 + axis],
+                              entry_along(node, "stride", axis), entry_along(node, "dilation", axis), false);
   compiler::set_result(node, dtype, std::move(sizes));
 }
 
@@ -262,8 +264,8 @@ void infer_conv2d_int4(Node& node) {
   Sizes sizes = {x->sizes()[0], weights->sizes()[0], 0, 0};
   for (size_t axis = 0; axis < 2; ++axis)
     sizes[2 + axis] =
-        compiler::window_size(padded_size(node, x->sizes()[2 + axis], axis), 0, along(node, "kernel_size", axis),
-                              along(node, "stride", axis), along(node, "dilation", axis), false);
+        compiler::window_size(padded_size(node, x->sizes()[2 + axis], axis), 0, entry_along(node, "kernel_size", axis),
+                              entry_along(node, "stride", axis), entry_along(node, "dilation", axis), false);
   compiler::set_result(node, DType::i8, std::move(sizes));
 }
 
@@ -287,9 +289,9 @@ void infer_transposed(Node& node) {
   require_rank(filter, 4, "the weight tensor");
   Sizes sizes = {x->sizes()[0], filter->sizes()[0], 0, 0};
   for (size_t axis = 0; axis < 2; ++axis) {
-    const Sym span = along(node, "dilation", axis) * (filter->sizes()[1 + axis] - 1) + 1;
-    sizes[2 + axis] = (x->sizes()[2 + axis] - 1) * along(node, "stride", axis) - 2 * along(node, "padding", axis) +
-                      span + along(node, "output_padding", axis);
+    const Sym span = entry_along(node, "dilation", axis) * (filter->sizes()[1 + axis] - 1) + 1;
+    sizes[2 + axis] = (x->sizes()[2 + axis] - 1) * entry_along(node, "stride", axis) -
+                      2 * entry_along(node, "padding", axis) + span + entry_along(node, "output_padding", axis);
   }
   compiler::set_result(node, DType::i8, std::move(sizes));
 }
@@ -299,8 +301,9 @@ void infer_pool(Node& node, bool dilated) {
   require_rank(x, 4, "the input");
   Sizes sizes = x->sizes();
   for (size_t axis = 0; axis < 2; ++axis)
-    sizes[2 + axis] = positions(node, x->sizes()[2 + axis], along(node, "kernel_size", axis),
-                                dilated ? along(node, "dilation", axis) : Sym(1), node.boolean("ceil_mode"), axis);
+    sizes[2 + axis] =
+        positions(node, x->sizes()[2 + axis], entry_along(node, "kernel_size", axis),
+                  dilated ? entry_along(node, "dilation", axis) : Sym(1), node.boolean("ceil_mode"), axis);
   compiler::set_result(node, DType::i8, std::move(sizes));
 }
 void infer_avg_pool(Node& node) { infer_pool(node, false); }

@@ -69,6 +69,10 @@ std::string refuse_elements(const Value& value, std::string_view what) {
   return wide ? refuse_int16(value, what) : refuse_int8(value, what);
 }
 
+bool is_int8(const Value& value) { return refuse_int8(value, "").empty(); }
+bool is_int16(const Value& value) { return refuse_int16(value, "").empty(); }
+bool has_elements(const Value& value) { return refuse_elements(value, "").empty(); }
+
 std::string refuse_int8(const Node& node) {
   for (const Value* operand : node.operands()) {
     std::string reason = refuse_int8(*operand, "an operand");

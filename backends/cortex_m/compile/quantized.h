@@ -28,6 +28,10 @@ std::string refuse_int8(const compiler::Node& node);
 std::string refuse_int16(const compiler::Value& value, std::string_view what);
 /// The same for either of the two.
 std::string refuse_elements(const compiler::Value& value, std::string_view what);
+/// Whether these find no reason.
+bool is_int8(const compiler::Value& value);
+bool is_int16(const compiler::Value& value);
+bool has_elements(const compiler::Value& value);
 /// The node of numbers that no quantizer annotated. Null: it is none's.
 compiler::Node* float_maker(const compiler::Arg& arg);
 /// The same of numbers before they are expanded.

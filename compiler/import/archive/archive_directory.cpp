@@ -22,13 +22,13 @@ constexpr uint16_t kFlagEncrypted = 1u << 0, kFlagSizesFollow = 1u << 3;
 constexpr uint16_t kFlagsRefused = kFlagEncrypted | 1u << 5 | 1u << 6 | 1u << 13;  // encrypted, patch, strong, masked
 constexpr size_t kMaxNameBytes = 1024;
 
-Diag corrupt(std::string message) {
+Diag corrupt_archive(std::string message) {
   return Diag(Code::corrupt_file, std::move(message))
       .with_help("the file is damaged or was cut short; copy or save it again");
 }
 
 // Little-endian fields of `bytes`; offsets must be in range.
-struct Fields {
+struct EntryFields {
   Span<const uint8_t> bytes;
   uint64_t read(uint64_t at, int count) const {
     uint64_t value = 0;
@@ -50,7 +50,7 @@ struct End {
 };
 
 // Offset of the end record: the one whose comment reaches exactly to the end of the file.
-Result<uint64_t> find_end(Fields zip) {
+Result<uint64_t> find_end(EntryFields zip) {
   const uint64_t size = zip.bytes.size();
   std::optional<uint64_t> found;
   if (size >= kEndBytes) {
@@ -58,49 +58,50 @@ Result<uint64_t> find_end(Fields zip) {
     const uint64_t first = last > 0xffff ? last - 0xffff : 0;
     for (uint64_t at = last + 1; at-- > first;) {
       if (zip.bytes[at] != 'P' || zip.u32(at) != kEndSignature || zip.u16(at + 20) != last - at) continue;
-      if (found) return corrupt("the archive has two end records, so its content is ambiguous");
+      if (found) return corrupt_archive("the archive has two end records, so its content is ambiguous");
       found = at;
     }
   }
-  if (!found) return corrupt("the archive has no end record");
+  if (!found) return corrupt_archive("the archive has no end record");
   return *found;
 }
 
 // The zip64 end record replaces the fields of the plain one; both must agree where the plain one does not overflow.
-Result<End> read_end64(Fields zip, uint64_t end_at, End plain, uint64_t* directory_end) {
+Result<End> read_end64(EntryFields zip, uint64_t end_at, End plain, uint64_t* directory_end) {
   const uint64_t locator = end_at - kLocator64Bytes;
   const uint64_t at = zip.u64(locator + 8);
-  if (zip.u32(locator + 4) != 0 || zip.u32(locator + 16) > 1) return corrupt("the archive is split over several disks");
+  if (zip.u32(locator + 4) != 0 || zip.u32(locator + 16) > 1)
+    return corrupt_archive("the archive is split over several disks");
   if (!range_fits(at, kEnd64Bytes, locator) || zip.u32(at) != kEnd64Signature) {
-    return corrupt("the archive's zip64 end record is not where its locator says");
+    return corrupt_archive("the archive's zip64 end record is not where its locator says");
   }
   const uint64_t remaining = zip.u64(at + 4);
-  if (remaining != locator - at - 12) return corrupt("the archive's zip64 end record has a wrong size");
-  if (zip.u32(at + 16) != 0 || zip.u32(at + 20) != 0) return corrupt("the archive is split over several disks");
+  if (remaining != locator - at - 12) return corrupt_archive("the archive's zip64 end record has a wrong size");
+  if (zip.u32(at + 16) != 0 || zip.u32(at + 20) != 0) return corrupt_archive("the archive is split over several disks");
   const End wide = {zip.u64(at + 32), zip.u64(at + 40), zip.u64(at + 48)};
   const bool agree = (plain.num_records == wide.num_records || plain.num_records == kOverflow16) &&
                      (plain.size == wide.size || plain.size == kOverflow32) &&
                      (plain.offset == wide.offset || plain.offset == kOverflow32);
-  if (!agree || zip.u64(at + 24) != wide.num_records) return corrupt("the archive's two end records disagree");
+  if (!agree || zip.u64(at + 24) != wide.num_records) return corrupt_archive("the archive's two end records disagree");
   *directory_end = at;
   return wide;
 }
 
-Result<End> read_end(Fields zip) {
+Result<End> read_end(EntryFields zip) {
   ASSIGN_OR_RETURN(const uint64_t at, find_end(zip));
   End end = {zip.u16(at + 10), zip.u32(at + 12), zip.u32(at + 16)};
   uint64_t directory_end = at;
   if (zip.u16(at + 4) != 0 || zip.u16(at + 6) != 0 || zip.u16(at + 8) != end.num_records) {
-    return corrupt("the archive is split over several disks");
+    return corrupt_archive("the archive is split over several disks");
   }
   if (at >= kLocator64Bytes && zip.u32(at - kLocator64Bytes) == kLocator64Signature) {
     ASSIGN_OR_RETURN(end, read_end64(zip, at, end, &directory_end));
   }
   if (!range_fits(end.offset, end.size, directory_end) || end.offset + end.size != directory_end) {
-    return corrupt("the archive's central directory does not end where its end record starts");
+    return corrupt_archive("the archive's central directory does not end where its end record starts");
   }
   if (end.num_records > end.size / kCentralBytes) {
-    return corrupt(
+    return corrupt_archive(
         fmt::format("the archive claims {} entries, more than its central directory can hold", end.num_records));
   }
   if (end.num_records > limits().archive_entries) {
@@ -110,19 +111,19 @@ Result<End> read_end(Fields zip) {
 }
 
 // Fills the fields that overflowed 32 bits from the zip64 extra, which holds just those, in this order.
-Status apply_zip64(Fields extra, DirectoryRecord& record) {
+Status apply_zip64(EntryFields extra, DirectoryRecord& record) {
   uint64_t* const fields[] = {&record.size_bytes, &record.compressed_bytes, &record.header_offset};
   bool seen = false;
   for (uint64_t at = 0; at + 4 <= extra.bytes.size();) {
     const uint64_t length = extra.u16(at + 2), data = at + 4;
-    if (!range_fits(data, length, extra.bytes.size())) return corrupt("an extra field is cut short");
+    if (!range_fits(data, length, extra.bytes.size())) return corrupt_archive("an extra field is cut short");
     if (extra.u16(at) == kZip64Extra) {
-      if (seen) return corrupt("a record has two zip64 fields");
+      if (seen) return corrupt_archive("a record has two zip64 fields");
       seen = true;
       uint64_t used = 0;
       for (uint64_t* field : fields) {
         if (*field != kOverflow32) continue;
-        if (length - used < 8) return corrupt("a zip64 field is too short");
+        if (length - used < 8) return corrupt_archive("a zip64 field is too short");
         *field = extra.u64(data + used);
         used += 8;
       }
@@ -134,7 +135,7 @@ Status apply_zip64(Fields extra, DirectoryRecord& record) {
 
 Status check_name(std::string_view name) {
   const auto refuse = [&](const char* why) {
-    return corrupt(fmt::format("the entry name \"{}\" {}", printable(name), why));
+    return corrupt_archive(fmt::format("the entry name \"{}\" {}", printable(name), why));
   };
   if (name.empty() || name.size() > kMaxNameBytes) return refuse("is empty or too long");
   if (name[0] == '/' || name[0] == '\\') return refuse("is an absolute path");
@@ -155,12 +156,12 @@ Status check_name(std::string_view name) {
 
 bool looks_like_zip(Span<const uint8_t> bytes) {
   if (bytes.size() < 4) return false;
-  const uint32_t signature = Fields{bytes}.u32(0);
+  const uint32_t signature = EntryFields{bytes}.u32(0);
   return signature == kLocalSignature || signature == kEndSignature;
 }
 
 Result<Directory> read_directory(Span<const uint8_t> zip_bytes) {
-  const Fields zip{zip_bytes};
+  const EntryFields zip{zip_bytes};
   ASSIGN_OR_RETURN(const End end, read_end(zip));
   Directory directory;
   directory.offset = end.offset;
@@ -169,11 +170,11 @@ Result<Directory> read_directory(Span<const uint8_t> zip_bytes) {
   uint64_t at = end.offset;
   for (uint64_t i = 0; i < end.num_records; ++i) {
     if (!range_fits(at, kCentralBytes, stop) || zip.u32(at) != kCentralSignature) {
-      return corrupt(fmt::format("record {} of the central directory is damaged", i));
+      return corrupt_archive(fmt::format("record {} of the central directory is damaged", i));
     }
     const uint64_t name_bytes = zip.u16(at + 28), extra_bytes = zip.u16(at + 30), comment_bytes = zip.u16(at + 32);
     if (!range_fits(at + kCentralBytes, name_bytes + extra_bytes + comment_bytes, stop)) {
-      return corrupt(fmt::format("record {} of the central directory is cut short", i));
+      return corrupt_archive(fmt::format("record {} of the central directory is cut short", i));
     }
     DirectoryRecord record;
     record.name = text(zip_bytes, at + kCentralBytes, name_bytes);
@@ -185,19 +186,19 @@ Result<Directory> read_directory(Span<const uint8_t> zip_bytes) {
     record.header_offset = zip.u32(at + 42);
     RETURN_IF_ERROR(check_name(record.name));
     RETURN_IF_ERROR(apply_zip64({zip_bytes.subspan(at + kCentralBytes + name_bytes, extra_bytes)}, record));
-    if (zip.u16(at + 34) != 0) return corrupt("the archive is split over several disks");
+    if (zip.u16(at + 34) != 0) return corrupt_archive("the archive is split over several disks");
     directory.records.push_back(record);
     at += kCentralBytes + name_bytes + extra_bytes + comment_bytes;
   }
-  if (at != stop) return corrupt("the central directory has bytes after its last record");
+  if (at != stop) return corrupt_archive("the central directory has bytes after its last record");
   return directory;
 }
 
 Result<Span<const uint8_t>> locate_data(Span<const uint8_t> zip_bytes, const Directory& directory,
                                         const DirectoryRecord& record, uint64_t* end) {
-  const Fields zip{zip_bytes};
+  const EntryFields zip{zip_bytes};
   const auto refuse = [&](const char* why) {
-    return corrupt(fmt::format("entry \"{}\" {}", printable(record.name), why));
+    return corrupt_archive(fmt::format("entry \"{}\" {}", printable(record.name), why));
   };
   const uint64_t at = record.header_offset;
   if (record.flags & kFlagsRefused) return refuse("is encrypted or patched");

@@ -19,18 +19,19 @@ constexpr double kLargestWeight = 127, kLargestBias = 0x1p29;
 constexpr double kFinestStep = 0x1p-10;  // of a sum, in steps of the result
 
 // What a sum counts, so that its weight has 7 bits, its bias 29, and neither is finer than the result needs.
-double step_of(const Channelwise& c, size_t channel) {
+double step_of_channel(const Channelwise& c, size_t channel) {
   const double of_factor = std::abs(c.factors[channel]) * c.input.scale / kLargestWeight;
   const double of_offset = c.offsets.empty() ? 0 : std::abs(c.offsets[channel]) / kLargestBias;
   return std::max({of_factor, of_offset, c.output.scale * kFinestStep * (c.wide ? kFinestStep : 1)});
 }
 
 int64_t weight_of(const Channelwise& c, size_t channel) {
-  return static_cast<int64_t>(round_half_even(c.factors[channel] * c.input.scale / step_of(c, channel)));
+  return static_cast<int64_t>(round_half_even(c.factors[channel] * c.input.scale / step_of_channel(c, channel)));
 }
 
 int64_t bias_of(const Channelwise& c, size_t channel) {
-  return c.offsets.empty() ? 0 : static_cast<int64_t>(round_half_even(c.offsets[channel] / step_of(c, channel)));
+  return c.offsets.empty() ? 0
+                           : static_cast<int64_t>(round_half_even(c.offsets[channel] / step_of_channel(c, channel)));
 }
 
 Sizes image_sizes(const Value& x) {
@@ -57,7 +58,7 @@ Convolution convolution_of(const Value& image, const Channelwise& c) {
 }
 
 Requantization scale_of_channel(const Channelwise& c, size_t channel) {
-  return requantization(step_of(c, channel) / c.output.scale).value_or(Requantization{});
+  return requantization(step_of_channel(c, channel) / c.output.scale).value_or(Requantization{});
 }
 
 }  // namespace
@@ -67,7 +68,7 @@ std::string refuse_channelwise(const Value& x, const Channelwise& c) {
   const int64_t reach = c.wide ? 32768 : 255;
   for (size_t channel = 0; channel < c.factors.size(); ++channel) {
     const bool finite = std::isfinite(c.factors[channel]) && (c.offsets.empty() || std::isfinite(c.offsets[channel]));
-    const auto found = requantization(finite ? step_of(c, channel) / c.output.scale : 0);
+    const auto found = requantization(finite ? step_of_channel(c, channel) / c.output.scale : 0);
     const bool fits = finite && found &&
                       keeps_32_bits(std::abs(weight_of(c, channel)) * reach + std::abs(bias_of(c, channel)), *found);
     if (!fits) return "the scale of its result is too far from that of its input, times what its channels have";

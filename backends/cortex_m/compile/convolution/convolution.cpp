@@ -21,7 +21,7 @@ namespace {
 constexpr double kSameStep = 1e-6;
 
 // The entry for an axis of a list of one or two numbers; rows have none for their height.
-int64_t along(const std::vector<int64_t>& list, size_t axis, bool rows, int64_t none) {
+int64_t along_axis(const std::vector<int64_t>& list, size_t axis, bool rows, int64_t none) {
   if (rows && axis == 0) return none;
   return list.size() == 1 ? list[0] : list[rows ? axis - 1 : axis];
 }
@@ -45,10 +45,10 @@ std::string read_shape(const Node& node, Convolution* c) {
     s.input[axis] = flat ? 1 : size(x, dim);
     s.output[axis] = flat ? 1 : size(y, dim);
     s.kernel[axis] = flat ? 1 : size(weight, dim);
-    s.stride[axis] = along(node.static_ints("stride"), axis, c->rows, 1);
-    s.padding[axis] = along(node.static_ints("padding"), axis, c->rows, 0);
-    s.dilation[axis] = along(node.static_ints("dilation"), axis, c->rows, 1);
-    c->output_padding[axis] = along(node.static_ints("output_padding"), axis, c->rows, 0);
+    s.stride[axis] = along_axis(node.static_ints("stride"), axis, c->rows, 1);
+    s.padding[axis] = along_axis(node.static_ints("padding"), axis, c->rows, 0);
+    s.dilation[axis] = along_axis(node.static_ints("dilation"), axis, c->rows, 1);
+    c->output_padding[axis] = along_axis(node.static_ints("output_padding"), axis, c->rows, 0);
   }
   return "";
 }
@@ -97,7 +97,7 @@ void center_filter(const Quantization& q, Convolution* c) {
 }
 
 // What the sum of no output exceeds, for elements of the input in their range.
-int64_t largest_sum(const Convolution& c, size_t output) {
+int64_t largest_convolution_sum(const Convolution& c, size_t output) {
   const int64_t reach = std::max(std::abs(c.input.min - c.input.zero), std::abs(c.input.max - c.input.zero));
   const size_t count = c.filter.size() / static_cast<size_t>(c.shape.outputs);
   int64_t total = 0;
@@ -114,21 +114,21 @@ std::string read_sums(const Node& node, Convolution* c) {
   for (size_t o = 0; o < outputs; ++o) {
     const auto found = requantization(steps[o] / c->output.scale);
     if (!found) return "the scale of its result is too far from those of input and weights";
-    if (!keeps_32_bits(largest_sum(*c, o), *found)) return "its sums could exceed 32 bits";
+    if (!keeps_32_bits(largest_convolution_sum(*c, o), *found)) return "its sums could exceed 32 bits";
     c->multipliers.push_back(found->multiplier);
     c->shifts.push_back(found->shift);
   }
   return "";
 }
 
-double step_of(const std::vector<double>& steps, size_t output) { return steps[steps.size() == 1 ? 0 : output]; }
+double step_of_output(const std::vector<double>& steps, size_t output) { return steps[steps.size() == 1 ? 0 : output]; }
 
 // Whether the elements of a bias count steps of the accumulator.
 bool has_steps(const Value& bias, const std::vector<double>& steps) {
   const auto& q = bias.tensor().quantization;
   if (!q || bias.dtype() != DType::i32) return false;
   for (size_t o = 0; o < static_cast<size_t>(bias.sizes()[0].value()); ++o) {
-    if (zero_of(*q, o) != 0 || !(std::abs(scale_of(*q, o) / step_of(steps, o) - 1) <= kSameStep)) return false;
+    if (zero_of(*q, o) != 0 || !(std::abs(scale_of(*q, o) / step_of_output(steps, o) - 1) <= kSameStep)) return false;
   }
   return true;
 }
@@ -148,7 +148,7 @@ std::string quantize_bias(const Value& bias, size_t outputs, const std::vector<d
   const std::vector<double> real = numbers(bias);
   if (real.size() != outputs) return fmt::format("its bias is {}", to_text(bias.type));
   for (size_t o = 0; o < outputs; ++o) {
-    const double scaled = real[o] / step_of(steps, o);
+    const double scaled = real[o] / step_of_output(steps, o);
     if (!(std::abs(scaled) < std::ldexp(1, bits) - 1))
       return fmt::format("its bias does not fit {} bits in steps of input times weights", bits + 1);
     out->push_back(static_cast<int64_t>(round_half_even(scaled)));

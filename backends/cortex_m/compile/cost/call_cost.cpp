@@ -14,11 +14,11 @@ using compiler::OperatorCall;
 
 namespace {
 
-constexpr size_t kIsas = 3;  // in the order of Isa
+constexpr size_t kIsaCount = 3;  // in the order of Isa
 
 struct Variants {
   std::string_view kernel;
-  std::string_view of[kIsas];
+  std::string_view of[kIsaCount];
 };
 constexpr Variants kVariants[] = {
 #define KERNEL(name, signature, function, mve, dsp, scalar) {name, {#mve, #dsp, #scalar}},
@@ -28,7 +28,7 @@ constexpr Variants kVariants[] = {
 
 struct Instructions {
   std::string_view kernel, term;
-  double each[kIsas];
+  double each[kIsaCount];
 };
 constexpr Instructions kInstructions[] = {
 #define COST(kernel, term, mve, dsp, scalar) {kernel, term, {mve, dsp, scalar}},

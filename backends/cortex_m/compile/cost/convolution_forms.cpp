@@ -44,7 +44,7 @@ bool axis_of(const Operands& c, size_t d, WindowAxis* axis) {
 int32_t narrow(int64_t value) { return static_cast<int32_t>(value); }
 
 // The convolution with `outputs` channels of each group and `room` bytes of scratch.
-struct Convolution {
+struct CountedConvolution {
   WindowAxis height, width;
   int64_t batch = 0, groups = 0, inputs = 0, outputs = 0, terms = 0;
 
@@ -72,7 +72,7 @@ double convolution_on_vectors(const compiler::OperatorCall& call) {
   const std::vector<CallArgument>& a = call.arguments;
   const std::vector<int64_t>& weights = a[1].sizes;
   const bool depthwise = entry(a[0].sizes, 1, 0) == 1 && entry(weights, 0, 0) == 1;
-  Convolution c;
+  CountedConvolution c;
   if (!c.read({a[0],
                a.back(),
                a[a.size() - 2],
@@ -92,7 +92,7 @@ double packed_convolution_on_vectors(const compiler::OperatorCall& call) {
   if (call.arguments.size() < kLeastArguments) return 0;
   const std::vector<CallArgument>& a = call.arguments;
   const int64_t groups = std::max<int64_t>(entry(a[5].numbers, 0, 1), 1), channels = entry(a[0].sizes, 1, 0);
-  Convolution c;
+  CountedConvolution c;
   if (!c.read({a[0],
                a.back(),
                a[a.size() - 2],

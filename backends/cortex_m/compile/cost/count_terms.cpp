@@ -167,12 +167,12 @@ double outputs_at_borders(double from, double to, double kernel, double stride, 
   return std::min(before + after, to);
 }
 
-struct Window {
+struct WindowCounts {
   double positions, taps, lines, border_lines;  // lines: rows of windows
   double border_share;                          // of positions whose window reaches into the padding
 
-  Window(const CallArgument& x, const CallArgument& result, double height, double width, const CallArgument& stride,
-         const CallArgument& padding, const CallArgument& dilation) {
+  WindowCounts(const CallArgument& x, const CallArgument& result, double height, double width,
+               const CallArgument& stride, const CallArgument& padding, const CallArgument& dilation) {
     const double to[] = {size(result, 2), size(result, 3)};
     positions = size(result, 0) * to[0] * to[1];
     taps = height * width;
@@ -201,7 +201,7 @@ void count_convolution(const OperatorCall& call, Terms& terms) {
   constexpr double kChannelsOfPass = 32;  // of kernels for vectors
   const CallArgument &x = call.arguments[0], &weights = call.arguments[1], &result = call.arguments.back();
   const double height = size(weights, 1), width = size(weights, 2), inputs = at_least_one(size(weights, 3));
-  const Window window(x, result, height, width, call.arguments[3], call.arguments[4], call.arguments[5]);
+  const WindowCounts window(x, result, height, width, call.arguments[3], call.arguments[4], call.arguments[5]);
   const double inner = window.taps * inputs, groups = at_least_one(size(x, 1) / inputs);
   const double outputs = size(result, 1), passes = groups * std::ceil(outputs / groups / kChannelsOfPass);
   const bool in_place = window.taps == 1 && all_are(call.arguments[4], 0);
@@ -225,7 +225,7 @@ void count_convolution(const OperatorCall& call, Terms& terms) {
   terms.add_macs(window.positions * outputs * inner);
 }
 
-void count_windows(const Window& window, const CallArgument& result, Terms& terms) {
+void count_windows(const WindowCounts& window, const CallArgument& result, Terms& terms) {
   const double channels = size(result, 1);
   terms.add("positions", window.positions);
   terms.add("border positions", window.positions * window.border_share);
@@ -236,7 +236,7 @@ void count_windows(const Window& window, const CallArgument& result, Terms& term
 }
 
 // One input channel: kernels for vectors treat it as a convolution.
-void count_one_channel(const OperatorCall& call, const Window& window, Terms& terms) {
+void count_one_channel(const OperatorCall& call, const WindowCounts& window, Terms& terms) {
   const CallArgument& weights = call.arguments[1];
   const double outputs = numel(call.arguments.back());
   terms.add("on vectors", convolution_on_vectors(call));
@@ -253,7 +253,7 @@ void count_one_channel(const OperatorCall& call, const Window& window, Terms& te
 void count_depthwise(const OperatorCall& call, Terms& terms) {
   const CallArgument &x = call.arguments[0], &weights = call.arguments[1], &result = call.arguments.back();
   const double height = size(weights, 1), width = size(weights, 2), channels = size(result, 1);
-  const Window window(x, result, height, width, call.arguments[3], call.arguments[4], call.arguments[5]);
+  const WindowCounts window(x, result, height, width, call.arguments[3], call.arguments[4], call.arguments[5]);
   const bool packed = weights.dtype == DType::u8;
   if (size(x, 1) == 1 && channels > 1 && !packed) return count_one_channel(call, window, terms);
   count_windows(window, result, terms);
@@ -280,8 +280,8 @@ void count_depthwise(const OperatorCall& call, Terms& terms) {
 // (x, kernel_size, stride, padding, ..)
 void count_pool(const OperatorCall& call, Terms& terms) {
   const CallArgument& kernel = call.arguments[1];
-  const Window window(call.arguments[0], call.arguments.back(), number(kernel, 0), number(kernel, 1), call.arguments[2],
-                      call.arguments[3], {});
+  const WindowCounts window(call.arguments[0], call.arguments.back(), number(kernel, 0), number(kernel, 1),
+                            call.arguments[2], call.arguments[3], {});
   count_windows(window, call.arguments.back(), terms);
   terms.add("values", numel(call.arguments.back()) * window.taps);
 }
@@ -396,7 +396,7 @@ bool count_by_facts(const OperatorCall& call, Terms& terms) {
 }
 
 // Whether it puts tensors of a list one behind another.
-bool joins(const OperatorCall& call) {
+bool is_concatenation(const OperatorCall& call) {
   const std::vector<CallArgument>& items = call.arguments[0].items;
   return call.arguments.size() == 3 && !items.empty() && items[0].sizes.size() == call.arguments.back().sizes.size();
 }
@@ -458,7 +458,7 @@ void count_terms(const OperatorCall& call, bool is_own, CallCost& cost) {
     if (row.kernel == call.name && call.arguments.size() >= row.least_arguments) return row.count(call, terms);
   }
   if (is_own) return count_elements(call, terms);
-  if (joins(call)) return count_joined(call, terms);
+  if (is_concatenation(call)) return count_joined(call, terms);
   if (!count_by_facts(call, terms)) count_portable(call, terms);
 }
 

@@ -16,6 +16,7 @@ using compiler::Node;
 using compiler::Value;
 using compiler::Verdict;
 
+namespace rules_attention {
 namespace {
 
 constexpr int64_t kMost = 32768;                     // keys, features
@@ -162,7 +163,8 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace rules_attention
 
-const RuleFamily kAttentionRules = {kRules, std::size(kRules)};
+const RuleFamily kAttentionRules = {rules_attention::kRules, std::size(rules_attention::kRules)};
 
 }  // namespace wick::cortex_m

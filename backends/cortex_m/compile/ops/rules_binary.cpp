@@ -20,6 +20,7 @@ using compiler::Node;
 using compiler::Value;
 using compiler::Verdict;
 
+namespace rules_binary {
 namespace {
 
 constexpr int kLeftShift = 20;  // of the operands of quantized_add
@@ -215,7 +216,8 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace rules_binary
 
-const RuleFamily kBinaryRules = {kRules, std::size(kRules)};
+const RuleFamily kBinaryRules = {rules_binary::kRules, std::size(rules_binary::kRules)};
 
 }  // namespace wick::cortex_m

@@ -14,6 +14,7 @@ using compiler::Node;
 using compiler::Value;
 using compiler::Verdict;
 
+namespace rules_channels {
 namespace {
 
 std::string refuse_elements_of(const Value& x, const Value& y) {
@@ -133,7 +134,8 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace rules_channels
 
-const RuleFamily kChannelRules = {kRules, std::size(kRules)};
+const RuleFamily kChannelRules = {rules_channels::kRules, std::size(rules_channels::kRules)};
 
 }  // namespace wick::cortex_m

@@ -16,6 +16,7 @@ using compiler::Node;
 using compiler::Value;
 using compiler::Verdict;
 
+namespace rules_comparisons {
 namespace {
 
 bool compares_with_number(const Node& node) {
@@ -72,7 +73,7 @@ std::optional<ElementComparison> compare_with_bound(std::string_view op, Value* 
                                    : std::lower_bound(of_a.begin(), of_a.end(), number);
     counts.push_back(static_cast<int>(end - of_a.begin()));
   }
-  const bool has_first = counts.back() < static_cast<int>(kElements);
+  const bool has_first = counts.back() < static_cast<int>(kInt8Elements);
   if (!has_first && counts.front() == 0) return std::nullopt;
   ElementComparison made{below ? "aten.le.Tensor" : "aten.gt.Tensor", a, b, {}, {}};
   if (has_first) made.op = below ? "aten.lt.Tensor" : "aten.ge.Tensor";
@@ -84,7 +85,7 @@ std::optional<ElementComparison> compare_with_bound(std::string_view op, Value* 
 std::optional<ElementComparison> compare_names(std::string_view op, Value* a, Value* b) {
   constexpr int8_t kAloneInA = INT8_MIN, kAloneInB = INT8_MIN + 1;
   const std::vector<float> of_b = numbers_of_elements(*b);
-  ElementComparison made{op, a, b, {}, std::vector<int8_t>(kElements, kAloneInB)};
+  ElementComparison made{op, a, b, {}, std::vector<int8_t>(kInt8Elements, kAloneInB)};
   int next = INT8_MIN + 2;
   std::optional<float> before;
   for (const float number : numbers_of_elements(*a)) {
@@ -122,7 +123,7 @@ std::optional<ElementComparison> compare_by_table(const Node& node) {
 
 Value* looked_up(Builder& b, Value* x, const std::vector<int8_t>& table) {
   if (table.empty()) return x;
-  return b.call("cortex_m.quantized_activation", {x, constant(b, {int64_t{kElements}}, table, "lut")});
+  return b.call("cortex_m.quantized_activation", {x, constant(b, {int64_t{kInt8Elements}}, table, "lut")});
 }
 
 // --- the rule ---
@@ -185,7 +186,8 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace rules_comparisons
 
-const RuleFamily kComparisonRules = {kRules, std::size(kRules)};
+const RuleFamily kComparisonRules = {rules_comparisons::kRules, std::size(rules_comparisons::kRules)};
 
 }  // namespace wick::cortex_m

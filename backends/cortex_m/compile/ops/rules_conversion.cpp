@@ -13,6 +13,7 @@ using compiler::Quantization;
 using compiler::Value;
 using compiler::Verdict;
 
+namespace rules_conversion {
 namespace {
 
 // Elements of int8 or int16, one scale that is positive as f32, a zero point of their dtype.
@@ -90,7 +91,8 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace rules_conversion
 
-const RuleFamily kConversionRules = {kRules, std::size(kRules)};
+const RuleFamily kConversionRules = {rules_conversion::kRules, std::size(rules_conversion::kRules)};
 
 }  // namespace wick::cortex_m

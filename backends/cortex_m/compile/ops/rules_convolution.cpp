@@ -16,6 +16,7 @@ using compiler::Node;
 using compiler::Value;
 using compiler::Verdict;
 
+namespace rules_convolution {
 namespace {
 
 // --- weights of four bits ---
@@ -112,7 +113,8 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace rules_convolution
 
-const RuleFamily kConvolutionRules = {kRules, std::size(kRules)};
+const RuleFamily kConvolutionRules = {rules_convolution::kRules, std::size(rules_convolution::kRules)};
 
 }  // namespace wick::cortex_m

@@ -11,6 +11,7 @@ using compiler::Node;
 using compiler::Value;
 using compiler::Verdict;
 
+namespace rules_extrema {
 namespace {
 
 Verdict supports_extremum(const Node& node, const Configuration& configuration) {
@@ -39,7 +40,8 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace rules_extrema
 
-const RuleFamily kExtremumRules = {kRules, std::size(kRules)};
+const RuleFamily kExtremumRules = {rules_extrema::kRules, std::size(rules_extrema::kRules)};
 
 }  // namespace wick::cortex_m

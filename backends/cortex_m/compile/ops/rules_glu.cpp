@@ -15,6 +15,7 @@ using compiler::Node;
 using compiler::Value;
 using compiler::Verdict;
 
+namespace rules_glu {
 namespace {
 
 constexpr double kGateStep = 1.0 / 255, kWideGateStep = 1.0 / 32767;
@@ -117,7 +118,8 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace rules_glu
 
-const RuleFamily kGluRules = {kRules, std::size(kRules)};
+const RuleFamily kGluRules = {rules_glu::kRules, std::size(rules_glu::kRules)};
 
 }  // namespace wick::cortex_m

@@ -27,6 +27,7 @@ using compiler::Quantization;
 using compiler::Value;
 using compiler::Verdict;
 
+namespace rules_linear {
 namespace {
 
 struct Linear {
@@ -232,7 +233,8 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace rules_linear
 
-const RuleFamily kLinearRules = {kRules, std::size(kRules)};
+const RuleFamily kLinearRules = {rules_linear::kRules, std::size(rules_linear::kRules)};
 
 }  // namespace wick::cortex_m

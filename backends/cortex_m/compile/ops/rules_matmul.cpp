@@ -13,6 +13,7 @@ using compiler::Node;
 using compiler::Value;
 using compiler::Verdict;
 
+namespace rules_matmul {
 namespace {
 
 int64_t reach(const Affine& q) { return std::max(std::abs(q.min - q.zero), std::abs(q.max - q.zero)); }
@@ -61,7 +62,8 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace rules_matmul
 
-const RuleFamily kMatmulRules = {kRules, std::size(kRules)};
+const RuleFamily kMatmulRules = {rules_matmul::kRules, std::size(rules_matmul::kRules)};
 
 }  // namespace wick::cortex_m

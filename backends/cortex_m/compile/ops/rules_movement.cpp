@@ -17,6 +17,7 @@ using compiler::Value;
 using compiler::Values;
 using compiler::Verdict;
 
+namespace rules_movement {
 namespace {
 
 bool is_data(const Value& value) { return value.type.is_tensor() && value.is_quantized(); }
@@ -120,9 +121,10 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace rules_movement
 
-const RuleFamily kMovementRules = {kRules, std::size(kRules)};
-const OpRule kMovementRule = {"", supports_movement, rewrite_movement, true};
+const RuleFamily kMovementRules = {rules_movement::kRules, std::size(rules_movement::kRules)};
+const OpRule kMovementRule = {"", rules_movement::supports_movement, rules_movement::rewrite_movement, true};
 
 bool only_moves(const Node& node) {
   const bool moves =

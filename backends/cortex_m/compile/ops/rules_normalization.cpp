@@ -15,6 +15,7 @@ using compiler::Node;
 using compiler::Value;
 using compiler::Verdict;
 
+namespace rules_normalization {
 namespace {
 
 constexpr int64_t kLongestRow = 32768, kLargestGroup = 262144, kLargestWideGroup = 32768;  // of int16
@@ -155,7 +156,8 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace rules_normalization
 
-const RuleFamily kNormalizationRules = {kRules, std::size(kRules)};
+const RuleFamily kNormalizationRules = {rules_normalization::kRules, std::size(rules_normalization::kRules)};
 
 }  // namespace wick::cortex_m

@@ -22,6 +22,7 @@ using compiler::Value;
 using compiler::Values;
 using compiler::Verdict;
 
+namespace rules_recurrent {
 namespace {
 
 constexpr int64_t kMostCells = 1024;
@@ -501,7 +502,8 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace rules_recurrent
 
-const RuleFamily kRecurrentRules = {kRules, std::size(kRules)};
+const RuleFamily kRecurrentRules = {rules_recurrent::kRules, std::size(rules_recurrent::kRules)};
 
 }  // namespace wick::cortex_m

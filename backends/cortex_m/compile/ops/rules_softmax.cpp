@@ -16,6 +16,7 @@ using compiler::Node;
 using compiler::Value;
 using compiler::Verdict;
 
+namespace rules_softmax {
 namespace {
 
 constexpr int kIntegerBits = 5;                 // of differences to the maximum, before exp
@@ -133,7 +134,8 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace rules_softmax
 
-const RuleFamily kSoftmaxRules = {kRules, std::size(kRules)};
+const RuleFamily kSoftmaxRules = {rules_softmax::kRules, std::size(rules_softmax::kRules)};
 
 }  // namespace wick::cortex_m

@@ -19,6 +19,7 @@ using compiler::Node;
 using compiler::Value;
 using compiler::Verdict;
 
+namespace rules_table {
 namespace {
 
 constexpr size_t kMaxRankOfMinimum = 4;
@@ -62,7 +63,7 @@ Verdict supports_table(const Node& node, const Configuration&) {
     if (!reason.empty()) return Verdict::no(reason);
   }
   if (!(x->sizes() == node.result()->sizes())) return Verdict::no("its result has other sizes than its input");
-  if (results(node, *x).size() != kElements) return Verdict::no("it is not element-wise");
+  if (results(node, *x).size() != kInt8Elements) return Verdict::no("it is not element-wise");
   return Verdict::yes();
 }
 
@@ -76,7 +77,7 @@ std::vector<Value*> rewrite_table(Builder& b, Node& node, const Configuration&) 
     return {clamped(b, x, affine(*x), q)};
   }
   return {b.call("cortex_m.quantized_activation",
-                 {x, constant(b, {int64_t{kElements}}, table_of(results(node, *x), q), "lut")})};
+                 {x, constant(b, {int64_t{kInt8Elements}}, table_of(results(node, *x), q), "lut")})};
 }
 
 // --- several operators in one table ---
@@ -104,14 +105,15 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace rules_table
 
-const OpRule kTableRule = {"", supports_table, rewrite_table, true};
-const RuleFamily kLookupRules = {kRules, std::size(kRules)};
+const OpRule kTableRule = {"", rules_table::supports_table, rules_table::rewrite_table, true};
+const RuleFamily kLookupRules = {rules_table::kRules, std::size(rules_table::kRules)};
 
 // Comparisons that nothing quantizes have rows of their own.
 bool is_tabulated(const Node& node) {
   const bool gives_truths = compiler::is_comparison(node.op->facts.binary) && !node.result()->is_quantized();
-  return node.op->has(compiler::kPointwise) && variable(node) != nullptr && !gives_truths;
+  return node.op->has(compiler::kPointwise) && rules_table::variable(node) != nullptr && !gives_truths;
 }
 
 Value* requantized(Builder& b, Value* x, const Affine& from, const Affine& to) {
@@ -120,12 +122,13 @@ Value* requantized(Builder& b, Value* x, const Affine& from, const Affine& to) {
     const double number = static_cast<double>(element - from.zero) * from.scale;
     table.push_back(static_cast<int8_t>(quantize(number, to)));
   }
-  return b.call("cortex_m.quantized_activation", {x, constant(b, {int64_t{kElements}}, std::move(table), "lut")});
+  return b.call("cortex_m.quantized_activation", {x, constant(b, {int64_t{kInt8Elements}}, std::move(table), "lut")});
 }
 
 Value* clamped(Builder& b, Value* x, const Affine& from, const Affine& to) {
   if (from.min >= to.min && from.max <= to.max) return x;
-  if (x->rank() > kMaxRankOfMinimum) return requantized(b, x, from, {from.scale, from.zero, to.min, to.max});
+  if (x->rank() > rules_table::kMaxRankOfMinimum)
+    return requantized(b, x, from, {from.scale, from.zero, to.min, to.max});
   if (from.min < to.min)
     x = b.call("cortex_m.maximum", {x, constant(b, {1}, std::vector<int8_t>{static_cast<int8_t>(to.min)}, "low")});
   if (from.max > to.max)

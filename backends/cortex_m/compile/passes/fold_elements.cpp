@@ -24,7 +24,7 @@ namespace {
 
 constexpr int64_t kMaxGrowth = 4;  // of a constant that is expanded
 
-bool is_int8_constant(const Value& value) { return value.is_constant() && refuse_int8(value, "").empty(); }
+bool is_int8_constant(const Value& value) { return value.is_constant() && is_int8(value); }
 
 int64_t count_of(const Value& value) { return is_static(value.sizes()) ? numel(value.sizes()).value() : -1; }
 
@@ -47,7 +47,7 @@ std::optional<std::vector<int8_t>> moved(const Node& node) {
 }
 
 std::optional<std::vector<int8_t>> elements_of_result(const Node& node) {
-  if (node.results().size() != 1 || !refuse_int8(*node.result(), "").empty()) return {};
+  if (node.results().size() != 1 || !is_int8(*node.result())) return {};
   const std::vector<Value*> operands = node.operands();
   if (operands.size() != 1 || !operands[0]->is_constant()) return {};
   const int64_t before = count_of(*operands[0]), after = count_of(*node.result());

@@ -20,7 +20,7 @@ namespace {
 constexpr double kSlope = 6, kOffset = 0.5;  // hardsigmoid(x) = clamp(x / 6 + 1/2, 0, 1)
 
 // The linear layer or convolution that computes the operand for nobody else.
-Node* layer_of(const Node& node) {
+Node* layer_before(const Node& node) {
   const Value* x = node.operands()[0];
   Node* layer = x->producer;
   const bool is_layer = layer && (layer->is("aten.convolution.default") || layer->is("aten.linear.default"));
@@ -45,9 +45,9 @@ Value* moved_bias(Builder& b, const Value* bias, int64_t outputs) {
   return b.constant({DType::f32, {outputs}, {}}, compiler::layout::own(std::move(moved)), "bias");
 }
 
-bool fold(Graph& graph, Node& node) {
-  if (!node.is("aten.hardsigmoid.default") || !refuse_int8(*node.result(), "").empty()) return false;
-  Node* layer = layer_of(node);
+bool fold_into_layer(Graph& graph, Node& node) {
+  if (!node.is("aten.hardsigmoid.default") || !is_int8(*node.result())) return false;
+  Node* layer = layer_before(node);
   if (!layer) return false;
   const Value *weight = layer->tensor("weight"), *bias = layer->optional_tensor("bias");
   if (!weight->is_constant() || !weight->is_quantized() || weight->tensor().quantization->at_run_time ||
@@ -76,7 +76,7 @@ bool fold(Graph& graph, Node& node) {
 Result<Changed> fold_hardsigmoid(Graph& graph) {
   return compiler::for_each_graph(graph, [](Graph& g) {
     bool changed = false;
-    for (Node* node : g.node_list()) changed = fold(g, *node) || changed;
+    for (Node* node : g.node_list()) changed = fold_into_layer(g, *node) || changed;
     return Changed(changed);
   });
 }

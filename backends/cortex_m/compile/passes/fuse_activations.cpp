@@ -25,14 +25,14 @@ Node* producer_of(const Node& activation) {
   if (!x->producer || x->num_uses() != 1 || x->producer->results()[0] != x) return nullptr;
   if (!find_rule(*x->producer)) return nullptr;
   if (!x->is_quantized()) return x->producer;
-  const bool same = refuse_elements(*x, "").empty() && x->dtype() == activation.result()->dtype() &&
+  const bool same = has_elements(*x) && x->dtype() == activation.result()->dtype() &&
                     same_numbers(affine(*x), affine(*activation.result()));
   return same ? x->producer : nullptr;
 }
 
 bool fuse(Graph& graph, Node& node) {
   const auto bounds = clamp_bounds(node);
-  if (!bounds || !refuse_elements(*node.result(), "").empty()) return false;
+  if (!bounds || !has_elements(*node.result())) return false;
   Node* producer = producer_of(node);
   if (!producer) return false;
   Value *x = producer->result(0), *result = node.result();

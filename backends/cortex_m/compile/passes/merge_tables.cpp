@@ -21,8 +21,6 @@ namespace {
 
 constexpr size_t kMaxNodes = 64;  // of one function
 
-bool is_int8(const Value& value) { return refuse_int8(value, "").empty(); }
-
 // Element i of the only result depends on elements i of the operands.
 bool is_pointwise(const Node& node) {
   if (node.results().size() != 1 || !node.result()->type.is_tensor() || !is_static(node.result()->sizes()))
@@ -135,9 +133,9 @@ std::unordered_set<const Node*> merge(Graph& graph, Node& last) {
   auto function = function_of(last);
   if (!function) return {};
   std::vector<int8_t> table = table_of(*function, affine(*last.result()));
-  if (table.size() != kElements) return {};
+  if (table.size() != kInt8Elements) return {};
   Builder b(graph, &last);
-  Value* lut = constant(b, {int64_t{kElements}}, std::move(table), "lut");
+  Value* lut = constant(b, {int64_t{kInt8Elements}}, std::move(table), "lut");
   Value* y = b.call("wick.lookup", {function->root, lut});
   for (auto node = function->nodes.rbegin(); node != function->nodes.rend(); ++node) {
     if (function->gone.count(*node)) compiler::add_origins(*y->producer, **node);

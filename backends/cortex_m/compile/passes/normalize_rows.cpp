@@ -103,7 +103,7 @@ std::optional<Squares> squares_of_divisor(const Arg& divisor, const Value* x) {
 }
 
 bool has_rows(const Value& x) {
-  return x.rank() > 0 && x.sizes().back().is_const() && x.sizes().back().value() > 0 && refuse_elements(x, "").empty();
+  return x.rank() > 0 && x.sizes().back().is_const() && x.sizes().back().value() > 0 && has_elements(x);
 }
 
 // The length of a row of zeros, so that it is divided to zeros.
@@ -194,7 +194,7 @@ const Node* without_bound(const Node& node, const Value& result) {
 
 // A length that is an element is the sum of a row's products with its direction, which has 15 bits.
 bool measures(Graph& graph, Node& node) {
-  if (node.results().size() != 1 || !refuse_int8(*node.result(), "").empty()) return false;
+  if (node.results().size() != 1 || !is_int8(*node.result())) return false;
   const Node* length = without_bound(node, *node.result());
   Value* x = length ? measured(*length) : nullptr;
   if (!x || !has_rows(*x)) return false;

@@ -33,13 +33,11 @@ using compiler::Values;
 
 namespace {
 
-constexpr double kLargest = 32767;  // element of int16
-constexpr int kFinerSteps = 128;    // of int16 in one of int8: 255 times as many fit 16 bits
-constexpr double kGrains = 256;     // that numbers are divided into, at least
-constexpr double kMostSlack = 128;  // of numbers behind two loose bounds: leaves 256 steps for what is usual
+constexpr double kLargestInt16 = 32767;  // element of int16
+constexpr int kFinerSteps = 128;         // of int16 in one of int8: 255 times as many fit 16 bits
+constexpr double kGrains = 256;          // that numbers are divided into, at least
+constexpr double kMostSlack = 128;       // of numbers behind two loose bounds: leaves 256 steps for what is usual
 
-bool has_elements(const Value& value) { return refuse_elements(value, "").empty(); }
-bool is_int8(const Value& value) { return refuse_int8(value, "").empty(); }
 bool is_float(const Value& value) {
   return value.type.is_tensor() && !value.is_quantized() && value.dtype() == DType::f32;
 }
@@ -365,7 +363,7 @@ class Widening {
     for (const double number : all) largest = std::max(largest, std::abs(number));
     TensorType type = x.tensor();
     type.dim_order.clear();
-    make_int16(&type, largest > 0 ? largest / kLargest : 1);
+    make_int16(&type, largest > 0 ? largest / kLargestInt16 : 1);
     const double scale = type.quantization->scales[0];
     if (2 * kStepsOfGrain * error_of_rounding(reader, x, scale) > grain_) return nullptr;
     std::vector<int16_t> elements;

@@ -36,7 +36,7 @@ bool is_maximum_of(const Arg& arg, const Value& x, int64_t dim) {
   const Value* value = arg.as<Value*>();
   while (value->producer && value->producer->is("aten.expand.default")) value = value->producer->operands()[0];
   const Node* node = value->producer;
-  const auto is_element = [](const Value& each) { return refuse_elements(each, "").empty(); };
+  const auto is_element = [](const Value& each) { return has_elements(each); };
   const bool keeps =
       !value->is_quantized() || (is_element(*value) && is_element(x) && same_numbers(affine(*value), affine(x)));
   if (!node || value != node->result() || !keeps) return false;

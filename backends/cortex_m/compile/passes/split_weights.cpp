@@ -26,14 +26,10 @@ constexpr double kLargest = 127, kFiner = 254;  // steps of the rest in one of t
 constexpr double kFinerSums = 64;               // than int8: 512 steps of it fit 16 bits
 constexpr double kCoarserSums = 2;              // than int16: parts are larger than their sum
 
-bool has_known_sizes(const Value& value) { return value.type.is_tensor() && is_static(value.sizes()); }
+bool is_static_tensor(const Value& value) { return value.type.is_tensor() && is_static(value.sizes()); }
 
-bool is_int8(const Node& node) {
-  return refuse_int8(*node.tensor("input"), "").empty() && refuse_int8(*node.result(), "").empty();
-}
-bool is_int16(const Node& node) {
-  return refuse_int16(*node.tensor("input"), "").empty() && refuse_int16(*node.result(), "").empty();
-}
+bool is_int8_layer(const Node& node) { return is_int8(*node.tensor("input")) && is_int8(*node.result()); }
+bool is_int16_layer(const Node& node) { return is_int16(*node.tensor("input")) && is_int16(*node.result()); }
 
 struct Split {
   std::vector<int8_t> rounded, rest;  // of weights: rounded * steps + rest * steps / kFiner
@@ -151,11 +147,11 @@ bool has_float_weights(const Node& node) {
   if (!node.is("aten.convolution.default") && !node.is("aten.linear.default")) return false;
   const Value *weight = node.tensor("weight"), *bias = node.optional_tensor("bias");
   return weight->is_constant() && !weight->is_quantized() && weight->dtype() == DType::f32 && weight->rank() > 1 &&
-         (!bias || bias->is_constant()) && has_known_sizes(*node.tensor("input"));
+         (!bias || bias->is_constant()) && is_static_tensor(*node.tensor("input"));
 }
 
 std::vector<Node*> split_layer(Graph& graph, Node& node, double tolerance, const PipelineOptions& options) {
-  const auto parts = is_int16(node) ? split(node, tolerance) : std::nullopt;
+  const auto parts = is_int16_layer(node) ? split(node, tolerance) : std::nullopt;
   if (!parts) return {};
   Splitting splitting(graph, node);
   splitting.build_wide(*parts);
@@ -174,7 +170,7 @@ Result<Changed> split_weights(Graph& graph, const PipelineOptions& options) {
   return compiler::for_each_graph(graph, [&](Graph& g) {
     bool changed = false;
     for (Node* node : g.node_list()) {
-      if (!has_float_weights(*node) || !is_int8(*node)) continue;
+      if (!has_float_weights(*node) || !is_int8_layer(*node)) continue;
       const auto parts = split(*node, affine(*node->result()).scale);
       if (!parts) continue;
       Splitting splitting(g, *node);

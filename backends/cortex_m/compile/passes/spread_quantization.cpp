@@ -17,8 +17,6 @@ using compiler::Value;
 
 namespace {
 
-bool has_elements(const Value& value) { return refuse_elements(value, "").empty(); }
-
 // f32 numbers that only nodes of the graph read.
 bool may_be_elements(const Value& value) {
   return value.type.is_tensor() && !value.is_quantized() && value.dtype() == DType::f32 && value.producer &&

@@ -18,7 +18,7 @@ std::optional<Requantization> factor_of(const Affine& from, const Affine& to) {
   return found && found->shift <= 0 ? found : std::nullopt;
 }
 
-Value* bounded(Builder& b, Value* x, const Affine& from, const Affine& to) {
+Value* bounded_by(Builder& b, Value* x, const Affine& from, const Affine& to) {
   if (from.min >= to.min && from.max <= to.max) return x;
   return b.call("aten.clamp.default", {x, int64_t{to.min}, int64_t{to.max}});
 }
@@ -38,7 +38,7 @@ Value* converted(Builder& b, Value* x, const Affine& from, const Affine& to, DTy
   const bool same = same_numbers(from, to);
   if (x->dtype() == DType::i8 && dtype == DType::i8)
     return same ? clamped(b, x, from, to) : requantized(b, x, from, to);
-  if (x->dtype() == dtype && same) return bounded(b, x, from, to);
+  if (x->dtype() == dtype && same) return bounded_by(b, x, from, to);
   const Requantization factor = *factor_of(from, to);
   return b.call("wick_cortex_m.requantize", {x, int64_t{from.zero}, int64_t{to.zero}, int64_t{factor.multiplier},
                                              int64_t{factor.shift}, int64_t{to.min}, int64_t{to.max}, dtype});

@@ -41,19 +41,18 @@ bool has_factor(const Node& node) { return compiler::has_argument(node, "alpha")
 double scale_of_made(const Node& node, double largest, double unit) {
   if (!(largest > 0)) return 1;
   for (const Value* operand : node.operands()) {
-    if (refuse_int16(*operand, "").empty() && largest == reach(operand) && chooses_numbers(node))
-      return affine(*operand).scale;
+    if (is_int16(*operand) && largest == reach(operand) && chooses_numbers(node)) return affine(*operand).scale;
   }
   const double multiples = unit > 0 ? std::floor(kLargestElement * unit / largest * (1 + 1e-12)) : 0;
   return multiples >= 1 ? unit / multiples : largest / kLargestElement;
 }
 
-double unit_of(const Value& value, int depth);
+double unit_of_within(const Value& value, int depth);
 
-double unit_of_result(const Node& node, int depth) {
-  const auto unit = [&](const char* name) { return unit_of(*node.tensor(name), depth + 1); };
+double unit_of_result_within(const Node& node, int depth) {
+  const auto unit = [&](const char* name) { return unit_of_within(*node.tensor(name), depth + 1); };
   if (depth == kMaxDepth) return 0;
-  if (keeps_numbers(node)) return unit_of(*node.operands()[0], depth + 1);
+  if (keeps_numbers(node)) return unit_of_within(*node.operands()[0], depth + 1);
   if (node.is("aten.sum.dim_IntList")) return unit("self");
   if (node.is("aten.mean.dim")) return unit("self") * count_of(*node.result()) / count_of(*node.tensor("self"));
   const std::vector<Value*> operands = node.operands();
@@ -71,19 +70,19 @@ double unit_of_result(const Node& node, int depth) {
 
 // What was made int16 has the numbers of its node, not those of a quantizer.
 bool is_made_int16(const Value& value, double unit) {
-  if (!value.producer || !refuse_int16(value, "").empty()) return false;
+  if (!value.producer || !is_int16(value)) return false;
   const auto bound = bound_of(*value.producer, value);
   return bound && scale_of_made(*value.producer, bound->largest, unit) == affine(value).scale;
 }
 
-double unit_of(const Value& value, int depth) {
-  if (refuse_int8(value, "").empty()) return affine(value).scale;
-  if (!value.producer || !refuse_int16(value, "").empty() || value.producer->result() != &value) return 0;
-  const double unit = unit_of_result(*value.producer, depth);
+double unit_of_within(const Value& value, int depth) {
+  if (is_int8(value)) return affine(value).scale;
+  if (!value.producer || !is_int16(value) || value.producer->result() != &value) return 0;
+  const double unit = unit_of_result_within(*value.producer, depth);
   return unit > 0 && is_made_int16(value, unit) ? unit : 0;
 }
 
-double least_of(const Value& value, int depth);
+double least_of_within(const Value& value, int depth);
 
 // Of a function of one value, whose numbers are not less than `from`.
 double least_of_table(const Node& node, const Value& x, double from) {
@@ -101,22 +100,22 @@ double least_of_table(const Node& node, const Value& x, double from) {
 
 // Of a node on elements, from what is known of its operands; minus infinity: nothing.
 double least_of_node(const Node& node, int depth) {
-  const auto of = [&](const char* name) { return least_of(*node.tensor(name), depth + 1); };
+  const auto of = [&](const char* name) { return least_of_within(*node.tensor(name), depth + 1); };
   if (is_tabulated(node)) {
     const Value* x = variable(node);
-    return least_of_table(node, *x, least_of(*x, depth + 1));
+    return least_of_table(node, *x, least_of_within(*x, depth + 1));
   }
   if (node.is("aten.sum.dim_IntList")) return of("self") * count_of(*node.tensor("self")) / count_of(*node.result());
-  if (node.is("aten.mean.dim") || keeps_numbers(node)) return least_of(*node.operands()[0], depth + 1);
+  if (node.is("aten.mean.dim") || keeps_numbers(node)) return least_of_within(*node.operands()[0], depth + 1);
   return node.is(Binary::add) && !has_factor(node) ? of("self") + of("other") : -kUnknown;
 }
 
-double least_of(const Value& value, int depth) {
-  if (value.is_constant() || !refuse_elements(value, "").empty()) return -reach(&value);
+double least_of_within(const Value& value, int depth) {
+  if (value.is_constant() || !has_elements(value)) return -reach(&value);
   const Affine q = affine(value);
   const double least = q.scale * (q.min - q.zero);
   if (depth == kMaxDepth || !value.producer) return least;
-  if (!is_made_int16(value, unit_of_result(*value.producer, 0))) return least;
+  if (!is_made_int16(value, unit_of_result_within(*value.producer, 0))) return least;
   return std::max(least, least_of_node(*value.producer, depth));
 }
 
@@ -132,9 +131,9 @@ bool chooses_numbers(const Node& node) {
          std::any_of(std::begin(kChoices), std::end(kChoices), [&](std::string_view each) { return node.is(each); });
 }
 
-double unit_of(const Value& value) { return unit_of(value, 0); }
+double unit_of(const Value& value) { return unit_of_within(value, 0); }
 
-double unit_of_result(const Node& node) { return unit_of_result(node, 0); }
+double unit_of_result(const Node& node) { return unit_of_result_within(node, 0); }
 
 double int16_scale(const Node& node, double largest) { return scale_of_made(node, largest, unit_of_result(node)); }
 
@@ -143,6 +142,6 @@ bool is_exact(const Value& value) {
   return unit > 0 && is_integer(unit / affine(value).scale) && unit / affine(value).scale > 0.5;
 }
 
-double least_of(const Value& value) { return least_of(value, 0); }
+double least_of(const Value& value) { return least_of_within(value, 0); }
 
 }  // namespace wick::cortex_m

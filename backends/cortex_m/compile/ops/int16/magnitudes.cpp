@@ -22,7 +22,7 @@ double largest_of(const std::vector<double>& numbers) {
 double reach(const Value* value) {
   if (!value) return 0;
   if (value->is_constant()) return largest_of(numbers(*value));
-  if (!refuse_elements(*value, "").empty()) return kUnknown;
+  if (!has_elements(*value)) return kUnknown;
   const Affine q = affine(*value);
   return q.scale * std::max(std::abs(q.min - q.zero), std::abs(q.max - q.zero));
 }

@@ -36,7 +36,7 @@ double reach_of_operands(const Node& node) {
 
 Bound of_table(const Node& node) {
   const Value* x = variable(node);
-  if (!refuse_elements(*x, "").empty() || !(x->sizes() == node.result()->sizes())) return {kUnknown};
+  if (!has_elements(*x) || !(x->sizes() == node.result()->sizes())) return {kUnknown};
   OnAllElements all(*x);
   all.add(node);
   return {largest_of(all.results())};
@@ -95,12 +95,12 @@ Bound of_quotient(const Node& node) {
   constexpr double kSteps = 4;         // of int16 in what shows
   constexpr double kFinerSteps = 128;  // as quantize_between makes int16 of int8
   const Value *self = node.tensor("self"), *other = node.tensor("other");
-  if (!refuse_elements(*self, "").empty() || !refuse_int8(*other, "").empty()) return {kUnknown};
+  if (!has_elements(*self) || !is_int8(*other)) return {kUnknown};
   const Saturation saturation = saturation_of(*node.result());
   const bool is_rounded = self->dtype() == DType::i16 && !is_exact(*self);
   const double step = affine(*self).scale;
   const Divisors divisors = divisors_of(*other);
-  const bool becomes_int16 = !refuse_elements(*node.result(), "").empty();
+  const bool becomes_int16 = !has_elements(*node.result());
   if (becomes_int16 && kSteps * saturation.largest / INT16_MAX > saturation.step) return {kUnknown};
   if (is_rounded && kSteps * step / divisors.least > saturation.step) return {kUnknown};
   if (!divisors.has_zero) return {saturation.largest};
@@ -187,12 +187,12 @@ Bound of_recurrent(const Node& node) {
   return {largest};
 }
 
-struct Row {
+struct BoundRow {
   const char* op;
   Bound (*bound)(const Node& node);
 };
 
-constexpr Row kRows[] = {
+constexpr BoundRow kBoundRows[] = {
     {"aten._adaptive_avg_pool2d.default", of_input},
     {"aten._native_batch_norm_legit_no_training.default", of_batch_norm},
     {"aten._safe_softmax.default", of_probability},
@@ -232,9 +232,10 @@ constexpr Row kRows[] = {
     {"aten.where.self", of_choice},
 };
 
-const Row* row_of(const Node& node) {
-  const auto* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& each) { return node.is(each.op); });
-  return row == std::end(kRows) ? nullptr : row;
+const BoundRow* row_of(const Node& node) {
+  const auto* row = std::find_if(std::begin(kBoundRows), std::end(kBoundRows),
+                                 [&](const BoundRow& each) { return node.is(each.op); });
+  return row == std::end(kBoundRows) ? nullptr : row;
 }
 
 }  // namespace
@@ -243,7 +244,7 @@ double excess_of_probabilities(const Value* value) {
   const double half_steps = static_cast<double>(value->sizes().back().value()) / 2;
   double excess = 0;
   for (;; value = value->producer->operands()[0]) {
-    if (!value->producer || !refuse_int16(*value, "").empty()) return kUnknown;
+    if (!value->producer || !is_int16(*value)) return kUnknown;
     excess += half_steps * affine(*value).scale;
     if (compiler::is_softmax(*value->producer)) break;
     if (!keeps_rows(*value->producer)) return kUnknown;
@@ -276,7 +277,7 @@ double largest_projected(const Node& lstm) {
 std::optional<Bound> bound_of(const Node& node, const Value& result) {
   if (&result != node.result() && node.op->parsed->find("hx") < 0) return {};
   Bound bound = {kUnknown};
-  const Row* row = row_of(node);
+  const BoundRow* row = row_of(node);
   if (is_tabulated(node))
     bound = of_table(node);
   else if (row)

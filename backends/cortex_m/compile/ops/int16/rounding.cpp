@@ -40,7 +40,7 @@ double steepest_step(const Node& node, const Value& x) {
   all.add(node);
   const std::vector<double> results = all.results();
   double low = -kUnknown, high = kUnknown;
-  if (refuse_elements(*node.result(), "").empty()) {
+  if (has_elements(*node.result())) {
     const Affine to = affine(*node.result());
     low = (to.min - to.zero) * to.scale, high = (to.max - to.zero) * to.scale;
   }
@@ -150,13 +150,13 @@ const Node* layer_of_rows(const Value& x, bool groups) {
 }
 
 // Weights of a layer with a row for each output, and its bias.
-struct Layer {
+struct LayerRows {
   std::vector<std::vector<double>> rows;
   std::vector<double> bias;  // empty: none
 };
 
 // How different the outputs are: by the weights of each element, all of them together.
-double deviation_of_columns(const Layer& layer) {
+double deviation_of_columns(const LayerRows& layer) {
   double squares = 0;
   std::vector<double> column(layer.rows.size());
   for (size_t k = 0; k < layer.rows[0].size(); ++k) {
@@ -167,7 +167,7 @@ double deviation_of_columns(const Layer& layer) {
 }
 
 // Of `groups` equal parts of the bias.
-double least_deviation_of_bias(const Layer& layer, size_t groups) {
+double least_deviation_of_bias(const LayerRows& layer, size_t groups) {
   double least = kUnknown;
   const size_t count = layer.bias.size() / groups;
   for (size_t g = 0; g < groups && count > 1; ++g) {
@@ -184,11 +184,11 @@ double usual_deviation(const Value& x, size_t groups) {
   const Node* node = layer_of_rows(x, groups > 0);
   if (!node || !node->tensor("weight")->is_constant()) return 0;
   const Value *weights = node->tensor("weight"), *bias = node->optional_tensor("bias");
-  if (!refuse_elements(*node->tensor("input"), "").empty() || (bias && !bias->is_constant())) return 0;
+  if (!has_elements(*node->tensor("input")) || (bias && !bias->is_constant())) return 0;
   const std::vector<double> all = numbers(*weights);
   const auto outputs = static_cast<size_t>(weights->sizes()[0].value());
   if (outputs == 0 || all.size() < outputs) return 0;
-  Layer layer = {{}, bias ? numbers(*bias) : std::vector<double>()};
+  LayerRows layer = {{}, bias ? numbers(*bias) : std::vector<double>()};
   const auto terms = static_cast<std::ptrdiff_t>(all.size() / outputs);
   for (auto row = all.begin(); row != all.end(); row += terms) layer.rows.emplace_back(row, row + terms);
   double of_weights = groups > 0 ? kUnknown : deviation_of_columns(layer);
@@ -356,7 +356,7 @@ double error_of_rounding(const Node& node, const Value& constant, double step) {
   if (node.is(Binary::mul)) return step / 2 * reach(other);
   if (node.is("aten.mm.default") || node.is("aten.bmm.default"))
     return step / 2 * reach(other) * static_cast<double>(operands[0]->sizes().back().value());
-  if (!node.is(Binary::div) || !refuse_elements(*other, "").empty()) return kUnknown;
+  if (!node.is(Binary::div) || !has_elements(*other)) return kUnknown;
   return other == operands[0] ? error_of_divisor(reach(other), numbers(constant), step)
                               : step / 2 / affine(*other).scale;
 }

@@ -18,6 +18,7 @@ using compiler::Node;
 using compiler::Value;
 using compiler::Verdict;
 
+namespace int16_rules_binary {
 namespace {
 
 constexpr int kAddShift = 15;  // of the operands of add_int16, to the left
@@ -182,7 +183,8 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace int16_rules_binary
 
-const RuleFamily kInt16BinaryRules = {kRules, std::size(kRules)};
+const RuleFamily kInt16BinaryRules = {int16_rules_binary::kRules, std::size(int16_rules_binary::kRules)};
 
 }  // namespace wick::cortex_m

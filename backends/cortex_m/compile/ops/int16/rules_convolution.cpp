@@ -16,6 +16,7 @@ using compiler::Node;
 using compiler::Value;
 using compiler::Verdict;
 
+namespace int16_rules_convolution {
 namespace {
 
 Ints pair(const int64_t values[2]) { return {values[0], values[1]}; }
@@ -65,8 +66,9 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace int16_rules_convolution
 
-const RuleFamily kInt16ConvolutionRules = {kRules, std::size(kRules)};
+const RuleFamily kInt16ConvolutionRules = {int16_rules_convolution::kRules, std::size(int16_rules_convolution::kRules)};
 
 Value* int16_convolution(Builder& b, Value* x, const Convolution& c, const Int16Sums& sums, Isa isa) {
   const ConvolutionShape& s = c.shape;
@@ -74,7 +76,12 @@ Value* int16_convolution(Builder& b, Value* x, const Convolution& c, const Int16
   Value* filter = depthwise ? constant(b, {1, s.kernel[0], s.kernel[1], s.outputs}, depthwise_filter(c), "filter")
                             : constant(b, {s.outputs, s.kernel[0], s.kernel[1], s.group_channels}, c.filter, "filter");
   const Int16Operands operands = operands_of(b, sums, static_cast<size_t>(s.outputs));
-  Args args = {x, filter, operands.bias, pair(s.stride), pair(s.padding), pair(s.dilation)};
+  Args args = {x,
+               filter,
+               operands.bias,
+               int16_rules_convolution::pair(s.stride),
+               int16_rules_convolution::pair(s.padding),
+               int16_rules_convolution::pair(s.dilation)};
   if (depthwise) args.push_back(s.outputs / s.channels);
   args.push_back(operands.multipliers);
   args.push_back(operands.shifts);

@@ -12,6 +12,7 @@ using compiler::Node;
 using compiler::Value;
 using compiler::Verdict;
 
+namespace int16_rules_glu {
 namespace {
 
 constexpr Affine kGate = {1.0 / 32767, 0, 0, 32767};
@@ -64,7 +65,8 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace int16_rules_glu
 
-const RuleFamily kInt16GluRules = {kRules, std::size(kRules)};
+const RuleFamily kInt16GluRules = {int16_rules_glu::kRules, std::size(int16_rules_glu::kRules)};
 
 }  // namespace wick::cortex_m

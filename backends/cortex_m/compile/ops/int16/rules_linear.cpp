@@ -16,6 +16,7 @@ using compiler::Quantization;
 using compiler::Value;
 using compiler::Verdict;
 
+namespace int16_rules_linear {
 namespace {
 
 std::string refuse_weights(const Value& weights) {
@@ -76,7 +77,8 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace int16_rules_linear
 
-const RuleFamily kInt16LinearRules = {kRules, std::size(kRules)};
+const RuleFamily kInt16LinearRules = {int16_rules_linear::kRules, std::size(int16_rules_linear::kRules)};
 
 }  // namespace wick::cortex_m

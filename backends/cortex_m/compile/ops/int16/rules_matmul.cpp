@@ -14,6 +14,7 @@ using compiler::Node;
 using compiler::Value;
 using compiler::Verdict;
 
+namespace int16_rules_matmul {
 namespace {
 
 constexpr int64_t kMostInner = 1 << 17, kLongestRow = 1 << 20;
@@ -109,7 +110,8 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace int16_rules_matmul
 
-const RuleFamily kInt16MatmulRules = {kRules, std::size(kRules)};
+const RuleFamily kInt16MatmulRules = {int16_rules_matmul::kRules, std::size(int16_rules_matmul::kRules)};
 
 }  // namespace wick::cortex_m

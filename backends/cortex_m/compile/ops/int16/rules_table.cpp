@@ -63,7 +63,7 @@ std::vector<int32_t> nodes_of(const std::vector<double>& numbers, const Affine& 
 // How far lines are from the function, in steps where it is not saturated; infinite if an element is more than one step
 // off. `value`: of the table at the element that is `at` above the least, with kFraction bits behind the point.
 template <typename ValueAt>
-double error_of(const ValueAt& value_at, const std::vector<double>& numbers, const Affine& q) {
+double table_error(const ValueAt& value_at, const std::vector<double>& numbers, const Affine& q) {
   const int32_t half = 1 << (kFraction - 1);
   double worst = 0;
   for (int32_t at = 0; at < static_cast<int32_t>(kCount); ++at) {
@@ -126,7 +126,7 @@ std::vector<int32_t> graded_table(const std::vector<double>& numbers, const Affi
       if (at >= kZeroAt) return graded_value(positive.data(), bits, at - kZeroAt);
       return constant ? negative[0] : graded_value(negative.data(), bits, kZeroAt - at);
     };
-    const double error = error_of(value_at, numbers, q);
+    const double error = table_error(value_at, numbers, q);
     if (error > kGoodError && (bits < kMostGrades || !std::isfinite(error))) continue;
     std::vector<int32_t> table = positive;
     table.insert(table.end(), negative.begin(), negative.end());
@@ -139,7 +139,7 @@ struct Table {
   const char* op;
   std::vector<int32_t> elements;  // empty: none is fine enough
 };
-Table table_of(const std::vector<double>& numbers, const Affine& q) {
+Table lookup_of(const std::vector<double>& numbers, const Affine& q) {
   std::vector<int32_t> elements = int16_table(numbers, q);
   if (!elements.empty()) return {"wick_cortex_m.lookup_int16", std::move(elements)};
   return {"wick_cortex_m.graded_lookup_int16", graded_table(numbers, q)};
@@ -153,7 +153,7 @@ Verdict supports_table(const Node& node, const Configuration&) {
   if (!(x->sizes() == node.result()->sizes())) return Verdict::no("its result has other sizes than its input");
   const std::vector<double> numbers = results(node);
   if (numbers.size() != kCount) return Verdict::no("it is not element-wise");
-  return table_of(numbers, affine(*node.result())).elements.empty()
+  return lookup_of(numbers, affine(*node.result())).elements.empty()
              ? Verdict::no(
                    "no table of up to 4097 elements with lines between them, or 7172 graded ones, is within one step "
                    "of it")
@@ -162,7 +162,7 @@ Verdict supports_table(const Node& node, const Configuration&) {
 
 std::vector<Value*> rewrite_table(Builder& b, Node& node, const Configuration&) {
   const Affine q = affine(*node.result());
-  Table table = table_of(results(node), q);
+  Table table = lookup_of(results(node), q);
   const auto count = static_cast<int64_t>(table.elements.size());
   Value* lut = constant(b, {count}, std::move(table.elements), "lut");
   return {b.call(table.op, {variable(node), lut, int64_t{q.min}, int64_t{q.max}})};
@@ -180,7 +180,7 @@ std::vector<int32_t> int16_table(const std::vector<double>& numbers, const Affin
       const auto j = static_cast<size_t>(at >> bits);
       return table[j] + (((table[j + 1] - table[j]) * (at & ((1 << bits) - 1))) >> bits);
     };
-    const double error = error_of(value_at, numbers, q);
+    const double error = table_error(value_at, numbers, q);
     if (error <= kGoodError || (bits == kLeastBits && std::isfinite(error))) return table;
   }
   return {};

@@ -72,7 +72,7 @@ Saturation before(const Node& reader, const Value& value, const Saturation& of_r
 Saturation saturation_of(const Value& value) {
   std::vector<std::pair<const Node*, const Value*>> readers;
   const Value* last = &value;
-  while (!refuse_elements(*last, "").empty()) {
+  while (!has_elements(*last)) {
     if (last->num_uses() != 1 || last->users().size() != 1 || readers.size() == kMaxReaders) return kNone;
     const Node* reader = last->users()[0];
     if (reader->results().size() != 1) return kNone;

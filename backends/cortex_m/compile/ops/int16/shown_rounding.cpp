@@ -98,7 +98,7 @@ std::optional<ShownRounding> shown_rounding(const Node& node, const RoundingOf& 
   }
   const double error = error_of(node, rounding);
   for (const Value* result : node.results()) {
-    const bool is_seen = result->num_uses() > 0 && refuse_elements(*result, "").empty() && !rounding(*result);
+    const bool is_seen = result->num_uses() > 0 && has_elements(*result) && !rounding(*result);
     if (is_seen && error > kMostError * steps_that_count(*result))
       return shown(node, rounding, effect_text(*result, error));
   }

@@ -16,6 +16,7 @@ using compiler::Sizes;
 using compiler::Value;
 using compiler::Verdict;
 
+namespace rules_edge_padding {
 namespace {
 
 constexpr int kTapBits = 11;  // of the weights of resize2d, along each of two dimensions
@@ -85,7 +86,8 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace rules_edge_padding
 
-const RuleFamily kEdgePaddingRules = {kRules, std::size(kRules)};
+const RuleFamily kEdgePaddingRules = {rules_edge_padding::kRules, std::size(rules_edge_padding::kRules)};
 
 }  // namespace wick::cortex_m

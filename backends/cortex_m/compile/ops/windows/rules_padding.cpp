@@ -14,6 +14,7 @@ using compiler::Node;
 using compiler::Value;
 using compiler::Verdict;
 
+namespace rules_padding {
 namespace {
 
 // Pads of the last dimensions first, as aten has them: {before, after} by dimension.
@@ -71,7 +72,8 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace rules_padding
 
-const RuleFamily kPaddingRules = {kRules, std::size(kRules)};
+const RuleFamily kPaddingRules = {rules_padding::kRules, std::size(rules_padding::kRules)};
 
 }  // namespace wick::cortex_m

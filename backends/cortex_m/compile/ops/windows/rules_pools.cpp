@@ -22,6 +22,7 @@ using compiler::Sizes;
 using compiler::Value;
 using compiler::Verdict;
 
+namespace rules_pools {
 namespace {
 
 // A window on images [N, C, H, W].
@@ -372,7 +373,8 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace rules_pools
 
-const RuleFamily kPoolRules = {kRules, std::size(kRules)};
+const RuleFamily kPoolRules = {rules_pools::kRules, std::size(rules_pools::kRules)};
 
 }  // namespace wick::cortex_m

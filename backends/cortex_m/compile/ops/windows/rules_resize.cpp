@@ -21,6 +21,7 @@ using compiler::Node;
 using compiler::Value;
 using compiler::Verdict;
 
+namespace rules_resize {
 namespace {
 
 constexpr int kTapBits = 11;      // of the weights along one dimension, for int8
@@ -163,7 +164,8 @@ constexpr OpRule kRules[] = {
 };
 
 }  // namespace
+}  // namespace rules_resize
 
-const RuleFamily kResizeRules = {kRules, std::size(kRules)};
+const RuleFamily kResizeRules = {rules_resize::kRules, std::size(rules_resize::kRules)};
 
 }  // namespace wick::cortex_m

@@ -21,7 +21,7 @@ namespace {
 bool is_lstm(const Node& cell) { return cell.is("aten.lstm_cell.default"); }
 
 // The operator of layers of such cells: "aten.NAME_cell" is a cell of "aten.NAME.input"; "": it is no cell.
-std::string layer_of(const Node& node) {
+std::string layer_of_cell(const Node& node) {
   constexpr std::string_view kEnd = "_cell.default";
   const std::string_view name = node.op->name();
   if (!name.ends_with(kEnd) || node.results().empty()) return "";
@@ -29,7 +29,7 @@ std::string layer_of(const Node& node) {
   layer += ".input";
   return compiler::find_op(layer) ? layer : "";
 }
-bool is_cell(const Node& node) { return !layer_of(node).empty(); }
+bool is_cell(const Node& node) { return !layer_of_cell(node).empty(); }
 
 Values states_of(const Node& cell) { return is_lstm(cell) ? cell.tensors("hx") : Values{cell.tensor("hx")}; }
 
@@ -227,8 +227,8 @@ void join(Graph& graph, const std::vector<Node*>& chain) {
   const bool lstm = is_lstm(last);
   const compiler::Arg first = lstm ? compiler::Arg(states) : compiler::Arg(states[0]);
   const Outputs outputs = joined_outputs(chain);
-  Node* layer =
-      b.node(layer_of(last), {x, first, parameters, parameters.size() == 4, int64_t{1}, 0.0, false, false, dim == 1});
+  Node* layer = b.node(layer_of_cell(last),
+                       {x, first, parameters, parameters.size() == 4, int64_t{1}, 0.0, false, false, dim == 1});
   layer->origin = last.origin;
   for (size_t i = 0; i + 1 < chain.size(); ++i) compiler::add_origins(*layer, *chain[i]);
   if (outputs.cat) replace_outputs(graph, b, *layer, outputs, dim);
