@@ -22,7 +22,7 @@ set(wick_precompiled_optimized_test ${wick_precompiled_test})
 set(wick_precompiled_flags_library -fPIC -DFMT_SHARED)
 set(wick_precompiled_flags_ir_library ${wick_precompiled_flags_library})
 set(wick_precompiled_flags_json_library ${wick_precompiled_flags_library} -DSIMDJSON_THREADS_ENABLED=1)
-set(wick_precompiled_flags_executable -fPIE -DFMT_SHARED)
+set(wick_precompiled_flags_executable -fPIE -DFMT_SHARED ${wick_tool_optimization})
 set(wick_precompiled_flags_optimized_test -fPIE -DGTEST_HAS_PTHREAD=1)
 set(wick_precompiled_flags_test ${wick_precompiled_flags_optimized_test} ${wick_test_optimization})
 

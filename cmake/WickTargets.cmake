@@ -71,9 +71,12 @@ function(wick_embed_text target name)
   target_sources(${target} PRIVATE "${source}")
 endfunction()
 
+# The tool's own files read flags and print: what takes time at run time lies in the libraries.
 set(wick_test_optimization)
+set(wick_tool_optimization)
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   set(wick_test_optimization -O0)
+  set(wick_tool_optimization -Os)
 endif()
 
 function(wick_test name)
