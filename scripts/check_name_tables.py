@@ -18,6 +18,7 @@ import subprocess
 import sys
 
 MIN_NAMES = 3
+HEAD = 400  # characters in front of a brace that say whether it opens a list
 NAME = r'"((?:aten|wick|prims|quantized_decomposed|torchao|llama)(?:\.|::)\w[\w.]*)"'
 NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])+'|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.S | re.M)
 STRING = re.compile(r'R"\((?:.*?)\)"|"(?:\\.|[^"\\\n])*"', re.S)
@@ -51,7 +52,7 @@ def lists(text):
     for match in re.finditer(r"[{}]", code):
         at = match.start()
         if match.group() == "{":
-            head = code[:at].rstrip()
+            head = code[max(0, at - HEAD) : at].rstrip()
             is_list = bool(re.search(r"(?:[=(,{\[:?]|\breturn|\]|\w<[^;{}]*>|\b[A-Z]\w*)$", head)) and not re.search(
                 r"(?:\bstruct|\bclass|\benum|\bnamespace|\belse|\bdo)\s*[\w:]*$", head
             )
