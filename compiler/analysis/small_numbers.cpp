@@ -39,10 +39,11 @@ bool compares_near_zero(const Node& node, size_t index, const ValueRanges& range
 // The largest of numbers that add up to 1, or lie between others, does not vanish.
 bool is_of_largest(const Node& node) { return node.is("aten.argmax.default") || node.is("aten.max.dim"); }
 
+// Indices that nobody reads (those of a max pool) tell nobody.
 bool gives_no_floats(const Node& node) {
   const auto& results = node.results();
   return std::any_of(results.begin(), results.end(), [](const Value* result) {
-    if (!result->type.is_tensor() || result->tensor().quantization) return false;
+    if (result->num_uses() == 0 || !result->type.is_tensor() || result->tensor().quantization) return false;
     return !is_floating(result->dtype()) && !is_complex(result->dtype());
   });
 }

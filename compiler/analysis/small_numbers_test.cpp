@@ -37,6 +37,8 @@ constexpr Case kCases[] = {
     {"%a = aten.exp(%x)\n %y = aten._to_copy(%a, i64)", true, false},
     {"%a = aten.exp(%x)\n %y = aten.argmin(%a, 1)", true, true},
     {"%a = aten.exp(%x)\n %y = aten.argmax(%a, 1)", true, false},
+    {"%a = aten.exp(%x)\n %y, %i = aten.min.dim(%a, 1)", true, false},
+    {"%a = aten.exp(%x)\n %b, %y = aten.min.dim(%a, 1)", true, true},
     {"%a = aten.exp(%x)\n %y = aten.isnan(%a)", true, false},
     {"%t = aten.tanh(%x)\n %a = aten.exp(%t)\n %y = aten.log(%a)", false, false},
     {"%a = aten.exp(%x)\n %s = aten.sum.dim_IntList(%a, [1], true)\n %y = aten.div.Tensor(%a, %s)", true, false},
