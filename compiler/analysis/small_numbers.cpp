@@ -18,12 +18,24 @@ bool holds_small(const ValueRange& range) { return range.min < kLeastNormal && r
 
 bool is_single(const Value& value) { return value.type.is_tensor() && value.dtype() == DType::f32; }
 
-// The node as a function of its only tensor, at 0; nothing if it is none.
-std::optional<double> at_zero(const Node& node) {
+// Its numbers may be as small as those of f32.
+bool has_exponents_of_single(const Value& value) {
+  if (!value.type.is_tensor()) return false;
+  return value.dtype() == DType::f32 || value.dtype() == DType::f64 || value.dtype() == DType::bf16;
+}
+
+// The node as a function of its only tensor, at `x`; nothing if it is none.
+std::optional<double> value_at(double x, const Node& node) {
   if (!node.op->facts.curve || node.operands().size() != 1) return std::nullopt;
-  if (node.args().size() < 2) return node.op->facts.curve(0, 0);
+  if (node.args().size() < 2) return node.op->facts.curve(x, 0);
   const auto number = literal(node.arg(1));
-  return number ? std::optional<double>(node.op->facts.curve(0, *number)) : std::nullopt;
+  return number ? std::optional<double>(node.op->facts.curve(x, *number)) : std::nullopt;
+}
+
+// Whether f of a small number is another number of ordinary size than f(0).
+bool jumps_at_zero(const Node& node) {
+  const auto there = value_at(0, node), near = value_at(kLeastNormal, node);
+  return there && !(std::abs(*near - *there) <= std::numeric_limits<float>::epsilon());
 }
 
 bool compares_near_zero(const Node& node, size_t index, const ValueRanges& ranges) {
@@ -67,7 +79,8 @@ bool hands_on(const Node& node, const SmallNumbers& numbers, const ValueRanges& 
     default: break;
   }
   if (node.is("aten.reciprocal.default")) return is_large_power(operands[0], ranges);
-  const bool keeps_zero = at_zero(node) == 0.0 || node.is("aten.square.default");
+  const bool keeps_zero =
+      value_at(0, node) == 0.0 || node.is("aten.square.default") || node.is("aten._to_copy.default");
   return (keeps_zero || node.op->has(kMoves | kView | kPicks)) &&
          std::any_of(operands.begin(), operands.end(), vanishes);
 }
@@ -80,7 +93,8 @@ bool tells_small_numbers(const Node& node, size_t index, const ValueRanges& rang
   if (node.op->has(kTellsZeros) || (index == 1 && node.op->has(kTellsZerosOf1))) return true;
   if (node.is("aten._to_copy.default")) return node.result()->dtype() == DType::boolean;
   if (node.is("aten.sign.default")) return true;
-  if (const auto there = at_zero(node)) return !std::isfinite(*there);
+  if (!node.graphs.empty()) return true;  // a body may tell
+  if (jumps_at_zero(node)) return true;
   return gives_no_floats(node) && !node.op->has(kAsksForNan | kQuantizes) && !is_of_largest(node);
 }
 
@@ -88,9 +102,11 @@ SmallNumbers::SmallNumbers(const Graph& graph, const ValueRanges& ranges) {
   std::vector<const Node*> nodes;
   for (const auto& node : graph.nodes()) {
     nodes.push_back(node.get());
-    if (!node->op->has(kVanishes) && !hands_on(*node, *this, ranges)) continue;
+    const bool makes = node->op->has(kVanishes);
+    if (!makes && !hands_on(*node, *this, ranges)) continue;
     for (const Value* result : node->results()) {
-      if (is_single(*result) && holds_small(ranges.of(result))) vanish_.insert(result);
+      const bool keeps = makes ? is_single(*result) : has_exponents_of_single(*result);
+      if (keeps && holds_small(ranges.of(result))) vanish_.insert(result);
     }
   }
   for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
