@@ -54,7 +54,6 @@ constexpr Case kCases[] = {
     {"%a = aten.exp(%x)\n %b = aten.mm(%a, %m)\n %y = aten.log(%b)", true, false},
     {"%a = aten.relu(%x)\n %y = aten.reciprocal(%a)", false, false},
     {"%a = aten.exp(%x)\n %y = aten.pow.Tensor_Scalar(%a, 0.05)", true, true},
-    {"%a = aten.exp(%x)\n %y = aten.pow.Tensor_Scalar(%a, 0.5)", true, false},
     {"%a = aten.exp(%x)\n %y = aten._to_copy(%a, f16)", true, false},
     {"%a = aten.exp(%x)\n %b = aten._to_copy(%a, f64)\n %y = aten.log(%b)", true, true},
     {"%a = aten.exp(%x)\n %b = aten._to_copy(%a, f16)\n %y = aten.log(%b)", true, false},
