@@ -4,16 +4,8 @@
 #include <set>
 
 #include "backends/cuda/compile/kernel/schedule.h"
+#include "backends/cuda/test/compile/tile_layout_test_support.h"
 #include "backends/cuda/test/lower_test_support.h"
-
-#define WICK_FUNCTION inline
-namespace wick_text {
-namespace {
-using u32 = uint32_t;
-}  // namespace
-}  // namespace wick_text
-#include "backends/cuda/compile/text/tile_layout.h"
-#undef WICK_FUNCTION
 
 namespace wick::cuda::contraction_test {
 namespace {

@@ -1,0 +1,12 @@
+// The layout of tiles in shared memory, which is text of kernels, as functions of the host.
+#pragma once
+#include <cstdint>
+
+#define WICK_FUNCTION inline
+namespace wick_text {
+namespace {
+using u32 = uint32_t;
+}  // namespace
+}  // namespace wick_text
+#include "backends/cuda/compile/text/tile_layout.h"
+#undef WICK_FUNCTION
