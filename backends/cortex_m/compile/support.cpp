@@ -34,8 +34,8 @@ const compiler::RuleTable<OpRule>& int16_rules() {
   static const compiler::RuleTable<OpRule> kRules(
       {rows(kAttentionRules), rows(kChannelRules), rows(kComparisonRules), rows(kConversionRules),
        rows(kEdgePaddingRules), rows(kExtremumRules), rows(kInt16BinaryRules), rows(kInt16ConvolutionRules),
-       rows(kInt16GluRules), rows(kInt16LinearRules), rows(kInt16MatmulRules), rows(kMovementRules),
-       rows(kNormalizationRules), rows(kPoolRules), rows(kRecurrentRules), rows(kResizeRules)});
+       rows(kInt16GluRules), rows(kInt16LinearRules), rows(kInt16LookupRules), rows(kInt16MatmulRules),
+       rows(kMovementRules), rows(kNormalizationRules), rows(kPoolRules), rows(kRecurrentRules), rows(kResizeRules)});
   return kRules;
 }
 

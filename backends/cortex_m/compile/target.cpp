@@ -59,7 +59,7 @@ constexpr compiler::Pass kPasses[] = {
      "before fuse_activations: leaves a clamp"},
     {"fuse_activations", compiler::run_simple<fuse_activations>, compiler::Phase::last,
      "after fold_quantization: bounds become ranges of elements"},
-    {"merge_tables", compiler::run_simple<merge_tables>, compiler::Phase::last,
+    {"merge_tables", merge_tables, compiler::Phase::last,
      "after fuse_activations, which costs nothing: what is left becomes tables"},
     {"split_weights", split_weights, compiler::Phase::last,
      "after fuse_activations: the parts of a layer take no activation in"},

@@ -15,7 +15,9 @@ std::string wide(double scale) { return parameters(scale, 0, -32767, 32767); }
 std::string graph(const char* sizes, const char* call, double from, double to) {
   return fmt::format("graph f(%x: f32[{}]) {{\n", sizes) + quantize_line("a", "x", wide(from), "i16") +
          dequantize_line("b", "a", wide(from), "i16") + fmt::format("  %c = {}\n", call) +
-         quantize_line("d", "c", wide(to), "i16") + dequantize_line("o", "d", wide(to), "i16") + "  return %o\n}";
+         quantize_line("d", std::string_view(call).find("%c2 =") == std::string_view::npos ? "c" : "c2", wide(to),
+                       "i16") +
+         dequantize_line("o", "d", wide(to), "i16") + "  return %o\n}";
 }
 
 std::string refusal(const std::string& text) {
@@ -46,6 +48,39 @@ TEST(CortexMCompileInt16, FunctionsAreTablesWithinOneStep) {
   expect_table("aten.sigmoid(%b)", 0x1p-14, 0x1p-15, "257");
   expect_table("aten.tanh(%b)", 0x1p-14, 0x1p-15, "513");
   expect_table("aten.tanh(%b)", 0x1p-12, 0x1p-15, "2049");
+}
+
+// Numbers on the way that no quantizer annotated are not rounded.
+TEST(CortexMCompileInt16, ChainsInFloatsAreOneTable) {
+  const auto expect_chain = [](const char* body, double from, double to, const char* op) {
+    SCOPED_TRACE(body);
+    std::vector<float> x;
+    for (int element = -32767; element <= 32767; ++element)
+      x.push_back(static_cast<float>(element) * static_cast<float>(from));
+    for (const char* cpu : {"m55", "m3"}) {
+      Pipeline p = std::move(Pipeline::from_text(graph("65535", body, from, to)).backend(backend_for(cpu)));
+      p.at(Stage::lower).check_count(op, 1).check_not("quantized_decomposed");
+      p.run_and_compare(one_step(), {float_input({65535}, x)});
+      EXPECT_EQ(p.failures(), "");
+      EXPECT_TRUE(p.outside().empty()) << p.outside()[0];
+    }
+  };
+  constexpr char kLines[] = "wick_cortex_m.lookup_int16", kGraded[] = "wick_cortex_m.graded_lookup_int16";
+  expect_chain("aten.abs(%b)\n  %s = aten.add.Scalar(%c, 1.0)\n  %c2 = aten.div.Tensor(%b, %s)", 0x1p-13, 0x1p-15,
+               kLines);
+  expect_chain("aten.tanh(%b)\n  %c2 = aten.sub.Tensor(%b, %c)", 0x1p-15, 0x1p-17, kLines);
+  expect_chain("aten.relu(%b)\n  %c2 = aten.sqrt(%c)", 0x1p-14, 0x1p-14, kGraded);
+  expect_chain("aten.abs(%b)\n  %s = aten.add.Scalar(%c, 0.01)\n  %c2 = aten.rsqrt(%s)", 0x1p-13, 0x1p-11, kGraded);
+}
+
+TEST(CortexMCompileInt16, ProfileStockHasNoTablesOfChains) {
+  Pipeline p =
+      std::move(Pipeline::from_text(graph("4, 5", "aten.tanh(%b)\n  %c2 = aten.sub.Tensor(%b, %c)", 0x1p-15, 0x1p-17))
+                    .backend("cortex-m"));
+  p.options().profile = compiler::Profile::stock;
+  p.at(Stage::lower).check_not("lookup_int16").check_count("aten.tanh", 1);
+  p.run_and_compare(one_step());
+  EXPECT_EQ(p.failures(), "");
 }
 
 // The bound of the result lies between two elements of the table: lines go on behind it and are clamped.

@@ -82,16 +82,6 @@ std::vector<Value*> rewrite_table(Builder& b, Node& node, const Configuration&) 
 
 // --- several operators in one table ---
 
-std::string names_of_nodes(const Node& node) {
-  constexpr size_t kMaxShown = 6;
-  std::vector<compiler::OriginPtr> origins = node.more_origins;
-  origins.insert(origins.begin(), node.origin);
-  std::string names;
-  for (size_t i = 0; i < origins.size() && i < kMaxShown; ++i)
-    names += fmt::format("{}{}", i == 0 ? "" : ", ", origins[i] ? origins[i]->node : "");
-  return origins.size() > kMaxShown ? names + ", .." : names;
-}
-
 Verdict supports_lookup(const Node& node, const Configuration&) {
   return Verdict::yes("one table for all of " + names_of_nodes(node));
 }
@@ -109,6 +99,16 @@ constexpr OpRule kRules[] = {
 
 const OpRule kTableRule = {"", rules_table::supports_table, rules_table::rewrite_table, true};
 const RuleFamily kLookupRules = {rules_table::kRules, std::size(rules_table::kRules)};
+
+std::string names_of_nodes(const Node& node) {
+  constexpr size_t kMaxShown = 6;
+  std::vector<compiler::OriginPtr> origins = node.more_origins;
+  origins.insert(origins.begin(), node.origin);
+  std::string names;
+  for (size_t i = 0; i < origins.size() && i < kMaxShown; ++i)
+    names += fmt::format("{}{}", i == 0 ? "" : ", ", origins[i] ? origins[i]->node : "");
+  return origins.size() > kMaxShown ? names + ", .." : names;
+}
 
 // Comparisons that nothing quantizes have rows of their own.
 bool is_tabulated(const Node& node) {

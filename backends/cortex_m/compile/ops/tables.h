@@ -8,6 +8,8 @@ namespace wick::cortex_m {
 /// The rule of element-wise operators that read one tensor, besides numbers.
 extern const OpRule kTableRule;
 bool is_tabulated(const compiler::Node& node);
+/// The nodes of the model that one table stands for: "mul_2, tanh".
+std::string names_of_nodes(const compiler::Node& node);
 
 /// Elements that stand for the same numbers on another scale: a table.
 compiler::Value* requantized(compiler::Builder& builder, compiler::Value* x, const Affine& from, const Affine& to);

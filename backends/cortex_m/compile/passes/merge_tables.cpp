@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "backends/cortex_m/compile/all_elements.h"
+#include "backends/cortex_m/compile/ops/int16/int16_rules.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "compiler/layout/constant_elements.h"
 #include "compiler/passes/rewrite.h"
@@ -14,6 +15,7 @@ using compiler::Builder;
 using compiler::Changed;
 using compiler::Graph;
 using compiler::Node;
+using compiler::PipelineOptions;
 using compiler::Result;
 using compiler::Value;
 
@@ -26,11 +28,12 @@ bool is_pointwise(const Node& node) {
   if (node.results().size() != 1 || !node.result()->type.is_tensor() || !is_static(node.result()->sizes()))
     return false;
   if (node.is("wick.convert.default"))
-    return node.result()->is_quantized() ? is_int8(*node.result()) : node.result()->dtype() == DType::f32;
+    return node.result()->is_quantized() ? has_elements(*node.result()) : node.result()->dtype() == DType::f32;
   return node.op->has(compiler::kPointwise) && !node.op->has(compiler::kElements);
 }
 
-// Nodes that together compute the last one's result from one int8 value, in an order that runs from it to the root.
+// Nodes that together compute the last one's result from one value of its dtype, in an order that runs from it to the
+// root.
 struct Function {
   Value* root = nullptr;
   std::vector<Node*> nodes;              // the last one first
@@ -39,16 +42,18 @@ struct Function {
 };
 
 // The nodes between `last` and `root`, or those up to where pointwise nodes end if there is no root; false if they read
-// anything else than numbers and the root.
+// anything else than numbers and the root. Between int16 values, numbers that the model quantizes end a function: lines
+// between the elements of a table would have to follow their steps.
 bool collect(Node& last, Value* root, Function& function) {
   function = {root, {&last}, {&last}, false};
+  const bool steps_count = is_int8(*last.result());
   std::unordered_set<const Node*> seen = {&last};
   for (size_t i = 0; i < function.nodes.size(); ++i) {
     for (const Value* operand : function.nodes[i]->operands()) {
       if (operand == root || (operand->type.is_tensor() && is_number(*operand))) continue;
       Node* producer = operand->producer;
       const bool goes_on = producer && is_pointwise(*producer) && operand->sizes() == last.result()->sizes() &&
-                           (!operand->is_quantized() || is_int8(*operand));
+                           (!operand->is_quantized() || (steps_count && is_int8(*operand)));
       if (!goes_on) return false;
       function.in_floats |= !operand->is_quantized();
       if (seen.insert(producer).second) function.nodes.push_back(producer);
@@ -72,7 +77,7 @@ void find_gone(Function& function) {
   }
 }
 
-// The int8 values that pointwise nodes lead back to, from near to far.
+// The values of the result's dtype that pointwise nodes lead back to, from near to far.
 std::vector<Value*> possible_roots(const Node& last) {
   std::vector<Value*> roots, open = {last.result()};
   std::unordered_set<const Value*> seen = {last.result()};
@@ -81,7 +86,9 @@ std::vector<Value*> possible_roots(const Node& last) {
     if (!producer || !is_pointwise(*producer)) continue;
     for (Value* operand : producer->operands()) {
       if (!operand->type.is_tensor() || operand->is_constant() || !seen.insert(operand).second) continue;
-      if (is_int8(*operand) && operand->sizes() == last.result()->sizes()) roots.push_back(operand);
+      if (has_elements(*operand) && operand->dtype() == last.result()->dtype() &&
+          operand->sizes() == last.result()->sizes())
+        roots.push_back(operand);
       open.push_back(operand);
     }
   }
@@ -119,24 +126,35 @@ std::vector<const Node*> in_order(const Function& function) {
   return order;
 }
 
-std::vector<int8_t> table_of(const Function& function, const Affine& q) {
+std::vector<double> numbers_of(const Function& function) {
   OnAllElements all(*function.root);
   for (const Node* node : in_order(function)) all.add(*node);
+  return all.results();
+}
+
+// The function as one operator; null: no table holds it.
+Value* looked_up(Builder& b, const Function& function, const Value& result) {
+  const std::vector<double> all = numbers_of(function);
+  const Affine q = affine(result);
+  if (result.dtype() == DType::i16) return lookup_int16(b, function.root, all, q);
+  if (all.size() != kInt8Elements) return nullptr;
   std::vector<int8_t> table;
-  for (const double number : all.results()) table.push_back(static_cast<int8_t>(quantize(number, q)));
-  return table;
+  for (const double number : all) table.push_back(static_cast<int8_t>(quantize(number, q)));
+  return b.call("wick.lookup", {function.root, constant(b, {int64_t{kInt8Elements}}, std::move(table), "lut")});
 }
 
 // Puts a table in the place of the function that ends with `last`; the nodes that are gone then.
-std::unordered_set<const Node*> merge(Graph& graph, Node& last) {
-  if (!is_pointwise(last) || !is_int8(*last.result())) return {};
+std::unordered_set<const Node*> merge(Graph& graph, Node& last, const PipelineOptions& options) {
+  if (!is_pointwise(last) || !has_elements(*last.result())) return {};
   auto function = function_of(last);
   if (!function) return {};
-  std::vector<int8_t> table = table_of(*function, affine(*last.result()));
-  if (table.size() != kInt8Elements) return {};
   Builder b(graph, &last);
-  Value* lut = constant(b, {int64_t{kInt8Elements}}, std::move(table), "lut");
-  Value* y = b.call("wick.lookup", {function->root, lut});
+  Value* y = looked_up(b, *function, *last.result());
+  if (!y) return {};
+  if (!is_int8(*last.result()) && !(options.takes && options.takes(*y->producer))) {
+    compiler::erase_unread(graph, {y->producer});
+    return {};
+  }
   for (auto node = function->nodes.rbegin(); node != function->nodes.rend(); ++node) {
     if (function->gone.count(*node)) compiler::add_origins(*y->producer, **node);
   }
@@ -148,18 +166,20 @@ std::unordered_set<const Node*> merge(Graph& graph, Node& last) {
 }  // namespace
 
 // Pointwise operators between one int8 value and another one are one table of 256 elements, however many they are.
+// Between two int16 values they are one table with lines between its elements.
 //   before: a = mul(x: i8 q, 0.5); b = tanh(a); c = sigmoid(x); y: i8 q(s, p) = mul(b, c)
 //   after:  y: i8 q(s, p) = lookup(x: i8 q, [256 elements])
 // Requires: quantization is in types. Ensures: no pointwise node that gives int8 reads numbers that pointwise nodes
-// compute of one int8 value alone. Keeps: every element: the table holds what the operators compute of all 256
-// elements, with every quantization on the way. Nodes that others read stay for them.
-Result<Changed> merge_tables(Graph& graph) {
-  return compiler::for_each_graph(graph, [](Graph& g) {
+// compute of one int8 value alone; of int16 the same, where a table is fine enough. Keeps: every element of int8: the
+// table holds what the operators compute of all 256 elements, with every quantization on the way; elements of int16 but
+// for one step. Nodes that others read stay for them.
+Result<Changed> merge_tables(Graph& graph, const PipelineOptions& options) {
+  return compiler::for_each_graph(graph, [&](Graph& g) {
     std::unordered_set<const Node*> gone;
     std::vector<Node*> nodes = g.node_list();
     std::reverse(nodes.begin(), nodes.end());
     for (Node* node : nodes) {
-      if (!gone.count(node)) gone.merge(merge(g, *node));
+      if (!gone.count(node)) gone.merge(merge(g, *node, options));
     }
     return Changed(!gone.empty());
   });

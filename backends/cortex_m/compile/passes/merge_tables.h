@@ -1,9 +1,9 @@
 // C++20.
 #pragma once
-#include "compiler/passes/pass.h"
+#include "compiler/passes/pipeline.h"
 
 namespace wick::cortex_m {
 
-compiler::Result<compiler::Changed> merge_tables(compiler::Graph& graph);
+compiler::Result<compiler::Changed> merge_tables(compiler::Graph& graph, const compiler::PipelineOptions& options);
 
 }  // namespace wick::cortex_m

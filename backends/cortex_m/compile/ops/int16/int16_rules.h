@@ -15,7 +15,13 @@ std::string refuse_int16(const compiler::Node& node);
 /// `q`: with the fewest elements that are enough. Empty: none is fine enough.
 std::vector<int32_t> int16_table(const std::vector<double>& numbers, const Affine& q);
 
-extern const RuleFamily kInt16BinaryRules, kInt16ConvolutionRules, kInt16GluRules, kInt16LinearRules, kInt16MatmulRules;
+/// The call that looks elements of `x` up in that table, or in one whose elements lie the closer the smaller `x` is.
+/// Null: none is fine enough.
+compiler::Value* lookup_int16(compiler::Builder& builder, compiler::Value* x, const std::vector<double>& numbers,
+                              const Affine& q);
+
+extern const RuleFamily kInt16BinaryRules, kInt16ConvolutionRules, kInt16GluRules, kInt16LinearRules, kInt16LookupRules,
+    kInt16MatmulRules;
 /// The rule of element-wise operators that read one tensor, besides numbers.
 extern const OpRule kInt16TableRule;
 

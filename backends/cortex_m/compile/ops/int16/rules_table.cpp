@@ -8,6 +8,7 @@
 
 #include "backends/cortex_m/compile/all_elements.h"
 #include "backends/cortex_m/compile/ops/int16/int16_rules.h"
+#include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "backends/cortex_m/compile/requantization.h"
 
@@ -161,12 +162,21 @@ Verdict supports_table(const Node& node, const Configuration&) {
 }
 
 std::vector<Value*> rewrite_table(Builder& b, Node& node, const Configuration&) {
-  const Affine q = affine(*node.result());
-  Table table = lookup_of(results(node), q);
-  const auto count = static_cast<int64_t>(table.elements.size());
-  Value* lut = constant(b, {count}, std::move(table.elements), "lut");
-  return {b.call(table.op, {variable(node), lut, int64_t{q.min}, int64_t{q.max}})};
+  return {lookup_int16(b, variable(node), results(node), affine(*node.result()))};
 }
+
+// What merge_tables made stays as it is.
+Verdict supports_lookup(const Node& node, const Configuration&) {
+  return Verdict::yes("one table for all of " + names_of_nodes(node));
+}
+std::vector<Value*> rewrite_lookup(Builder& b, Node& node, const Configuration&) {
+  return {b.call(node.op->name(), node.args())};
+}
+
+constexpr OpRule kLookupRows[] = {
+    {"wick_cortex_m.graded_lookup_int16.default", supports_lookup, rewrite_lookup, true},
+    {"wick_cortex_m.lookup_int16.default", supports_lookup, rewrite_lookup, true},
+};
 
 }  // namespace
 
@@ -186,6 +196,16 @@ std::vector<int32_t> int16_table(const std::vector<double>& numbers, const Affin
   return {};
 }
 
+Value* lookup_int16(Builder& b, Value* x, const std::vector<double>& numbers, const Affine& q) {
+  if (numbers.size() != kCount) return nullptr;
+  Table table = lookup_of(numbers, q);
+  if (table.elements.empty()) return nullptr;
+  const auto count = static_cast<int64_t>(table.elements.size());
+  Value* lut = constant(b, {count}, std::move(table.elements), "lut");
+  return b.call(table.op, {x, lut, int64_t{q.min}, int64_t{q.max}});
+}
+
+const RuleFamily kInt16LookupRules = {kLookupRows, std::size(kLookupRows)};
 const OpRule kInt16TableRule = {"", supports_table, rewrite_table, true};
 
 }  // namespace wick::cortex_m
