@@ -73,6 +73,32 @@ TEST_F(CudaLower, ConvolutionsAreTiledWithPaddingAndGroups) {
                        1e-6);
 }
 
+// M6, of the twin: its library stays open, but a process that has many of them does not run out of mappings.
+TEST_F(CudaLower, ATwinThatNobodyUsesHasNoStacks) {
+  compile(R"(graph f(%x: f32[3, 5000]) {
+  %y: f32[3, 5000] = aten._softmax(%x, 1, false)
+  return %y
+})");
+  const HostTensor input = numbers(DType::f32, {3, 5000}, 1);
+  ModuleOptions options;
+  options.kernels = {portable_kernels()};
+  options.backends = {&cuda_backend()};
+  options.device = "cuda-twin=" + twin();
+  auto module = wick::Module::load({program_.data(), program_.size()}, options, nullptr);
+  ASSERT_TRUE(module);
+  void* const library = dlopen(twin().c_str(), RTLD_NOW);
+  ASSERT_NE(library, nullptr);
+  const auto count = reinterpret_cast<uint64_t (*)(const char*)>(dlsym(library, "wick_twin_count"));
+  EXPECT_EQ(count("stacks"), 0u);
+  std::vector<HostValue> outputs;
+  ASSERT_TRUE(module->forward({input}, &outputs, nullptr));
+  EXPECT_GE(count("stacks"), 256u);
+  module.reset();
+  EXPECT_EQ(count("stacks"), 0u);
+  dlclose(library);
+  expect_like_portable({input}, 1e-6);
+}
+
 // V1: both spellings of a view are one; V5: no copy is made of it.
 TEST_F(CudaLower, ASliceInBothSpellingsIsIndexArithmeticAlone) {
   const char* text = R"(graph f(%x: f32[6, 8]) {{

@@ -129,7 +129,7 @@ inline void arrive(Place& creator) {
 #endif
 }
 
-/// Stacks of one size, a page without access below each. Grows, never shrinks before its end.
+/// Stacks of one size, a page without access below each: two mappings each, of which a process has a limited number.
 class Stacks {
  public:
 #ifdef WICK_TWIN_ASAN
@@ -153,9 +153,19 @@ class Stacks {
     if (base == MAP_FAILED) return false;
     base_ = static_cast<char*>(base);
     count_ = count;
-    for (size_t i = 0; i < count; ++i) mprotect(base_ + i * each, page_, PROT_NONE);
+    for (size_t i = 0; i < count; ++i) {
+      if (mprotect(base_ + i * each, page_, PROT_NONE) == 0) continue;
+      release();
+      return false;
+    }
     return true;
   }
+  void release() {
+    if (base_) munmap(base_, (kBytes + page_) * count_);
+    base_ = nullptr;
+    count_ = 0;
+  }
+  size_t count() const { return count_; }
 
   /// Sets `place` to the beginning of entry() on stack `index`.
   void begin(size_t index, Place& place, void (*entry)()) {
@@ -187,12 +197,6 @@ class Stacks {
   }
 
  private:
-  void release() {
-    if (base_) munmap(base_, (kBytes + page_) * count_);
-    base_ = nullptr;
-    count_ = 0;
-  }
-
   char* base_ = nullptr;
   size_t count_ = 0, page_ = 0;
 };

@@ -493,6 +493,15 @@ const char* twin_launch(const TwinKernel& kernel, Dim3 grid, Dim3 block, uint32_
   return error[0] ? error : nullptr;
 }
 
+void release_stacks() {
+  const Lock lock;
+  stacks.release();
+}
+size_t count_stacks() {
+  const Lock lock;
+  return stacks.count();
+}
+
 }  // namespace wick_twin
 
 extern "C" {

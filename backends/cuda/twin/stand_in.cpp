@@ -100,6 +100,7 @@ uint64_t wick_twin_count(const char* name) {
   if (std::strcmp(name, "objects") == 0)
     return driver().memory.size() + driver().pinned.size() + driver().handles.size() + driver().num_retained;
   if (std::strcmp(name, "images") == 0) return driver().num_images;
+  if (std::strcmp(name, "stacks") == 0) return wick_twin::count_stacks();
   const Setting* const found = find_setting(name, std::strlen(name));
   return found ? static_cast<uint64_t>(found->value) : UINT64_MAX;
 }
@@ -166,7 +167,9 @@ WICK_DRIVER_FUNCTION cuDevicePrimaryCtxRelease_v2(int) {
   const Call call;
   if (driver().num_retained == 0) return invalid_context;
   // The context goes with its last user, and with it what its kernels did.
-  if (--driver().num_retained == 0) driver().fault = success;
+  if (--driver().num_retained > 0) return success;
+  driver().fault = success;
+  wick_twin::release_stacks();
   return success;
 }
 WICK_DRIVER_FUNCTION cuCtxPushCurrent_v2(void* context) {

@@ -23,8 +23,8 @@ extern "C" {
 __attribute__((visibility("default"))) void wick_twin_set(const char* name, int64_t value);
 /// Forgets settings, counts and faults.
 __attribute__((visibility("default"))) void wick_twin_reset();
-/// bytes, objects, images: that are alive now. allocations, launches, copies, copies_to_device, copies_to_host,
-/// pinned_copies (of them), graphs, graph_launches, node_changes, pointer_checks: since the last reset.
+/// bytes, objects, images, stacks (of threads): that are alive now. allocations, launches, copies, copies_to_device,
+/// copies_to_host, pinned_copies (of them), graphs, graph_launches, node_changes, pointer_checks: since the last reset.
 __attribute__((visibility("default"))) uint64_t wick_twin_count(const char* name);
 /// Whether this thread is inside a function of the driver.
 __attribute__((visibility("default"))) bool wick_twin_is_running();

@@ -1,6 +1,7 @@
 // What generated host text and the launcher of the twin agree on. C++17; part of the text of a twin library, so it
 // includes nothing of the project.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 namespace wick_twin {
@@ -22,6 +23,10 @@ struct Dim3 {
 /// The text lives until the next launch. Launches of several host threads take turns.
 const char* twin_launch(const TwinKernel& kernel, Dim3 grid, Dim3 block, uint32_t dynamic_shared_bytes,
                         void* const* parameters);
+
+/// The threads' stacks stay from launch to launch, until they are given back.
+void release_stacks();
+size_t count_stacks();
 
 }  // namespace wick_twin
 
