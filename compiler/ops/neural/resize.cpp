@@ -169,11 +169,17 @@ std::vector<float> axis_coordinates(int64_t count, bool align_corners) {
   return out;
 }
 
-// base grid of rows (x, y, [z], 1) times theta transposed
+// base grid of rows (x, y, [z], 1) times theta transposed. Only the batch may be symbolic: PyTorch fixes the rest.
 Results decompose_affine_grid(Builder& b, Node& node) {
   Compose c(b);
   Value* theta = node.tensor("theta");
-  const std::vector<int64_t> size = node.static_ints("size");
+  const Ints sizes = node.ints("size");
+  const Sym batch = sizes.empty() ? Sym(0) : sizes[0];
+  std::vector<int64_t> size;
+  for (const Sym& one : sizes) {
+    if (!size.empty()) require(one.is_const(), "affine_grid_generator: the size of an image is not known");
+    size.push_back(one.is_const() ? one.value() : 0);
+  }
   require(size.size() == 4 || size.size() == 5, "affine_grid_generator needs four or five sizes");
   require_rank(theta, 3, "affine_grid_generator: theta");
   const size_t spatial = size.size() - 2;
@@ -196,8 +202,8 @@ Results decompose_affine_grid(Builder& b, Node& node) {
   }
   const auto width = static_cast<int64_t>(spatial) + 1;
   Value* table = b.cast(c.constant_f32(base, {1, points, width}), theta->dtype());
-  Value* grid = b.call("aten.bmm", {b.expand(table, {size[0], points, width}), b.transpose(theta, 1, 2)});
-  Sizes out{size[0]};
+  Value* grid = b.call("aten.bmm", {b.expand(table, {batch, points, width}), b.transpose(theta, 1, 2)});
+  Sizes out{batch};
   for (size_t i = 0; i < spatial; ++i) out.push_back(size[i + 2]);
   out.push_back(static_cast<int64_t>(spatial));
   return {b.reshape(grid, std::move(out))};
