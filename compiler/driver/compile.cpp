@@ -63,6 +63,8 @@ MethodReport report_of(const MethodPlan& plan) {
   report.device_arena_bytes = plan.device_arena_bytes;
   report.above_lower_bound = above_lower_bound(plan);
   report.notes = plan.notes;
+  for (const auto& delegate : plan.delegates)
+    report.notes.insert(report.notes.end(), delegate->notes.begin(), delegate->notes.end());
   report.not_stock = plan.not_stock;
   report.prepared_for = plan.prepared_for;
   report.kernels = static_cast<size_t>(

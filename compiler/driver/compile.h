@@ -70,7 +70,8 @@ struct MethodReport {
   std::string above_lower_bound;   // what keeps the arena above its lower bound; "" if nothing does
   std::vector<StageTime> stages;   // import, each pass (its rounds together), partition, linearize, plan; in order of
                                    // first run
-  std::vector<std::string> notes;  // conditions on sizes that the program does not check; weights that became floats
+  std::vector<std::string> notes;  // conditions on sizes that the program does not check; weights that became floats;
+                                   // of delegates
   std::vector<std::string> prepared_for;  // facts "KEY=VALUE" that kernels must agree with
   std::vector<std::string> not_stock;     // what only Wick runs: operators stock lacks, or "NAME (reason)"
 };

@@ -46,7 +46,8 @@ struct Delegate {
   DeviceTag device;
   /// Where the nodes of the payload come from: index = debug handle in the payload.
   std::vector<OriginPtr> origins;
-  size_t num_nodes = 0;  // of the payload
+  size_t num_nodes = 0;            // of the payload
+  std::vector<std::string> notes;  // what the user should know
   /// A call draws from the random numbers of the method, as its nodes would in their order. Set by the partitioner.
   bool draws_random = false;
   /// What the target keeps for Target::write_files and Target::report. Nobody else reads it.

@@ -19,6 +19,8 @@ constexpr Chip kChips[] = {
 // Measured on an H100 with kernels of this compiler: norms and sums of large tensors, and matmuls in bf16. Assumed of
 // other chips, and the rate without matrix instructions of all.
 constexpr double kShareOfBandwidth = 0.85, kShareOfMatrixRate = 0.35, kShareOfRate = 0.8;
+// Assumed, as tile_choice.cpp does: no device has run them.
+constexpr double kShareOfWarpgroupRate = 0.6;
 // Of a kernel with little to do that waits for another one: what those of DeiT-Tiny take.
 constexpr double kLatencyUs = 3.0;
 
@@ -26,10 +28,20 @@ double rate_of(const Chip& chip, Arithmetic arithmetic) {
   switch (arithmetic) {
     case Arithmetic::f32: return chip.f32_flops;
     case Arithmetic::f64: return chip.f64_flops;
-    case Arithmetic::matrix_f16: return chip.matrix_f16_flops;
+    case Arithmetic::matrix_f16:
+    case Arithmetic::matrix_warpgroup: return chip.matrix_f16_flops;
     case Arithmetic::matrix_tf32: return chip.matrix_f16_flops / 2;  // by all of these sheets
   }
   return chip.f32_flops;
+}
+
+double share_of_rate(Arithmetic arithmetic) {
+  switch (arithmetic) {
+    case Arithmetic::matrix_f16:
+    case Arithmetic::matrix_tf32: return kShareOfMatrixRate;
+    case Arithmetic::matrix_warpgroup: return kShareOfWarpgroupRate;
+    default: return kShareOfRate;
+  }
 }
 
 }  // namespace
@@ -44,9 +56,7 @@ const Chip* find_chip(std::string_view name) {
 }
 
 PredictedTime predict(const Chip& chip, Arithmetic arithmetic, double flops, double bytes) {
-  const bool by_matrices = arithmetic == Arithmetic::matrix_f16 || arithmetic == Arithmetic::matrix_tf32;
-  const double share = by_matrices ? kShareOfMatrixRate : kShareOfRate;
-  const double computing = flops / (rate_of(chip, arithmetic) * share) * 1e6;
+  const double computing = flops / (rate_of(chip, arithmetic) * share_of_rate(arithmetic)) * 1e6;
   const double moving = bytes / (chip.bytes_per_second * kShareOfBandwidth) * 1e6;
   const double longest = std::max({computing, moving, kLatencyUs});
   return {longest, longest == kLatencyUs ? "latency" : longest == moving ? "memory" : "arithmetic"};

@@ -54,14 +54,15 @@ KernelText text_of(const NamedKernel& kernel) {
   return text;
 }
 
-// A module without code: the header of a cubin. Only a twin library takes it.
-std::vector<uint8_t> empty_module() {
+// A module without code: the header of a cubin, or a line of PTX. Only a twin library takes it.
+std::vector<uint8_t> empty_module(Architecture architecture) {
+  if (architecture.is_ptx) return {'/', '/', 0};
   std::vector<uint8_t> bytes(64);
   const uint8_t head[] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
   std::copy(std::begin(head), std::end(head), bytes.begin());
   bytes[18] = 190;  // machine: CUDA
-  bytes[48] = 90;   // flags: the architecture, for all that read it
-  bytes[49] = 90;
+  // Flags: the architecture, for all that read it.
+  bytes[48] = bytes[49] = static_cast<uint8_t>(architecture.number);
   return bytes;
 }
 
@@ -74,9 +75,26 @@ void add_module(Architecture architecture, std::vector<uint8_t> bytes, Plan& pla
   delegate.constants.back().is_code = true;
 }
 
+// Kernels that are other ones where all code is for sm_90a.
+void note_missing_warpgroups(const std::vector<Architecture>& wanted, const Plan& plan, Delegate& delegate) {
+  const bool has_exact =
+      std::any_of(wanted.begin(), wanted.end(), [](const Architecture& one) { return one.is_exact; });
+  const auto tiles = std::count_if(plan.kernels.begin(), plan.kernels.end(), [](const Kernel& kernel) {
+    return kernel.arithmetic == Arithmetic::matrix_f16 && kernel.schedule.starts_with("matrix tiles");
+  });
+  if (!has_exact || wanted.size() == 1 || tiles == 0) return;
+  delegate.notes.push_back(fmt::format(
+      "{} kernel{} of matmuls and convolutions for sm_90a {} those for sm_90, without wgmma: all targets of a "
+      "program share their kernels. --gpu sm_90a, with no other target, makes kernels of its own",
+      tiles, tiles == 1 ? "" : "s", tiles == 1 ? "is" : "are"));
+}
+
 }  // namespace
 
-bool compiles_for_warpgroups(const TargetOptions& options) { return options.setting(kGpuOption) == "sm_90a"; }
+bool compiles_for_warpgroups(const TargetOptions& options) {
+  const auto list = architectures(options);
+  return list.ok() && list->size() == 1 && list->front().is_exact;
+}
 
 Status check_settings(const TargetOptions& options) {
   const auto list = architectures(options);
@@ -91,8 +109,10 @@ Status add_device_code(const BuiltPlan& built, const TargetOptions& options, Pla
   const std::vector<KernelText>& kernels = kept->kernels;
   delegate.kept = kept;
   ASSIGN_OR_RETURN(const std::vector<Architecture> wanted, architectures(options));
+  note_missing_warpgroups(wanted, plan, delegate);
   if (options.for_report || wanted.empty()) {
-    add_module({90}, empty_module(), plan, delegate);
+    const std::vector<Architecture> named = wanted.empty() ? std::vector<Architecture>{{90}} : wanted;
+    for (const Architecture architecture : named) add_module(architecture, empty_module(architecture), plan, delegate);
     return {};
   }
   ASSIGN_OR_RETURN(std::vector<DeviceCode> code,

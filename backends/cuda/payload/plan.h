@@ -108,8 +108,9 @@ enum class ParameterKind : uint8_t { pointer, int32, int64 };
 enum class Arithmetic : uint8_t {
   f32,
   f64,
-  matrix_f16,   // matrix instructions with factors of 16 bits and sums in f32
-  matrix_tf32,  // the same with factors of f32 that are rounded to TF32
+  matrix_f16,        // matrix instructions with factors of 16 bits and sums in f32
+  matrix_tf32,       // the same with factors of f32 that are rounded to TF32
+  matrix_warpgroup,  // as matrix_f16, by instructions of four warps
 };
 
 struct Kernel {

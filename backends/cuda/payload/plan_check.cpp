@@ -279,7 +279,7 @@ bool Checker::kernels() {
       return wrong("kernel", i, kernel.dynamic_shared_bytes, " bytes of shared memory, wanted at most ",
                    kMaxSharedBytes);
     }
-    if (kernel.arithmetic > Arithmetic::matrix_tf32) return wrong("kernel", i, "arithmetic of an unknown kind");
+    if (kernel.arithmetic > Arithmetic::matrix_warpgroup) return wrong("kernel", i, "arithmetic of an unknown kind");
     uint64_t bytes = 0;
     for (const ParameterKind kind : kernel.parameters) {
       if (kind > ParameterKind::int64) return wrong("kernel", i, "a parameter of an unknown kind");

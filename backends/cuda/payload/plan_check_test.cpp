@@ -331,9 +331,9 @@ TEST(CudaPlanCheck, KernelsKeepToTheLimitsOfDevices) {
       {"kernel 0: a block of 1 x 1 x 0", [](Plan& p) { p.kernels[0].block = {1, 1, 0}; }},
       {"", [](Plan& p) { p.kernels[0].dynamic_shared_bytes = 232448; }},
       {"kernel 0: 232449 bytes of shared memory", [](Plan& p) { p.kernels[0].dynamic_shared_bytes = 232449; }},
-      {"", [](Plan& p) { p.kernels[0].arithmetic = Arithmetic::matrix_tf32; }},
+      {"", [](Plan& p) { p.kernels[0].arithmetic = Arithmetic::matrix_warpgroup; }},
       {"kernel 0: arithmetic of an unknown kind",
-       [](Plan& p) { p.kernels[0].arithmetic = static_cast<Arithmetic>(4); }},
+       [](Plan& p) { p.kernels[0].arithmetic = static_cast<Arithmetic>(5); }},
       {"kernel 0: a parameter of an unknown kind",
        [](Plan& p) { p.kernels[0].parameters[0] = static_cast<ParameterKind>(3); }},
   };

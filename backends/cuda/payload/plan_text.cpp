@@ -31,7 +31,7 @@ const char* sign_of(FormulaOp op) {
 }
 
 std::string schedule_text(const Kernel& kernel) {
-  const char* const units[] = {"f32", "f64", "matrix f16", "matrix TF32"};
+  const char* const units[] = {"f32", "f64", "matrix f16", "matrix TF32", "warpgroup f16"};
   return kernel.schedule.empty()
              ? ""
              : ", " + printable(kernel.schedule) + " in " + units[static_cast<size_t>(kernel.arithmetic)];

@@ -315,6 +315,8 @@ TEST(CudaCostModel, TakesTheLargestOfItsTerms) {
   EXPECT_STREQ(predict(chip, Arithmetic::matrix_f16, 1.03e9, 0).bound, "latency");
   EXPECT_STREQ(predict(chip, Arithmetic::matrix_f16, 1.04e9, 0).bound, "arithmetic");
   EXPECT_NEAR(predict(chip, Arithmetic::matrix_f16, 3.4615e11, 0).us, 1000, 1e-6);
+  // 0.6 of it by instructions of four warps.
+  EXPECT_NEAR(predict(chip, Arithmetic::matrix_warpgroup, 5.934e11, 0).us, 1000, 1e-6);
   EXPECT_NEAR(predict(chip, Arithmetic::f32, 5.36e10, 0).us, 1000, 1e-6);
   EXPECT_NEAR(predict(chip, Arithmetic::f64, 2.68e10, 0).us, 1000, 1e-6);
 }

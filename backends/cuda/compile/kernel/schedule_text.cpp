@@ -45,10 +45,10 @@ std::string schedule_text(const Schedule& schedule) {
 Arithmetic arithmetic_of(const Schedule& schedule) {
   switch (schedule.kind) {
     case ScheduleKind::matrix_tiles:
-    case ScheduleKind::warpgroup_tiles:
     case ScheduleKind::matvec_tiles:
     case ScheduleKind::query_matrix_tiles: return Arithmetic::matrix_f16;
     case ScheduleKind::tf32_tiles: return Arithmetic::matrix_tf32;
+    case ScheduleKind::warpgroup_tiles: return Arithmetic::matrix_warpgroup;
     default: return Arithmetic::f32;
   }
 }

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "backends/cuda/compile/kernel/schedule.h"
+#include "backends/cuda/nvrtc/compile.h"
 #include "backends/cuda/nvrtc/library.h"
 #include "backends/cuda/test/compile/tile_layout_test_support.h"
 #include "backends/cuda/test/lower_test_support.h"
@@ -47,7 +48,7 @@ TEST(WarpgroupChoice, TilesFitTheDeviceAndTheirResultsFitTheTiles) {
         const Schedule s = chosen(m, n, k, true);
         if (s.kind != ScheduleKind::warpgroup_tiles) continue;
         ++found;
-        ASSERT_EQ(arithmetic_of(s), Arithmetic::matrix_f16);
+        ASSERT_EQ(arithmetic_of(s), Arithmetic::matrix_warpgroup);
         ASSERT_LE(bytes_of_tiles(s), kMostWarpgroupBytes);
         ASSERT_GT(bytes_of_tiles(s), kPlainSharedBytes);  // aligned as dynamic shared memory is
         ASSERT_LE(bytes_of_results(s), bytes_of_tiles(s));
@@ -136,12 +137,47 @@ TEST_F(Warpgroup, OtherKernelsAndTargetsHaveNone) {
   const std::string text = fmt::format(kLinear, 1024, 1024, 512, "bf16");
   compile_for(text, "sm_90a,sm_90");
   EXPECT_FALSE(has_warpgroups());
+  ASSERT_EQ(result_.methods[0].notes.size(), 1u);
+  EXPECT_EQ(result_.methods[0].notes[0].rfind("1 kernel of matmuls and convolutions for sm_90a is ", 0), 0u);
+  compile_for(text, "sm_90");
+  EXPECT_EQ(result_.methods[0].notes.size(), 0u);
   compile_for(fmt::format(kLinear, 1024, 1024, 511, "bf16"));
   EXPECT_FALSE(has_warpgroups());
   compile_for(fmt::format(kLinear, 1024, 1024, 512, "f32"));
   EXPECT_FALSE(has_warpgroups());
-  compile_for(text);
-  EXPECT_TRUE(has_warpgroups());
+  for (const char* one : {"sm_90a", "sm_90a,sm_90a"}) {
+    compile_for(text, one);
+    EXPECT_TRUE(has_warpgroups()) << one;
+    EXPECT_EQ(result_.methods[0].notes.size(), 0u) << one;
+    ASSERT_EQ(plan_.modules.size(), 1u) << one;
+    EXPECT_TRUE(plan_.modules[0].is_exact) << one;
+  }
+}
+
+// Explain compiles no code: its plan names the modules all the same.
+TEST_F(Warpgroup, AReportNamesTheTargetsThatAreAskedFor) {
+  const auto modules_for = [](const std::string& backend) {
+    auto function = compiler::parse_graph(fmt::format(kLinear, 1024, 1024, 512, "bf16"));
+    EXPECT_TRUE(function.ok());
+    function->name = "forward";
+    std::vector<compiler::Function> functions;
+    functions.push_back(std::move(*function));
+    compiler::CompileOptions options;
+    options.targets = *compiler::find_targets(backend);
+    options.for_report = true;
+    const auto compiled = compiler::compile(std::move(functions), options);
+    EXPECT_TRUE(compiled.ok());
+    Plan plan;
+    const auto& payload = compiled->method_plans[0].delegates[0]->payload;
+    EXPECT_EQ(read_plan({payload.data(), payload.size()}, &plan, nullptr), Error::Ok);
+    std::string names;
+    for (const Module& module : plan.modules)
+      names += fmt::format("{} ", architecture_name({module.architecture, module.is_ptx, module.is_exact}));
+    return names;
+  };
+  EXPECT_EQ(modules_for("cuda:gpu=sm_90a"), "sm_90a ");
+  EXPECT_EQ(modules_for("cuda"), "sm_80 sm_90 sm_100 sm_120 ptx_90 ");
+  EXPECT_EQ(modules_for("cuda:gpu=none"), "sm_90 ");
 }
 
 }  // namespace
