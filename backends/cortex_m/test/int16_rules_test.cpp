@@ -73,6 +73,28 @@ TEST(CortexMCompileInt16, ChainsInFloatsAreOneTable) {
   expect_chain("aten.abs(%b)\n  %s = aten.add.Scalar(%c, 0.01)\n  %c2 = aten.rsqrt(%s)", 0x1p-13, 0x1p-11, kGraded);
 }
 
+// Between elements of a table: lines are off there, by more than a step.
+TEST(CortexMCompileInt16, FunctionsWithKinksAndJumpsHaveATableForEachSide) {
+  const auto expect_pieces = [](const char* call, double from, double to, size_t pieces) {
+    SCOPED_TRACE(call);
+    std::vector<float> x;
+    for (int element = -32767; element <= 32767; ++element)
+      x.push_back(static_cast<float>(element) * static_cast<float>(from));
+    for (const char* cpu : {"m55", "m3"}) {
+      Pipeline p = std::move(Pipeline::from_text(graph("65535", call, from, to)).backend(backend_for(cpu)));
+      p.at(Stage::lower).check_count("wick_cortex_m.lookup_int16", pieces).check_not("quantized_decomposed");
+      p.check_count("aten.where.self", pieces - 1);
+      p.run_and_compare(one_step(), {float_input({65535}, x)});
+      EXPECT_EQ(p.failures(), "");
+      EXPECT_TRUE(p.outside().empty()) << p.outside()[0];
+    }
+  };
+  expect_pieces("aten.threshold(%b, 0.3, -0.2)", 0.00012, 0.00012, 2);
+  expect_pieces("aten.softshrink(%b, 0.5)", 0.00003357, 0.00001831, 3);
+  expect_pieces("aten.hardshrink(%b, 0.5)", 0.00003357, 0.00003357, 3);
+  expect_pieces("aten.hardswish(%b)", 0.000123, 0.0000114, 2);
+}
+
 TEST(CortexMCompileInt16, ProfileStockHasNoTablesOfChains) {
   Pipeline p =
       std::move(Pipeline::from_text(graph("4, 5", "aten.tanh(%b)\n  %c2 = aten.sub.Tensor(%b, %c)", 0x1p-15, 0x1p-17))

@@ -11,12 +11,9 @@ bool computes_on_int16(const compiler::Node& node);
 /// Why the node's tensors are not int16 with one scale each, as refuse_int16, or "".
 std::string refuse_int16(const compiler::Node& node);
 
-/// The table of lookup_int16 for what a function gives for all elements of int16, from the least on, as elements of
-/// `q`: with the fewest elements that are enough. Empty: none is fine enough.
-std::vector<int32_t> int16_table(const std::vector<double>& numbers, const Affine& q);
-
-/// The call that looks elements of `x` up in that table, or in one whose elements lie the closer the smaller `x` is.
-/// Null: none is fine enough.
+/// The call that looks up what a function gives for all elements of int16, from the least on, as elements of `q`: in a
+/// table with the fewest elements that are enough, or in one whose elements lie the closer the smaller `x` is. Null:
+/// none is fine enough.
 compiler::Value* lookup_int16(compiler::Builder& builder, compiler::Value* x, const std::vector<double>& numbers,
                               const Affine& q);
 

@@ -1,6 +1,7 @@
 // Gated linear units on int16: y = a sigmoid(b) for halves a and b of a dimension, the sigmoid a table.
 #include <cmath>
 
+#include "backends/cortex_m/compile/line_tables.h"
 #include "backends/cortex_m/compile/ops/int16/int16_rules.h"
 #include "backends/cortex_m/compile/requantization.h"
 #include "compiler/ops/rules.h"
