@@ -1,11 +1,12 @@
 // Comparisons of elements by portable kernels: with a number the element from which on (or where) they hold, with
-// another tensor on the same scale the elements themselves, and of int8 on two scales those of one side with what a
-// table gives for those of the other.
+// another tensor on the same scale the elements themselves, of int8 on two scales those of one side with what a table
+// gives for those of the other, and otherwise multiples of elements.
 #include <algorithm>
 #include <limits>
 #include <optional>
 
 #include "backends/cortex_m/compile/all_elements.h"
+#include "backends/cortex_m/compile/ops/compare_products.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/quantized.h"
 
@@ -144,18 +145,31 @@ Verdict supports_comparison(const Node& node, const Configuration&) {
   }
   const double scale = std::max(affine(*a).scale, affine(*b).scale);
   if (scale > std::numeric_limits<float>::max()) return Verdict::no("the scale of an operand is infinite in f32");
-  if (on_one_scale(*a, *b) || compare_by_table(node)) return Verdict::yes();
-  const bool is_wide = a->dtype() == DType::i16 || b->dtype() == DType::i16;
-  return Verdict::no(is_wide ? "its operands have different scales, and a table for int16 would take 128 KiB"
-                             : "its operands have different scales");
+  const bool holds = on_one_scale(*a, *b) || compare_by_table(node) || multiples_to_compare(node.op->name(), *a, *b);
+  return holds ? Verdict::yes() : Verdict::no("the scale of an operand is 0 in f32");
+}
+
+// (x - zero) * multiple, of 32 bits.
+Value* multiple_of(Builder& b, Value* x, int64_t multiple) {
+  const int64_t zero = affine(*x).zero;
+  x = b.cast(x, DType::i32);
+  if (zero != 0) x = b.call("aten.sub.Scalar", {x, zero});
+  return multiple == 1 ? x : b.call("aten.mul.Scalar", {x, multiple});
+}
+
+Value* compare_on_two_scales(Builder& b, const Node& node) {
+  if (const auto made = compare_by_table(node))
+    return b.call(made->op, {looked_up(b, made->a, made->table_of_a), looked_up(b, made->b, made->table_of_b)});
+  Value *left = node.operands()[0], *right = node.operands().back();
+  const Multiples multiples = *multiples_to_compare(node.op->name(), *left, *right);
+  return b.call(node.op->name(), {multiple_of(b, left, multiples.of_a), multiple_of(b, right, multiples.of_b)});
 }
 
 // Whatever is compared, it holds from an element on, up to one, or at one (ne: everywhere else).
 std::vector<Value*> rewrite_comparison(Builder& b, Node& node, const Configuration&) {
   if (!compares_with_number(node)) {
     if (on_one_scale(*node.operands()[0], *node.operands().back())) return {b.call(node.op->name(), node.args())};
-    const auto made = compare_by_table(node);
-    return {b.call(made->op, {looked_up(b, made->a, made->table_of_a), looked_up(b, made->b, made->table_of_b)})};
+    return {compare_on_two_scales(b, node)};
   }
   Value* x = elements_of(node);
   const std::vector<double> all = truths(node, *x);
