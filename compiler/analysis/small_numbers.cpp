@@ -85,8 +85,7 @@ bool hands_on(const Node& node, const SmallNumbers& numbers, const ValueRanges& 
          std::any_of(operands.begin(), operands.end(), vanishes);
 }
 
-}  // namespace
-
+// Whether the node itself distinguishes 0 from smaller numbers than 2^-126 in operand `index`.
 bool tells_small_numbers(const Node& node, size_t index, const ValueRanges& ranges) {
   if (is_comparison(node.op->facts.binary)) return compares_near_zero(node, index, ranges);
   if (node.is(Binary::div)) return index == 1 && !is_share_of_sum(node);
@@ -96,6 +95,16 @@ bool tells_small_numbers(const Node& node, size_t index, const ValueRanges& rang
   if (!node.graphs.empty()) return true;  // a body may tell
   if (jumps_at_zero(node)) return true;
   return gives_no_floats(node) && !node.op->has(kAsksForNan | kQuantizes) && !is_of_largest(node);
+}
+
+}  // namespace
+
+bool SmallNumbers::tells(const Node& node, const ValueRanges& ranges) const {
+  const auto operands = node.operands();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (may_vanish(operands[i]) && tells_small_numbers(node, i, ranges)) return true;
+  }
+  return false;
 }
 
 SmallNumbers::SmallNumbers(const Graph& graph, const ValueRanges& ranges) {

@@ -20,12 +20,12 @@ class SmallNumbers {
   /// It may vanish, and a direct or indirect reader gives an ordinary number, a condition or an index that depends on
   /// whether it does.
   bool matter(const Value* value) const { return matter_.count(value) != 0; }
+  /// The node itself distinguishes 0 from smaller numbers than 2^-126 in an operand that may vanish: 1 / x, x > 0,
+  /// log(x). `ranges`: those of the constructor.
+  bool tells(const Node& node, const ValueRanges& ranges) const;
 
  private:
   std::unordered_set<const Value*> vanish_, matter_;  // looked up only
 };
-
-/// Whether the node itself distinguishes 0 from smaller numbers than 2^-126 in operand `index`: 1 / x, x > 0, log(x).
-bool tells_small_numbers(const Node& node, size_t index, const ValueRanges& ranges);
 
 }  // namespace wick::compiler

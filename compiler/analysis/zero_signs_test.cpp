@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/analysis/analysis_test_support.h"
 #include "compiler/analysis/value_ranges.h"
 #include "compiler/ir/text/text.h"
 
@@ -48,10 +49,7 @@ TEST(ZeroSigns, MatterToReadersThatTellZerosApart) {
     ASSERT_TRUE(function.ok()) << render(function.diag());
     const Graph& graph = *function->graph;
     const ValueRanges ranges(graph);
-    const Value* a = nullptr;
-    for (const auto& node : graph.nodes()) {
-      if (node->results()[0]->name == "a") a = node->results()[0];
-    }
+    const Value* a = analysis_test::result_named(graph, "a");
     ASSERT_NE(a, nullptr);
     EXPECT_EQ(ranges.zero_signs().matter(a), test.matter);
     EXPECT_EQ(may_be_negative_zero(a, ranges), test.may_be_negative);

@@ -47,11 +47,8 @@ std::string refuse_deviation(const Node& node, const Deviation& deviation, const
 std::string refuse_small_numbers(const Node& node, const compiler::ValueRanges& ranges) {
   const compiler::SmallNumbers& numbers = ranges.small_numbers();
   const auto& results = node.results();
-  bool lost = std::any_of(results.begin(), results.end(), [&](const auto* result) { return numbers.matter(result); });
-  const auto operands = node.operands();
-  for (size_t i = 0; i < operands.size() && !lost; ++i) {
-    lost = numbers.may_vanish(operands[i]) && compiler::tells_small_numbers(node, i, ranges);
-  }
+  const bool lost = numbers.tells(node, ranges) ||
+                    std::any_of(results.begin(), results.end(), [&](const auto* x) { return numbers.matter(x); });
   return lost ? "numbers below 2^-126 come out as 0, and the model distinguishes them from 0" : "";
 }
 

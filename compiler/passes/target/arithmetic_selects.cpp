@@ -133,18 +133,9 @@ class Conditions {
   }
 
  private:
-  // Whether numbers that the backend makes 0 compare like others in eager.
-  bool tells_vanished(const Node& node) {
-    const auto operands = node.operands();
-    for (size_t i = 0; i < operands.size(); ++i) {
-      if (ranges().small_numbers().may_vanish(operands[i]) && tells_small_numbers(node, i, ranges())) return true;
-    }
-    return false;
-  }
-
   bool can_compare(const Node& node) {
     const Value* x = node.tensor_or_null(0);
-    if (tells_vanished(node)) return false;
+    if (ranges().small_numbers().tells(node, ranges())) return false;
     // x == x and 0 x == 0 test for NaN.
     if (!x || !is_f32(x) || !bounds_.is_number(x) || bounds_.is_zero(x)) return false;
     if (const Value* y = node.tensor_or_null(1)) return x != y && is_f32(y) && bounds_.is_number(y);
