@@ -24,20 +24,61 @@ bool has_exponents_of_single(const Value& value) {
   return value.dtype() == DType::f32 || value.dtype() == DType::f64 || value.dtype() == DType::bf16;
 }
 
-// The node as a function of its only tensor, at `x`; nothing if it is none.
-std::optional<double> value_at(double x, const Node& node) {
-  if (!node.op->facts.curve || node.operands().size() != 1) return std::nullopt;
-  if (node.args().size() < 2) return node.op->facts.curve(x, 0);
+constexpr double kNegligible = std::numeric_limits<float>::epsilon();
+
+// 1 and -1, of which the range has positive and negative numbers.
+std::vector<double> signs_of(const ValueRange& range) {
+  std::vector<double> signs;
+  if (range.max > 0) signs.push_back(1);
+  if (range.min < 0) signs.push_back(-1);
+  return signs;
+}
+
+// What stands beside operand `index` of a node that has a curve: the other argument, or what it may be.
+std::vector<double> beside(const Node& node, size_t index, const ValueRanges& ranges) {
+  const auto operands = node.operands();
+  if (operands.size() == 2) return signs_of(ranges.of(operands[1 - index]));
+  if (node.args().size() < 2) return {0};
   const auto number = literal(node.arg(1));
-  return number ? std::optional<double>(node.op->facts.curve(x, *number)) : std::nullopt;
+  return number ? std::vector<double>{*number} : std::vector<double>{};
+}
+
+// What the curve makes of 0 and of a small number in operand `index`.
+struct NearZero {
+  double there, near;
+
+  bool jumps() const { return !(std::abs(near - there) <= kNegligible); }
+  bool keeps_zero() const { return there == 0 && near != 0 && std::abs(near) <= kNegligible; }
+};
+
+std::vector<NearZero> near_zero(const Node& node, size_t index, const ValueRanges& ranges) {
+  const CurveFn curve = node.op->facts.curve;
+  std::vector<NearZero> all;
+  if (!curve) return all;
+  for (const double other : beside(node, index, ranges)) {
+    const auto value_at = [&](double x) { return index == 0 ? curve(x, other) : curve(other, x); };
+    for (const double sign : signs_of(ranges.of(node.operands()[index]))) {
+      all.push_back({value_at(0), value_at(sign * kLeastNormal)});
+    }
+  }
+  return all;
 }
 
 // Whether f of a small number is another number of ordinary size than f(0).
-bool jumps_at_zero(const Node& node) {
-  const auto there = value_at(0, node), near = value_at(kLeastNormal, node);
-  return there && !(std::abs(*near - *there) <= std::numeric_limits<float>::epsilon());
+bool jumps_at_zero(const Node& node, size_t index, const ValueRanges& ranges) {
+  const auto all = near_zero(node, index, ranges);
+  return std::any_of(all.begin(), all.end(), [](const NearZero& x) { return x.jumps(); });
 }
 
+// Whether f of a small number is small.
+bool keeps_zero(const Node& node, const ValueRanges& ranges) {
+  if (node.op->has(kMoves | kView | kPicks | kKeepsZero)) return true;
+  if (node.operands().size() != 1) return false;
+  const auto all = near_zero(node, 0, ranges);
+  return std::any_of(all.begin(), all.end(), [](const NearZero& x) { return x.keeps_zero(); });
+}
+
+// A comparison, or a threshold.
 bool compares_near_zero(const Node& node, size_t index, const ValueRanges& ranges) {
   const auto operands = node.operands();
   if (operands.size() > 1) return operands[0] != operands[1] && holds_small(ranges.of(operands[1 - index]));
@@ -65,6 +106,42 @@ bool is_large_power(const Value* value, const ValueRanges& ranges) {
   return value->producer && value->producer->op->has(kVanishes) && ranges.of(value).max * kLeastNormal > 1;
 }
 
+// The range of `value` where the condition is `truth`, if that compares a number that `value` is made of by functions
+// of one tensor.
+std::optional<ValueRange> range_where(const Value* condition, bool truth, const Value* value,
+                                      const ValueRanges& ranges) {
+  constexpr size_t kMaxChain = 8;
+  const Node* comparison = condition->producer;
+  if (!comparison || comparison->operands().size() != 1) return std::nullopt;
+  const bool greater = comparison->is(Binary::gt) || comparison->is(Binary::ge);
+  if (!greater && !comparison->is(Binary::lt) && !comparison->is(Binary::le)) return std::nullopt;
+  const auto bound = literal(comparison->arg(1));
+  const Value* compared = comparison->operands()[0];
+  std::vector<const Node*> chain;
+  for (const Value* x = value; x != compared; x = chain.back()->operands()[0]) {
+    if (!x->producer || chain.size() == kMaxChain || x->producer->operands().size() != 1) return std::nullopt;
+    chain.push_back(x->producer);
+  }
+  if (!bound) return std::nullopt;
+  ValueRange range = ranges.of(compared);
+  if (greater == truth) {
+    range.min = std::max(range.min, *bound);
+  } else {
+    range.max = std::min(range.max, *bound);
+  }
+  for (auto node = chain.rbegin(); node != chain.rend(); ++node) range = range_of_results({**node, {range}});
+  return range;
+}
+
+// A select takes no small number of operand `index`: where(x > 0, exp(x), y).
+bool is_guarded(const Node& node, size_t index, const ValueRanges& ranges) {
+  const bool where = node.is("aten.where.self");
+  if (!where && !node.is("aten.masked_fill.Scalar")) return false;
+  const auto operands = node.operands();
+  const auto range = range_where(operands[where ? 0 : 1], where && index == 1, operands[index], ranges);
+  return range && !holds_small(*range);
+}
+
 // A result may be 0 because what vanishes is 0, or what it is divided by large. Of sums one term at least is taken to
 // be of ordinary size, as 1 is in exp(x - the largest x).
 bool hands_on(const Node& node, const SmallNumbers& numbers, const ValueRanges& ranges) {
@@ -79,21 +156,21 @@ bool hands_on(const Node& node, const SmallNumbers& numbers, const ValueRanges& 
     default: break;
   }
   if (node.is("aten.reciprocal.default")) return is_large_power(operands[0], ranges);
-  const bool keeps_zero =
-      value_at(0, node) == 0.0 || node.is("aten.square.default") || node.is("aten._to_copy.default");
-  return (keeps_zero || node.op->has(kMoves | kView | kPicks)) &&
-         std::any_of(operands.begin(), operands.end(), vanishes);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (vanishes(operands[i]) && keeps_zero(node, ranges) && !is_guarded(node, i, ranges)) return true;
+  }
+  return false;
 }
 
 // Whether the node itself distinguishes 0 from smaller numbers than 2^-126 in operand `index`.
 bool tells_small_numbers(const Node& node, size_t index, const ValueRanges& ranges) {
-  if (is_comparison(node.op->facts.binary)) return compares_near_zero(node, index, ranges);
-  if (node.is(Binary::div)) return index == 1 && !is_share_of_sum(node);
-  if (node.op->has(kTellsZeros) || (index == 1 && node.op->has(kTellsZerosOf1))) return true;
+  const bool compares = is_comparison(node.op->facts.binary) || node.is("aten.threshold.default");
+  if (compares) return compares_near_zero(node, index, ranges);
+  if (node.is(Binary::div) && index == 1) return !is_share_of_sum(node);
+  if (node.op->has(kTellsZeros | kTellsSmall) || (index == 1 && node.op->has(kTellsZerosOf1))) return true;
   if (node.is("aten._to_copy.default")) return node.result()->dtype() == DType::boolean;
-  if (node.is("aten.sign.default")) return true;
   if (!node.graphs.empty()) return true;  // a body may tell
-  if (jumps_at_zero(node)) return true;
+  if (jumps_at_zero(node, index, ranges)) return true;
   return gives_no_floats(node) && !node.op->has(kAsksForNan | kQuantizes) && !is_of_largest(node);
 }
 

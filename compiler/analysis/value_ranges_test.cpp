@@ -60,6 +60,8 @@ constexpr Case kCases[] = {
      " %b = aten.sum.dim_IntList(%a, [1], true)\n %y = aten.div.Tensor(%a, %b)",
      -kAny, kAny, "+-n"},
     {"%a = aten.sigmoid(%x)\n %y = aten.reciprocal(%a)", -kAny, kAny, "+-"},
+    {"%c = aten.clamp(%x, -89, 1)\n %a = aten.sigmoid(%c)\n %y = aten.reciprocal(%a)", -kAny, kAny, "+-"},
+    {"%c = aten.clamp(%x, 0)\n %a = aten.sigmoid(%c)\n %y = aten.reciprocal(%a)", 1, 2, ""},
     {"%a = aten.clamp(%x, 0, 1)\n %b = aten.sigmoid(%a)\n %y = aten.mul.Scalar(%b, 0)", 0, 0, ""},
     {"%a = aten.clamp(%x, -200)\n %b = aten.exp(%a)\n %y = aten.clamp(%b, none, 4)", 0, 4, ""},
     {"%a = aten._softmax(%x, -1, false)\n %y = aten.reciprocal(%a)", -kAny, kAny, "+-"},

@@ -67,6 +67,10 @@ enum OpFlags : uint64_t {
   kAlsoInPlace = uint64_t{1} << 39,       // eager has it in place too: add_.Tensor beside add.Tensor
   kPassesBoth = (1u << 29) | (1u << 30),  // both
   kVanishes = uint64_t{1} << 43,          // of ordinary numbers it makes numbers above 0 and below 2^-126 (e^-90)
+  kKeepsZero = uint64_t{1} << 44,   // not kMoves, kPicks or a sum, and no curve says it: where an operand is 0 or very
+                                    // small, the result is, or may be (tanh, a select)
+  kTellsSmall = uint64_t{1} << 45,  // neither kTellsZeros nor a curve says it: of 0 and of numbers below 2^-126 it
+                                    // makes different numbers (lgamma)
 
   // Kernels.
   kNoComplexInStock = uint64_t{1} << 41,  // stock's kernel computes no complex numbers, eager does

@@ -296,30 +296,32 @@ Results decompose_col2im(Builder& b, Node& node) {
 
 }  // namespace
 
-#define OWN(schema, kernel, ...) {schema, infer_upsample, nullptr, kernel, kNoStock, {__VA_ARGS__}, &kManyTerms}
+#define OWN(schema, kernel, ...) \
+  {schema, infer_upsample, nullptr, kernel, kNoStock | kKeepsZero, {__VA_ARGS__}, &kManyTerms}
 #define VEC(schema, ...) {schema, infer_upsample, decompose_vec, nullptr, kPure, {__VA_ARGS__}, &kManyTerms}
 const OpDef kResizeRows[] = {
     {"aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
-     infer_upsample, nullptr, "aten::upsample_nearest2d.vec_out", kPassesBoth | ranges::operands,
+     infer_upsample, nullptr, "aten::upsample_nearest2d.vec_out", kPassesBoth | kKeepsZero | ranges::operands,
      Cases("f32[1, 2, 4, 5], [3, 2], None", "u8[1, 2, 4, 5]{index<10}, None, [2.0, 2.0]")},
     {"aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) "
      "-> Tensor",
-     infer_upsample, nullptr, "aten::upsample_bilinear2d.vec_out", kPassesBoth | ranges::mean,
+     infer_upsample, nullptr, "aten::upsample_bilinear2d.vec_out", kPassesBoth | kKeepsZero | ranges::mean,
      Cases("f32[1, 2, 4, 5], [3, 2], true, None", "f32[1, 2, 4, 5], [3, 2], false, None",
            "f32[1, 2, 4, 5], None, true, [2.0, 2.0]", "f32[1, 1, 3, 4], None, false, [1.25, 2.0]",
            "u8[1, 3, 5, 7]{range=0..255}, [8, 3], false, None", "u8[1, 5, 4, 6]{range=0..255}, [9, 6], true, None")},
     {"aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> "
      "Tensor",
-     infer_upsample, decompose_to_vec, "aten::upsample_nearest2d.out", kNoStock,
+     infer_upsample, decompose_to_vec, "aten::upsample_nearest2d.out", kNoStock | kKeepsZero,
      Cases("f32[1, 2, 3, 4], [5, 6]", "f16[1, 2, 3, 4], [2, 9]")},
     {"aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? "
      "scales_w=None) -> Tensor",
-     infer_upsample, decompose_to_vec, "aten::upsample_bilinear2d.out", kNoStock,
+     infer_upsample, decompose_to_vec, "aten::upsample_bilinear2d.out", kNoStock | kKeepsZero,
      Cases("f32[1, 2, 3, 4], [5, 6], false", "f32[1, 2, 3, 4], [2, 9], true")},
     {"aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", infer_upsample,
-     decompose_1d, "aten::upsample_nearest1d.out", kNoStock, Cases("f32[1, 2, 5], [8]", "f32[1, 2, 5], [3], 0.6")},
+     decompose_1d, "aten::upsample_nearest1d.out", kNoStock | kKeepsZero,
+     Cases("f32[1, 2, 5], [8]", "f32[1, 2, 5], [3], 0.6")},
     {"aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor",
-     infer_upsample, decompose_1d, "aten::upsample_linear1d.out", kNoStock,
+     infer_upsample, decompose_1d, "aten::upsample_linear1d.out", kNoStock | kKeepsZero,
      Cases("f32[1, 2, 5], [8], false", "f32[1, 2, 5], [3], true")},
     {"aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
      infer_upsample, decompose_1d, nullptr, kPure, Cases("f32[1, 2, 4], None, [2.0]")},
@@ -365,7 +367,7 @@ const OpDef kResizeRows[] = {
         "f32[1, 1, 2, 3, 4], [3, 5, 6], None", "f32[1, 1, 2, 3, 4], None, [2.0, 1.5, 0.5]"),
     {"aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
      "scale_factors) -> Tensor",
-     infer_upsample, decompose_vec, nullptr, kPassesBoth | ranges::mean,
+     infer_upsample, decompose_vec, nullptr, kPassesBoth | kKeepsZero | ranges::mean,
      Cases("f32[1, 1, 2, 3, 3], [4, 5, 6], true, None", "f32[1, 2, 4, 4, 6], [5, 5, 5], false, None"), &kManyTerms},
     VEC("aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) "
         "-> Tensor",
@@ -383,11 +385,11 @@ const OpDef kResizeRows[] = {
      Cases("f32[1, 2, 5, 4], f32[1, 3, 4, 2], 0, 0, false", "f32[1, 2, 3, 4, 4], f32[1, 2, 2, 2, 3], 0, 0, true")},
     {"aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) "
      "-> Tensor",
-     infer_grid_sampler, nullptr, "aten::grid_sampler_2d.out", kPassesBoth,
+     infer_grid_sampler, nullptr, "aten::grid_sampler_2d.out", kPassesBoth | kKeepsZero,
      Cases("f32[1, 2, 5, 4], f32[1, 3, 4, 2], 0, 0, true", "f32[1, 2, 5, 4], f32[1, 3, 4, 2], 0, 0, false")},
     {"aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) "
      "-> Tensor",
-     infer_grid_sampler, nullptr, "aten::grid_sampler_3d.out", kNoStock,
+     infer_grid_sampler, nullptr, "aten::grid_sampler_3d.out", kNoStock | kKeepsZero,
      Cases("f32[1, 2, 3, 4, 5], f32[1, 2, 2, 2, 3]{range=-1.1..1.1}, 0, 0, false",
            "f32[1, 2, 3, 4, 5], f32[1, 2, 2, 2, 3]{range=-1.1..1.1}, 1, 1, true")},
     {"aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", nullptr,

@@ -165,7 +165,7 @@ const OpDef kSpecialRows[] = {
     POLYNOMIAL("legendre_polynomial_p"),
 
     CURVE("digamma", kAlsoInPlace | kTellsZeros | ranges::unknown, "f32[3, 4]{range=1.1..4.6}"),
-    CURVE("lgamma", kAlsoInPlace | ranges::unknown, "f32[3, 4]{range=1.1..4.6}"),
+    CURVE("lgamma", kAlsoInPlace | kTellsSmall | ranges::unknown, "f32[3, 4]{range=1.1..4.6}"),
     CURVE("erfinv", kAlsoInPlace | ranges::unknown, "f32[3, 4]{range=-1..1}"),
     CURVE("special_ndtri", ranges::unknown, "f32[3, 4]{range=0.069..0.9}"),
     CURVE("special_erfcx", ranges::unknown, "f32[3, 4]"),
@@ -202,7 +202,7 @@ const OpDef kSpecialRows[] = {
     {"aten::special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", infer_true_divide, decompose_zeta, nullptr,
      kPointwise, Cases("2.5, f32[4]{range=0.5..5}")},
     {"aten::polygamma(int n, Tensor self) -> Tensor", infer_polygamma, nullptr, "aten::polygamma.out",
-     kPointwise | kNoStock | ranges::unknown, Cases("1, f32[3, 4]{range=1.1..4.6}")},
+     kPointwise | kTellsSmall | kNoStock | ranges::unknown, Cases("1, f32[3, 4]{range=1.1..4.6}")},
     {"aten::special_polygamma(int n, Tensor self) -> Tensor", infer_polygamma, decompose_polygamma, nullptr, kPointwise,
      Cases("2, f32[3, 4]{range=1.1..4.6}")},
     {"aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", infer_frexp, nullptr,

@@ -433,7 +433,8 @@ CURVE(silu, rectified(x, -0.3, true))
 CURVE(mish, rectified(x, -0.4, true))
 CURVE(hardswish, rectified(x, -0.5, true))
 CURVE(hardsigmoid, saturating(x, 0, 1))
-CURVE(sigmoid, saturating(x, x.below ? 0 : 1 / (1 + std::exp(-x.min)), 1))
+// Below -88.72 eager divides by an infinity in f32.
+CURVE(sigmoid, saturating(x, x.below || x.min < -88 ? 0 : 1 / (1 + std::exp(-x.min)), 1))
 CURVE(signed_unit, saturating(x, -1, 1))
 CURVE(atan, saturating(x, -1.6, 1.6))
 CURVE(wave, waving(x))
@@ -483,9 +484,12 @@ Passing pow(const Node& node, size_t) {
 namespace curves {
 
 double abs(double x, double) { return std::abs(x); }
+double ceil(double x, double) { return std::ceil(x); }
 double cos(double x, double) { return std::cos(x); }
 double exp(double x, double) { return std::exp(x); }
 double expm1(double x, double) { return std::expm1(x); }
+double floor(double x, double) { return std::floor(x); }
+double fmod(double x, double y) { return std::fmod(x, y); }
 double log(double x, double) { return std::log(x); }
 double log10(double x, double) { return std::log10(x); }
 double log1p(double x, double) { return std::log1p(x); }
@@ -493,7 +497,13 @@ double log2(double x, double) { return std::log2(x); }
 double neg(double x, double) { return -x; }
 double pow(double x, double y) { return std::pow(x, y); }
 double reciprocal(double x, double) { return 1 / x; }
+// With the sign of the divisor.
+double remainder(double x, double y) {
+  const double rest = std::fmod(x, y);
+  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
 double rsqrt(double x, double) { return 1 / std::sqrt(x); }
+double sign(double x, double) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 double sin(double x, double) { return std::sin(x); }
 double sqrt(double x, double) { return std::sqrt(x); }
 double add(double x, double y) { return x + y; }

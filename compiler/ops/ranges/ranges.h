@@ -84,9 +84,12 @@ Passing pow(const Node& node, size_t index);
 /// Operators on numbers.
 namespace curves {
 double abs(double x, double);
+double ceil(double x, double);
 double cos(double x, double);
 double exp(double x, double);
 double expm1(double x, double);
+double floor(double x, double);
+double fmod(double x, double y);
 double log(double x, double);
 double log10(double x, double);
 double log1p(double x, double);
@@ -94,7 +97,9 @@ double log2(double x, double);
 double neg(double x, double);
 double pow(double x, double y);
 double reciprocal(double x, double);
+double remainder(double x, double y);
 double rsqrt(double x, double);
+double sign(double x, double);
 double sin(double x, double);
 double sqrt(double x, double);
 double add(double x, double y);

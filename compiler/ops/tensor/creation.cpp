@@ -286,7 +286,7 @@ const OpDef kCreationRows[] = {
     {"aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
      infer_cast, decompose_cast, "aten::_to_copy.out",
-     kPointwise | kPassesBoth | kScores | ranges::operands | Growth::keeps | kPartwise,
+     kPointwise | kKeepsZero | kPassesBoth | kScores | ranges::operands | Growth::keeps | kPartwise,
      Cases("f32[2, 3], dtype=f16", "i64[2, 3]{=5, -3, -6, 0, -5, 6}", "f32[2, 3, 2, 2], memory_format=channels_last")},
     {"dim_order_ops::_to_dim_order_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, "

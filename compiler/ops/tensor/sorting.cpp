@@ -225,11 +225,11 @@ Results decompose_isin(Builder& b, Node& node) {
 
 const OpDef kSortingRows[] = {
     {"aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", infer_sort,
-     nullptr, "aten::sort.values", kNoStock | kPassesBoth | ranges::operands,
+     nullptr, "aten::sort.values", kNoStock | kKeepsZero | kPassesBoth | ranges::operands,
      Cases("f32[3, 4]", "f32[3, 5]{distinct}, -1, false", "i64[9]")},
     {"aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor "
      "indices)",
-     infer_sort, nullptr, "aten::sort.values_stable", kNoStock,
+     infer_sort, nullptr, "aten::sort.values_stable", kNoStock | kKeepsZero,
      Cases("f32[3, 4], stable=true", "i64[5]{=2, 1, 2, 1, 0}, stable=true, dim=0, descending=true")},
     {"aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", infer_argsort, decompose_argsort,
      nullptr, kPure, Cases("f32[3, 4], 1", "f32[3, 4], -1, true", "f32[3, 5]{distinct}")},
@@ -239,10 +239,10 @@ const OpDef kSortingRows[] = {
     {"aten::msort(Tensor self) -> Tensor", infer_same, decompose_msort, nullptr, kPure, Cases("f32[3, 4]")},
     {"aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor "
      "indices)",
-     infer_topk, decompose_topk, "aten::topk.values", kPassesBoth | ranges::operands | Growth::keeps,
+     infer_topk, decompose_topk, "aten::topk.values", kPassesBoth | kKeepsZero | ranges::operands | Growth::keeps,
      Cases("f32[3, 4], 2", "f32[5]{special}, 3, 0, false", "f32[4, 5]{distinct}, 2, -1, true")},
     {"aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
-     infer_order_statistic, nullptr, "aten::kthvalue.values", kNoStock, Cases("f32[3, 4], 2")},
+     infer_order_statistic, nullptr, "aten::kthvalue.values", kNoStock | kKeepsZero, Cases("f32[3, 4], 2")},
     {"aten::median(Tensor self) -> Tensor", infer_scalar_result, nullptr, "aten::median.out", kNoStock,
      Cases("f32[3, 4]")},
     {"aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",

@@ -339,7 +339,7 @@ class Selector {
     if (!conditions_->is_arithmetic(condition) || !is_choice(yes, no)) return nullptr;
     if (finite_number(yes) && finite_number(no) && !multiplies(*node.result())) return nullptr;
     if (needs_cast(condition) && !is_late(yes) && !is_late(no)) return nullptr;
-    if (loses_sign(node, condition, yes, no)) return nullptr;
+    if (loses_sign(node, condition, yes, no) || ranges().small_numbers().matter(node.result())) return nullptr;
     Value* out = where ? clamped(b, node, yes, no) : nullptr;
     if (!out) {
       out = select(b, yes, no, conditions_->as_number(b, condition), node.result());
@@ -408,7 +408,8 @@ class Selector {
 //   after:  l = (s * 2^100)^2; y = min(max(a, -l), l)                  instead of a * s
 // A branch such as log(x) or a / x gets a harmless x where it is not selected:
 //   before: y = where(x > 0, log(x), 0)              after: y = log(x * s + (1 - s)) * s
-// Leaves alone selects that may give -0 if a reader distinguishes -0 from 0.
+// Leaves alone selects that may give -0 if a reader distinguishes -0 from 0, and small numbers (SmallNumbers) if a
+// reader distinguishes those from 0.
 // Requires: canonicalize has run.
 // Keeps: finite values, except for comparisons of tensors that are less than 2^-126 apart. Differs where an input is
 // NaN, and where an infinity is selected that no reader hides: the largest number replaces it.

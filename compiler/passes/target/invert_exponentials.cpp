@@ -124,9 +124,8 @@ class Inverter {
   bool divides_by_vanished(const Node& node) const {
     const Value *above = node.tensor("self"), *below = node.tensor_or_null(1);
     const SmallNumbers& numbers = ranges_.small_numbers();
-    return below && numbers.may_vanish(below) && numbers.tells(node, ranges_) &&
-           is_exponential(*below->producer) && above->dtype() == DType::f32 && !numbers.may_vanish(above) &&
-           !numbers.matter(node.result());
+    return below && numbers.may_vanish(below) && numbers.tells(node, ranges_) && is_exponential(*below->producer) &&
+           above->dtype() == DType::f32 && !numbers.may_vanish(above) && !numbers.matter(node.result());
   }
 
   static bool readers_are_limited(const Node& node, double least) {

@@ -183,6 +183,18 @@ constexpr Known kKnown[] = {
     {"signs of probabilities below the least normal number",
      " %f = aten.mul.Scalar(%x, 18)\n %p = aten._softmax(%f, 1, false)\n %h = aten.mul.Scalar(%p, 2)\n"
      " %o = aten.sign(%h)\n"},
+    {"signs of what curves and selects make of probabilities below the least normal number",
+     " %f = aten.mul.Scalar(%x, 18)\n %p = aten._softmax(%f, 1, false)\n %t = aten.tanh(%p)\n"
+     " %g = aten.gelu(%t)\n %n = aten.minimum(%g, %y)\n %k = aten.masked_fill.Scalar(%n, %m, 2)\n"
+     " %o = aten.sign(%k)\n"},
+    {"the next whole numbers of probabilities below the least normal number",
+     " %f = aten.mul.Scalar(%x, 18)\n %p = aten._softmax(%f, 1, false)\n %c = aten.ceil(%p)\n"
+     " %r = aten.remainder.Scalar(%p, -3)\n %h = aten.threshold(%p, 0, 7)\n %a = aten.add.Tensor(%c, %r)\n"
+     " %o = aten.add.Tensor(%a, %h)\n"},
+    {"whole numbers below probabilities stay inside",
+     " %p = aten._softmax(%x, 1, false)\n %t = aten.tanh(%p)\n %f = aten.floor(%t)\n"
+     " %r = aten.remainder.Scalar(%p, 3)\n %o = aten.add.Tensor(%f, %r)\n",
+     true},
     {"quotients by numbers below the least normal one",
      " %f = aten.mul.Scalar(%x, 44)\n %e = aten.exp(%f)\n %o = aten.div.Tensor(%y, %e)\n", true},
     {"quotients by what makes infinities of them, which a reader hides",
