@@ -138,6 +138,25 @@ TEST(CortexMCompileRecurrent, PlainLayers) {
   }
 }
 
+// h beyond 32, in one layer or behind several.
+TEST(CortexMCompileRecurrent, LayersOfReluWhoseStatesGrow) {
+  const std::string to = parameters(0.3, -128);
+  expect_integers({.plain = "rnn_relu", .is_lstm = false, .layers = 2, .weight_factor = 0.7, .to = to});
+  expect_integers({.plain = "rnn_relu",
+                   .is_lstm = false,
+                   .bidirectional = true,
+                   .layers = 2,
+                   .weight_factor = 0.6,
+                   .to = to,
+                   .state_scale = "0.03, 5, -128, 127"});
+  expect_integers({.plain = "rnn_relu",
+                   .is_lstm = false,
+                   .layers = 3,
+                   .read = 1,
+                   .weight_factor = 0.7,
+                   .to = parameters(1.5, -128)});
+}
+
 TEST(CortexMCompileRecurrent, TheLastStateInPlaceOfTheOutput) {
   for (const bool is_lstm : {true, false}) {
     expect_integers({.is_lstm = is_lstm, .read = 1});
@@ -296,8 +315,10 @@ TEST(CortexMCompileRecurrent, WhatItDoesNotTake) {
   EXPECT_TRUE(says(reasons({.first_state = 128}), "its first state h could be 128 or more"));
   EXPECT_TRUE(says(reasons({.state_scale = "1.5, 0, -128, 127"}), "its first state h could be 128 or more"));
   EXPECT_TRUE(says(reasons({}, true), "stock has no integer form of it"));
-  EXPECT_TRUE(
-      says(reasons({.plain = "rnn_relu", .is_lstm = false, .weight_factor = 10}), "behind its relu, h could reach 32"));
+  EXPECT_TRUE(says(reasons({.plain = "rnn_relu", .is_lstm = false, .weight_factor = 10}),
+                   "16 bits of that put its result off by up to"));
+  EXPECT_TRUE(says(reasons({.plain = "rnn_relu", .is_lstm = false, .steps = 10, .weight_factor = 1e37}),
+                   "h could be infinite"));
   EXPECT_TRUE(says(reasons({.plain = "rnn_relu",
                             .is_lstm = false,
                             .steps = 1,

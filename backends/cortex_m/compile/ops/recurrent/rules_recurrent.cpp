@@ -9,7 +9,9 @@
 
 #include "backends/cortex_m/compile/convolution/convolution_calls.h"
 #include "backends/cortex_m/compile/ops/int16/number_bounds.h"
+#include "backends/cortex_m/compile/ops/int16/shown_rounding.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
+#include "backends/cortex_m/compile/ops/recurrent/relu_growth.h"
 #include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/requantization.h"
 #include "compiler/layout/constant_elements.h"
@@ -61,6 +63,9 @@ struct Layers {
   bool is_gru() const { return kind->gates == 3; }
   bool is_projected() const { return outputs != cells; }
   const char* kernel() const { return is_projected() ? "wick_cortex_m.lstm_projected" : kind->kernel; }
+  int divided_bits = 0;  // gates, h and biases of relu are those of the model, divided by 2^divided_bits
+  // Of h in the kernel.
+  int kernel_bits() const { return state_bits + divided_bits; }
   double reach = 1;            // of h
   size_t weights_of_each = 2;  // and biases, and the projection, which is the last one
 };
@@ -226,9 +231,10 @@ bool fits_gate(const Layers& layers, const Value& weights, double reach, const s
 std::string read_direction(const Node& node, const Layers& layers, int64_t layer, int64_t direction, Direction* out) {
   const Values params = node.tensors("params");
   const size_t first = layers.weights_of_each * static_cast<size_t>(layer * layers.directions + direction);
-  const double step = layer == 0 ? affine(*node.tensor("input")).scale : std::ldexp(1, -layers.state_bits);
+  const double state_step = std::ldexp(1, -layers.kernel_bits());
+  const double step = layer == 0 ? std::ldexp(affine(*node.tensor("input")).scale, -layers.divided_bits) : state_step;
   if (!read_weights(*params[first], step, &out->input_weights, &out->input_factors) ||
-      !read_weights(*params[first + 1], std::ldexp(1, -layers.state_bits), &out->state_weights, &out->state_factors))
+      !read_weights(*params[first + 1], state_step, &out->state_weights, &out->state_factors))
     return "its weights, times the scale of its input, are too large";
   // Of what the cells give, with the most bits, to h.
   const double projection_step = std::ldexp(1, layers.state_bits - kMostStateBits - kGateBits);
@@ -238,7 +244,8 @@ std::string read_direction(const Node& node, const Layers& layers, int64_t layer
   const bool has_bias = layers.weights_of_each >= 4;
   const std::vector<double> biases =
       biases_of(layers, has_bias ? params[first + 2] : nullptr, has_bias ? params[first + 3] : nullptr);
-  for (const double bias : biases) {
+  for (double bias : biases) {
+    bias = std::ldexp(bias, -layers.divided_bits);
     if (!(std::abs(bias) < kLargestGate)) return "a bias is 32 or more";
     out->bias.push_back(static_cast<int32_t>(round_half_even(std::ldexp(bias, kGateBits))));
   }
@@ -250,50 +257,63 @@ std::string read_direction(const Node& node, const Layers& layers, int64_t layer
   return fits ? "" : "what goes into its tanh could be 32 or more";
 }
 
-// The sum of each row's sizes.
-std::vector<double> sums_of_rows(const Value& weights) {
-  const std::vector<double> all = numbers(weights);
-  const auto columns = static_cast<size_t>(weights.sizes()[1].value());
-  std::vector<double> sums(static_cast<size_t>(weights.sizes()[0].value()), 0);
-  for (size_t i = 0; i < all.size(); ++i) sums[i / columns] += std::abs(all[i]);
-  return sums;
-}
-
-// The largest number that h holds after all steps of a layer of relu, in any direction, if it reads at most `reach`.
-double largest_after_steps(const Node& node, const Layers& layers, int64_t layer, double reach) {
-  const Values params = node.tensors("params"), states = states_of(node);
-  double largest = 0;
-  for (int64_t direction = 0; direction < layers.directions; ++direction) {
-    const size_t first = layers.weights_of_each * static_cast<size_t>(layer * layers.directions + direction);
+ReluStack relu_stack(const Node& node, const Layers& layers) {
+  const Affine q = affine(*node.tensor("input"));
+  ReluStack stack;
+  stack.directions = static_cast<size_t>(layers.directions);
+  stack.steps = layers.steps;
+  stack.least = q.scale * (q.min - q.zero);
+  stack.most = q.scale * (q.max - q.zero);
+  stack.first = reach_of(*states_of(node)[0]);
+  const Values params = node.tensors("params");
+  for (size_t first = 0; first < params.size(); first += layers.weights_of_each) {
     const bool has_bias = layers.weights_of_each >= 4;
-    const std::vector<double> biases =
+    std::vector<double> biases =
         biases_of(layers, has_bias ? params[first + 2] : nullptr, has_bias ? params[first + 3] : nullptr);
-    const std::vector<double> of_input = sums_of_rows(*params[first]), of_state = sums_of_rows(*params[first + 1]);
-    double added = 0, kept = 0, h = reach_of(*states[0]);
-    for (size_t row = 0; row < static_cast<size_t>(layers.cells); ++row) {
-      added = std::max(added, of_input[row] * reach + std::abs(biases[row]));
-      kept = std::max(kept, of_state[row]);
-    }
-    for (int64_t step = 0; step < layers.steps && h < kLargestGate; ++step) h = std::max(h, added + kept * h);
-    largest = std::max(largest, h);
+    biases.resize(static_cast<size_t>(layers.cells));
+    stack.layers.push_back({numbers(*params[first]), numbers(*params[first + 1]), std::move(biases)});
   }
-  return largest;
+  return stack;
 }
 
-// relu does not bound h, but weights and the number of steps do; a projection bounds it by its weights.
-std::string read_growth(const Node& node, Layers* layers) {
-  const bool is_relu = node.is("aten.rnn_relu.input");
-  if (!is_relu && !layers->is_projected()) return "";
-  if (layers->is_projected()) layers->reach = largest_projected(node);
-  double reach = largest_number(affine(*node.tensor("input")));
-  for (int64_t layer = 0; is_relu && layer < layers->layers; ++layer) {
-    reach = largest_after_steps(node, *layers, layer, reach);
-    layers->reach = std::max(layers->reach, reach);
+// Of the last layer, in steps of what reads them; 3/4 of a step is the most that rounding may put an element off.
+std::string refuse_error(const Node& node, const Layers& layers, const ReluStack& stack) {
+  constexpr double kMostError = 0.75;
+  const double error = std::ldexp(error_of_states(stack), -layers.state_bits);
+  for (size_t i = 0; i < node.results().size(); ++i) {
+    const Value& result = *node.result(i);
+    if (result.num_uses() == 0 || !has_elements(result)) continue;
+    const double most = kMostError * steps_that_count(result);
+    if (!(error <= most))
+      return fmt::format(
+          "behind its relu, h could reach {:.3g}; 16 bits of that put its result off by up to {:.3g} steps",
+          layers.reach, error / affine(result).scale);
   }
-  const std::string what = is_relu ? "behind its relu" : "behind its projection";
-  if (!(layers->reach < kLargestGate)) return what + ", h could reach 32";
+  return "";
+}
+
+// relu does not bound h, but weights and the number of steps do. What is beyond 32 is computed in parts: all that goes
+// into gates is divided by a power of 2.
+std::string read_relu_growth(const Node& node, Layers* layers) {
+  const ReluStack stack = relu_stack(node, *layers);
+  layers->reach = std::max(1.0, largest_state(stack));
+  if (!std::isfinite(layers->reach)) return "behind its relu, h could be infinite";
   if (is_given(*states_of(node)[0]) && node.result(1)->num_uses() > 0 && layers->reach > kFloatReach)
-    return what + ", h could exceed 8, where a first state in floats saturates";
+    return "behind its relu, h could exceed 8, where a first state in floats saturates";
+  while (std::ldexp(layers->reach, -layers->divided_bits) >= kLargestGate) ++layers->divided_bits;
+  while (std::ldexp(layers->reach, layers->state_bits) >= kLargestWeight + 0.5) --layers->state_bits;
+  if (layers->kernel_bits() < kLeastStateBits) return "its first state h could be 128 or more";
+  return refuse_error(node, *layers, stack);
+}
+
+// A projection bounds h by its weights.
+std::string read_growth(const Node& node, Layers* layers) {
+  if (node.is("aten.rnn_relu.input")) return read_relu_growth(node, layers);
+  if (!layers->is_projected()) return "";
+  layers->reach = largest_projected(node);
+  if (!(layers->reach < kLargestGate)) return "behind its projection, h could reach 32";
+  if (is_given(*states_of(node)[0]) && node.result(1)->num_uses() > 0 && layers->reach > kFloatReach)
+    return "behind its projection, h could exceed 8, where a first state in floats saturates";
   while (std::ldexp(layers->reach, layers->state_bits) >= kLargestWeight + 0.5) --layers->state_bits;
   return "";
 }
@@ -419,7 +439,7 @@ std::vector<Value*> direction_call(const Calls& calls, Value* x, int64_t layer, 
                                   optional(c),
                                   layer == 0 ? int64_t{affine(*node.tensor("input")).zero} : int64_t{0},
                                   direction == 1,
-                                  int64_t{layers.state_bits},
+                                  int64_t{layers.kernel_bits()},
                                   int64_t{narrow ? to.zero : 0},
                                   int64_t{factor.multiplier},
                                   int64_t{factor.shift},
