@@ -133,12 +133,14 @@ void keep_repeated(PipelineOptions& pipeline) {
 }
 
 // Passes for one target, then its partition.
-Result<PartitionReport> run_target(Graph& graph, const TargetRequest& request, const CompileOptions& options,
-                                   const PipelineOptions& portable, const BufferRules* buffers) {
+Result<PartitionReport> run_target(Graph& graph, const std::string& method, const TargetRequest& request,
+                                   const CompileOptions& options, const PipelineOptions& portable,
+                                   const BufferRules* buffers) {
   const Target& target = *request.target;
   RETURN_IF_ERROR(check_settings(request));
-  const TargetOptions target_opts{
+  TargetOptions target_opts{
       options.strict_nan, options.profile == Profile::stock, nullptr, &request.settings, options.for_report, buffers};
+  target_opts.method = method;
   PipelineOptions pipeline = portable;
   pipeline.target_passes = target.passes;
   pipeline.own_passes = target.own_passes;
@@ -186,7 +188,7 @@ Status run_targets(Function& function, const CompileOptions& options, const Pipe
   for (const TargetRequest& request : options.targets) {
     OriginMap sources;
     std::unique_ptr<Graph> copy = clone(*function.graph, sources);
-    ASSIGN_OR_RETURN(PartitionReport part, run_target(*copy, request, options, portable, buffers));
+    ASSIGN_OR_RETURN(PartitionReport part, run_target(*copy, function.name, request, options, portable, buffers));
     if (options.on_stage) options.on_stage(function.name, "partition", *copy);
     if (!put_back(*function.graph, *copy, sources, part.taken)) function.graph = std::move(copy);
     if (options.on_stage) options.on_stage(function.name, "put_back", *function.graph);

@@ -454,6 +454,7 @@ class Partitioner {
     const ValueRanges numbers(part.graph, std::move(known), std::move(overflowing));
     TargetOptions options = options_;
     options.ranges = &numbers;
+    options.partition = report_.num_delegates;
     if (!target_.lower) fail(Code::internal, fmt::format("{} has the form delegate, but no lower", target_.name));
     Result<Delegate> delegate = target_.lower(part.graph, options);
     if (!delegate.ok()) {

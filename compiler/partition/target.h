@@ -63,6 +63,9 @@ struct TargetOptions {
   bool for_report = false;
   const BufferRules* buffers = nullptr;  // null: there are none
   const Graph* graph = nullptr;          // that the nodes asked about lie in; null: not known
+  /// What is lowered, for messages: the method, and how many of its partitions were lowered for this target before.
+  std::string_view method = {};
+  size_t partition = 0;
   /// The value of an option that the target has.
   std::string_view setting(const TargetOption& option) const;
 };

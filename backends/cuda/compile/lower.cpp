@@ -53,6 +53,8 @@ compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const c
     guard_writes(lowered);
     BuiltPlan built = build_plan(lowered, graph);
     verify(built, lowered, graph);
+    built.plan.method = options.method;
+    built.plan.partition = static_cast<uint32_t>(options.partition);
     throw_if_error(add_device_code(built, options, built.plan, delegate));
     add_constants(built, delegate);
     for (const compiler::Node* node : built.node_of_handle) delegate.origins.push_back(node->origin);

@@ -411,6 +411,13 @@ TEST_F(CudaViews, ViewsCrossTheBordersOfPartitions) {
 })");
   EXPECT_EQ(result_.methods[0].delegates, 2u);
   expect_same_bytes_as_portable({numbers(DType::f32, {4, 4}, 1)});
+  // M1: each plan says whose it is.
+  for (uint32_t i = 0; i < 2; ++i) {
+    const auto& payload = result_.method_plans[0].delegates[i]->payload;
+    ASSERT_EQ(read_plan({payload.data(), payload.size()}, &plan_, nullptr), Error::Ok);
+    EXPECT_EQ(plan_.method, "forward");
+    EXPECT_EQ(plan_.partition, i);
+  }
 }
 
 // A value that passes a node outside stays on the device; what that node reads too is copied once.
