@@ -248,9 +248,7 @@ Failure Delegate::read_checks(DriverStream* stream) {
   }
   if (failure) return failure;
   for (size_t i = 0; i < plan_.checks.size(); ++i) {
-    if ((status_[i / 32] >> (i % 32) & 1) == 0) continue;
-    failure = clear_status();
-    return failure ? failure : Failure(Error::InvalidArgument, plan_.checks[i].message);
+    if ((status_[i / 32] >> (i % 32) & 1) != 0) return Failure(Error::InvalidArgument, plan_.checks[i].message);
   }
   return {};
 }
@@ -332,6 +330,7 @@ void Delegate::execute(KernelContext& context, Span<EValue*> args) {
   if (!failure && timer) failure = add_time(*timer);
   if (!failure) return;
   (void)device_->driver().stream_wait(stream);  // the next call may be on another stream
+  (void)clear_status();                         // and finds no bits of this one
   fail(context, failure);
 }
 

@@ -46,8 +46,6 @@ class PlanBuilder {
     for (const compiler::GraphOutput& output : graph_.outputs) plan().outputs.push_back(interface(*output.value));
     for (const LoopKernel& kernel : lowered_.kernels) sources_.push_back(write_kernel(lowered_, kernel));
     place_buffers();
-    if (plan().status_buffer != kNone)
-      clear(plan().status_buffer, "clears the bits that kernels set for an index out of bounds");
     if (counters_buffer_ != kNone) clear(counters_buffer_, "clears the counts of blocks that share a tile");
     add_nodes();
     for (const std::string& message : lowered_.checks) plan().checks.push_back({message});
