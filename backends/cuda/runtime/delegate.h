@@ -64,6 +64,7 @@ class Delegate {
   Failure add_time(DeviceTimer& timer);
   Failure finish(Span<EValue*> args, const CudaStreamScope* scope, DriverStream* stream);
   Failure read_checks(DriverStream* stream);
+  void give_up(KernelContext& context, const Failure& failure, DriverStream* stream);
   void fail(KernelContext& context, const Failure& failure);
   const Tensor& tensor_of(Span<EValue*> args, const Buffer& buffer) const {
     return *args[buffer.space == Space::input ? buffer.index : plan_.inputs.size() + buffer.index]->tensor;

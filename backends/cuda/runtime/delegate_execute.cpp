@@ -272,6 +272,13 @@ Failure Delegate::finish(Span<EValue*> args, const CudaStreamScope* scope, Drive
   return {};
 }
 
+// The next call may be on another stream, and must find no bits of this one.
+void Delegate::give_up(KernelContext& context, const Failure& failure, DriverStream* stream) {
+  (void)device_->driver().stream_wait(stream);
+  (void)clear_status();
+  fail(context, failure);
+}
+
 void Delegate::execute(KernelContext& context, Span<EValue*> args) {
   Failure failure = device_->check_usable();
   if (failure) return fail(context, failure);
@@ -328,10 +335,7 @@ void Delegate::execute(KernelContext& context, Span<EValue*> args) {
   if (!failure) failure = timer ? run_measured(stream) : run(stream);
   if (!failure) failure = finish(args, scope, stream);
   if (!failure && timer) failure = add_time(*timer);
-  if (!failure) return;
-  (void)device_->driver().stream_wait(stream);  // the next call may be on another stream
-  (void)clear_status();                         // and finds no bits of this one
-  fail(context, failure);
+  if (failure) give_up(context, failure, stream);
 }
 
 }  // namespace wick::cuda
