@@ -57,6 +57,29 @@ TEST(CortexMPools, AveragesOfAnotherScaleRoundOnce) {
     expect_integer(model(fmt::format("%y = aten.avg_pool2d(%d, {})", window), "2, 3, 8, 7", narrow), kSums);
 }
 
+// Stock's depthwise convolution asks for 496 bytes of scratch for each tap on MVE.
+TEST(CortexMPools, LargeWindowsOfAnotherScaleTakeLittleScratchInTightMemory) {
+  constexpr char kOwn[] = "wick_cortex_m.depthwise_conv2d", kStock[] = "cortex_m.quantized_depthwise_conv2d";
+  using compiler::Profile;
+  const auto lowered = [](const std::string& backend, Profile profile, const char* op) {
+    Pipeline p = std::move(
+        Pipeline::from_text(model("%y = aten.avg_pool2d(%d, [12, 12])", "1, 24, 12, 12", parameters(0.001953125, -3)))
+            .backend(backend));
+    p.options().profile = profile;
+    p.at(Stage::lower).check_outside({}).check(op);
+    p.run_and_compare({.absolute = 1e-6, .relative = 0, .of_largest = 0, .quantization_steps = 1.001});
+    EXPECT_EQ(p.failures(), "") << backend;
+    const std::string text = p.dump(Stage::lower), scratch = "wick.scratch([";
+    const size_t at = text.find(scratch);
+    return at == std::string::npos ? -1 : std::atoll(text.c_str() + at + scratch.size());
+  };
+  EXPECT_EQ(lowered("cortex-m:cpu=cortex-m55,memory=tight", Profile::automatic, kOwn), 5432);
+  EXPECT_EQ(lowered("cortex-m:cpu=cortex-m4,memory=tight", Profile::automatic, kOwn), 0);
+  EXPECT_EQ(lowered("cortex-m:cpu=cortex-m3,memory=tight", Profile::automatic, kStock), 0);
+  EXPECT_EQ(lowered("cortex-m:cpu=cortex-m55,memory=tight", Profile::stock, kStock), 4 * 124 * 144);
+  EXPECT_EQ(lowered("cortex-m:cpu=cortex-m55", Profile::automatic, kStock), 4 * 124 * 144);
+}
+
 TEST(CortexMPools, MeansAreOverAnyDimensions) {
   for (const char* dims : {"[2, 3], true", "[2, 3], false", "[-1, -2], false", "[1], true", "[1], false", "[3], true",
                            "[0, 2], false", "[1, 3], true", "[0, 1, 2, 3], false", "[1, 2], false"}) {

@@ -68,6 +68,10 @@ Value* depthwise_weights(Builder& b, const Convolution& c, bool packed) {
                   pack_int4(filter, static_cast<size_t>(s.outputs)), "filter");
 }
 
+int64_t bytes_for(const ScratchBytes& bytes, Isa isa) {
+  return isa == Isa::mve ? bytes.mve : isa == Isa::dsp ? bytes.dsp : bytes.scalar;
+}
+
 Value* depthwise(Builder& b, Value* x, const Convolution& c, Isa isa, bool packed) {
   const ConvolutionShape& s = c.shape;
   Value* filter = depthwise_weights(b, c, packed);
@@ -75,10 +79,12 @@ Value* depthwise(Builder& b, Value* x, const Convolution& c, Isa isa, bool packe
   Args args = start(x, filter, channels, c);
   args.push_back(pair(s.dilation));
   args.push_back(s.outputs / s.channels);
-  add_channels(args, c, channels, {scratch(b, depthwise_conv2d_scratch(widest(c)), isa)});
-  const char* op = packed                ? "wick_cortex_m.depthwise_conv2d_int4"
-                   : c.pads_ends_alike() ? "cortex_m.quantized_depthwise_conv2d"
-                                         : "wick_cortex_m.depthwise_conv2d";
+  const ScratchBytes of_stock = depthwise_conv2d_scratch(widest(c)), of_own = own_depthwise_conv2d_scratch(widest(c));
+  const bool own = c.own && bytes_for(of_own, isa) < bytes_for(of_stock, isa);
+  add_channels(args, c, channels, {scratch(b, own ? of_own : of_stock, isa)});
+  const char* op = packed                        ? "wick_cortex_m.depthwise_conv2d_int4"
+                   : !own && c.pads_ends_alike() ? "cortex_m.quantized_depthwise_conv2d"
+                                                 : "wick_cortex_m.depthwise_conv2d";
   return b.call(op, std::move(args));
 }
 
@@ -177,8 +183,7 @@ Value* transposed_convolution(Builder& b, Value* x, const Convolution& c, Isa is
 }
 
 Value* scratch(Builder& b, const ScratchBytes& bytes, Isa isa) {
-  const int64_t size = isa == Isa::mve ? bytes.mve : isa == Isa::dsp ? bytes.dsp : bytes.scalar;
-  return b.call("wick.scratch", {Ints{size}, DType::u8});
+  return b.call("wick.scratch", {Ints{bytes_for(bytes, isa)}, DType::u8});
 }
 
 }  // namespace wick::cortex_m

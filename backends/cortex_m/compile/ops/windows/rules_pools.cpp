@@ -91,9 +91,10 @@ Value* average(Builder& b, Value* x, const Pool& pool, bool ceil, const Affine& 
                                                   scratch(b, avg_pool2d_scratch(x->sizes()[1].value()), isa)});
 }
 
-// Sums over windows times scale(x) / scale(y) / divisor. Padding counts as zeros.
+// Sums over windows times scale(x) / scale(y) / divisor. Padding counts as zeros. Stock
+// has no such pool, and its depthwise convolution asks for scratch by the taps of a window.
 Value* scaled_sums(Builder& b, Value* x, const Pool& pool, int64_t divisor, const Affine& from, const Affine& to,
-                   Isa isa) {
+                   const Configuration& configuration) {
   Convolution c;
   ConvolutionShape& s = c.shape;
   s.batch = x->sizes()[0].value();
@@ -110,10 +111,11 @@ Value* scaled_sums(Builder& b, Value* x, const Pool& pool, int64_t divisor, cons
   c.input = from;
   c.output = to;
   c.filter.assign(static_cast<size_t>(s.channels * count), 1);
-  if (x->dtype() == DType::i16) return int16_convolution(b, x, c, {{factor}, {}, false}, isa);
+  if (x->dtype() == DType::i16) return int16_convolution(b, x, c, {{factor}, {}, false}, configuration.isa);
   c.multipliers.assign(static_cast<size_t>(s.channels), factor.multiplier);
   c.shifts.assign(static_cast<size_t>(s.channels), factor.shift);
-  return convolution(b, x, c, isa);
+  c.own = configuration.tight && !configuration.stock_only;
+  return convolution(b, x, c, configuration.isa);
 }
 
 // Whether stock's pool does: it keeps the scale, and takes int8.
@@ -154,15 +156,16 @@ std::string refuse_runs(const Node& node) {
   return "";
 }
 
-Value* part_of_runs(Builder& b, Value* x, const WindowRun& row, const WindowRun& column, const Node& node, Isa isa) {
+Value* part_of_runs(Builder& b, Value* x, const WindowRun& row, const WindowRun& column, const Node& node,
+                    const Configuration& configuration) {
   x = b.slice(b.slice(x, 2, row.start, row.start + row.span()), 3, column.start, column.start + column.span());
   const Pool pool = {{row.size, column.size}, {row.stride, column.stride}, {0, 0}, {1, 1}, {0, 0}};
   const Affine from = affine(*node.operands()[0]), to = affine(*node.result());
-  return b.permute(scaled_sums(b, x, pool, row.divisor * column.divisor, from, to, isa), {0, 2, 3, 1});
+  return b.permute(scaled_sums(b, x, pool, row.divisor * column.divisor, from, to, configuration), {0, 2, 3, 1});
 }
 
 // Parts are joined channels last, as they lie.
-Value* average_of_runs(Builder& b, const Node& node, Isa isa) {
+Value* average_of_runs(Builder& b, const Node& node, const Configuration& configuration) {
   const auto joined = [&](const compiler::Values& parts, int64_t dim) {
     return parts.size() == 1 ? parts[0] : b.call("aten.cat", {parts, dim});
   };
@@ -170,7 +173,7 @@ Value* average_of_runs(Builder& b, const Node& node, Isa isa) {
   for (const WindowRun& row : window_runs(node, 0)) {
     compiler::Values parts;
     for (const WindowRun& column : window_runs(node, 1))
-      parts.push_back(part_of_runs(b, node.operands()[0], row, column, node, isa));
+      parts.push_back(part_of_runs(b, node.operands()[0], row, column, node, configuration));
     rows.push_back(joined(parts, 2));
   }
   return b.permute(joined(rows, 1), {0, 3, 1, 2});
@@ -193,7 +196,7 @@ Verdict supports_avg_pool(const Node& node, const Configuration&) {
 }
 
 std::vector<Value*> rewrite_adaptive_avg_pool(Builder& b, Node& node, const Configuration& configuration) {
-  return {average_of_runs(b, node, configuration.isa)};
+  return {average_of_runs(b, node, configuration)};
 }
 
 std::vector<Value*> rewrite_avg_pool(Builder& b, Node& node, const Configuration& configuration) {
@@ -202,13 +205,13 @@ std::vector<Value*> rewrite_avg_pool(Builder& b, Node& node, const Configuration
   const Affine from = affine(*x), to = affine(*node.result());
   const bool own_divisor = !node.is_none("divisor_override");
   if (own_divisor || !is_stocks_average(node, pool)) {
-    if (!own_divisor && !has_equal_counts(node, pool)) return {average_of_runs(b, node, configuration.isa)};
+    if (!own_divisor && !has_equal_counts(node, pool)) return {average_of_runs(b, node, configuration)};
     const int64_t divisor = own_divisor ? node.static_integer("divisor_override") : pool.kernel[0] * pool.kernel[1];
     if (pool.overhangs()) {
       x = pad_with_zeros(b, x, pool);
       pool.padding[0] = pool.padding[1] = 0;
     }
-    return {scaled_sums(b, x, pool, divisor, from, to, configuration.isa)};
+    return {scaled_sums(b, x, pool, divisor, from, to, configuration)};
   }
   const bool ceil = node.boolean("ceil_mode");
   if (pool.is_padded() && node.boolean("count_include_pad")) {
@@ -284,7 +287,7 @@ std::vector<Value*> rewrite_mean(Builder& b, Node& node, const Configuration& co
   }
   Value* y = keeps_scale(node) && !mean.is_sum
                  ? clamped(b, average(b, x, pool, false, from, configuration.isa), from, to)
-                 : scaled_sums(b, x, pool, mean.divisor(), from, to, configuration.isa);
+                 : scaled_sums(b, x, pool, mean.divisor(), from, to, configuration);
   return {b.reshape(y, node.result()->sizes())};
 }
 
