@@ -54,6 +54,7 @@ std::optional<ScaleShift> match_arithmetic(const Node& node, const LinearLayer& 
   if (!numbers) return std::nullopt;
   if (div)
     for (double& number : *numbers) number = 1 / number;
+  if ((mul || div) && !keep_digits(*numbers, result->dtype())) return std::nullopt;
   if (mul || div) return ScaleShift{std::move(*numbers), Reals64(layer.outputs, 0)};
   if (sub)
     for (double& number : *numbers) number = -number;
@@ -95,7 +96,8 @@ bool fold_into_producer(Graph& graph, Node& node) {
 // Requires: constants are folded (weights after a permute are constants). Matches convolution, linear and addmm whose
 // result has one reader.
 // Keeps: values up to rounding. Leaves alone parameters that are not constants, norms of which another result than the
-// first is read, and weights that would not be finite.
+// first is read, weights that would not be finite, and products with factors that would take digits from the weights
+// (keep_digits).
 Result<Changed> fold_batch_norm(Graph& graph) {
   return for_each_graph(graph, [&](Graph& g) {
     Changed changed = Changed::no;

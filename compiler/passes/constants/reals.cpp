@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 
 #include "common/float16.h"
@@ -158,6 +159,11 @@ std::optional<double> largest_magnitude(DType dtype, Span<const uint8_t> element
     if (largest >= Bits<T>::kInfinity) return std::nullopt;
     return widened(std::bit_cast<T>(largest));
   });
+}
+
+bool keep_digits(const Reals64& factors, DType dtype) {
+  const double least = dtype == DType::f16 ? 0x1p-8 : 0x1p-60;
+  return std::all_of(factors.begin(), factors.end(), [&](double x) { return x == 0 || std::abs(x) >= least; });
 }
 
 std::optional<double> largest_magnitude(DType dtype, const ConstantData& data) {

@@ -222,7 +222,7 @@ class Region {
 
 bool fold_number(Graph& graph, const Scaling& scaling) {
   const auto scale = scalar_factor(scaling);
-  if (!scale) return false;
+  if (!scale || !keep_digits({*scale}, scaling.x->dtype())) return false;
   for (size_t side : {size_t{0}, size_t{1}}) {
     ScalePlan plan(graph);
     Region region(plan, scaling, *scale, side);
@@ -243,6 +243,7 @@ bool fold_backward(Graph& graph, const Scaling& scaling, size_t dim) {
   auto scale = per_channel(scaling.factor, scaling.x->dtype(), scaling.x->rank(), dim, channels);
   if (!scale) return false;
   *scale = inverted(std::move(*scale), scaling.divides);
+  if (!keep_digits(*scale, scaling.x->dtype())) return false;
   ScalePlan plan(graph);
   Value* value = scaling.x;
   std::vector<Value*> between;
@@ -298,8 +299,10 @@ bool fold_forward(Graph& graph, const Scaling& scaling, size_t dim) {
   const auto channels = static_cast<size_t>(size.value());
   auto scale = per_channel(scaling.factor, scaling.x->dtype(), scaling.x->rank(), dim, channels);
   if (!scale) return false;
+  *scale = inverted(std::move(*scale), scaling.divides);
+  if (!keep_digits(*scale, scaling.x->dtype())) return false;
   ScalePlan plan(graph);
-  if (!scale_readers(plan, *scaling.node->result(), dim, inverted(std::move(*scale), scaling.divides), 0)) return false;
+  if (!scale_readers(plan, *scaling.node->result(), dim, *scale, 0)) return false;
   plan.apply();
   forget_moved(*scaling.node->result());
   return true;
@@ -322,7 +325,8 @@ bool fold_scales(Graph& graph, const Scaling& scaling) {
 //   views, negations, additions and concatenations (constants in additions are scaled too), multiplications by tables,
 //   and either operand of a matmul, if nothing else reads the values in between.
 // - One number per channel passes through views. If all readers are such matmuls, it goes into their weights instead.
-// Requires: constants are folded.  Ensures: no such scaling remains.
+// Factors that would take digits from the weights stay (keep_digits).
+// Requires: constants are folded.  Ensures: no other such scaling remains.
 // Keeps: values up to rounding (in double, rounded once), if nothing in between overflows with one factor but not with
 // the other.
 Result<Changed> fold_scale(Graph& graph) {
