@@ -387,10 +387,16 @@ Results decompose_tensorinv(Builder& b, Node& node) {
   out.insert(out.end(), head.begin(), head.end());
   return {b.reshape(inverse(b, b.reshape(a, {numel(head), numel(tail)})), std::move(out))};
 }
+// The dimensions in the order given, after all others.
+Value* moved_to_end(Builder& b, Value* a, const Ints& dims) {
+  Ints ends;
+  for (size_t i = 0; i < dims.size(); ++i) ends.push_back(static_cast<int64_t>(i) - static_cast<int64_t>(dims.size()));
+  return b.call("aten.movedim.intlist", {a, dims, std::move(ends)});
+}
 Results decompose_tensorsolve(Builder& b, Node& node) {
   Value *a = first(node), *right = node.tensor("other");
-  require(node.is_none("dims"), "tensorsolve with dims is not supported");
   require(a->rank() >= right->rank(), "tensorsolve: the ranks do not fit");
+  if (!node.is_none("dims")) a = moved_to_end(b, a, node.ints("dims"));
   Sizes tail(a->sizes().begin() + static_cast<int64_t>(right->rank()), a->sizes().end());
   const Sym n = numel(right->sizes());
   Results all = solve(b, b.reshape(a, {n, numel(tail)}), b.reshape(right, {n}), true, true);
@@ -531,7 +537,9 @@ const OpDef kFactorizationRows[] = {
     {"aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor", nullptr, decompose_tensorinv, nullptr, kPure,
      Cases("f32[2, 3, 6]{range=0..2}")},
     {"aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", nullptr, decompose_tensorsolve,
-     nullptr, kPure, Cases("f32[2, 3, 6]{range=0..1}, f32[2, 3]")},
+     nullptr, kPure,
+     Cases("f32[2, 3, 6]{range=0..1}, f32[2, 3]", "f32[2, 6, 3]{range=0..1}, f32[6], [0]",
+           "f64[2, 6, 3]{range=0..1}, f64[6], [-1, 0]", "! f32[2, 6, 3], f32[6], [0, -3]")},
 };
 #undef SOLVER
 const size_t kFactorizationCount = std::size(kFactorizationRows);

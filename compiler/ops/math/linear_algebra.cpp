@@ -158,11 +158,19 @@ Results decompose_addmv(Builder& b, Node& node) {
   Value* bias = c.mul(node.tensor("self"), half_arg(node.arg("beta"), dtype));
   return {b.cast(c.add(product, b.cast(bias, DType::f32)), dtype)};
 }
+// Factors other than 0 are true.
+Value* conjunction_of_vectors(Compose& c, Node& node, Value* x, Value* y) {
+  const bool first = literal(node.arg("beta")) != 0.0, second = literal(node.arg("alpha")) != 0.0;
+  Value* product = c.logical_and(x, y);
+  if (!second) product = c.b.full(product->sizes(), false, DType::boolean);
+  return first ? c.logical_or(node.tensor("self"), product) : product;
+}
 // Eager rounds each step: alpha * vec1 is the first.
 Results decompose_addr(Builder& b, Node& node) {
   Compose c(b);
   Value *x = b.unsqueeze(node.tensor("vec1"), 1), *y = b.unsqueeze(node.tensor("vec2"), 0);
   const DType dtype = x->dtype();
+  if (dtype == DType::boolean) return {conjunction_of_vectors(c, node, x, y)};
   if (!is_16_bit(dtype)) return {blend(c, node, c.mul(x, y))};
   if (literal(node.arg("alpha")) != 1.0) x = c.mul(x, half_arg(node.arg("alpha"), dtype));
   Value* product = c.mul(x, y);
@@ -464,7 +472,9 @@ const OpDef kLinearAlgebraRows[] = {
      decompose_addmv, nullptr, kAlsoInPlace | Summand{"aten.mv.default"},
      Cases("f32[3], f32[3, 4], f32[4]", "i64[3], i64[3, 4], i64[4], beta=2.9, alpha=-1.5"), &kManyTerms},
     {"aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr,
-     decompose_addr, nullptr, kAlsoInPlace | Summand{"aten.outer.default"}, Cases("f32[3, 4], f32[3], f32[4]")},
+     decompose_addr, nullptr, kAlsoInPlace | Summand{"aten.outer.default"},
+     Cases("f32[3, 4], f32[3], f32[4]", "bool[3, 4], bool[3], bool[4]", "bool[3, 4], bool[3], bool[4], beta=0",
+           "bool[3, 4], bool[3], bool[4], beta=2, alpha=0", "bool[3, 4], bool[3], bool[4], beta=0, alpha=0")},
     {"aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> "
      "Tensor",
      nullptr, decompose_grouped_mm},

@@ -22,6 +22,14 @@ void set_masked(Node& node, size_t index, bool wanted, DType dtype, Sizes sizes)
 
 DType wide_dtype(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype; }
 
+// The mask is multiplied: NaN and infinities that were dropped are NaN.
+Results decompose_dropout_backward(Builder& b, Node& node) {
+  Compose c(b);
+  return {in_float(b, node.tensor("grad_output"), [&](Value* grad) {
+    return c.mul(c.mul(grad, b.cast(node.tensor("mask"), grad->dtype())), node.real("scale"));
+  })};
+}
+
 // --- convolution ---
 
 void infer_convolution_backward(Node& node) {
@@ -483,6 +491,10 @@ const OpDef kBackwardRows[] = {
            "f16[1, 1, 3, 2], f16[1, 1, 5, 7], [3, 3], [1, 3], [0, 0], false, true, 5",
            "! f32[1, 2, 2, 3], f32[1, 2, 4, 4], [2, 2], [2, 2], [0, 0], false, true, None"),
      &kManyTerms},
+    {"aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", nullptr,
+     decompose_dropout_backward, nullptr, kPure,
+     Cases("f32[3, 4], bool[3, 4], 1.25", "f16[33]{special}, bool[33], 1.1111", "bf16[3, 4], bool[3, 4], 1.1111",
+           "f32[3, 1], bool[3, 4], 2", "f32[0, 3], bool[0, 3], 2")},
     {"aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor", infer_like_self,
      decompose_adaptive_avg_backward, nullptr, kPure,
      Cases("f32[2, 3, 1, 1], f32[2, 3, 4, 5]", "f32[1, 2, 3, 4], f32[1, 2, 7, 6]", "f32[2, 5, 3], f32[2, 2, 3]",

@@ -64,7 +64,7 @@ void infer_fractional_pool(Node& node) {
   const Value *x = node.tensor("self"), *samples = node.tensor("random_samples");
   const size_t spatial = spatial_of(node);
   require(x->rank() == spatial + 1 || x->rank() == spatial + 2, "fractional pooling: wrong rank");
-  require(x->dtype() == DType::f32 || x->dtype() == DType::f64, "fractional pooling takes float32 and float64");
+  require(is_floating(x->dtype()), "fractional pooling takes floats");
   require(samples->dtype() == x->dtype(),
           "fractional pooling: the random samples have a different dtype than the input");
   require_rank(samples, 3, "fractional pooling: random samples");
@@ -382,6 +382,7 @@ const OpDef kPoolingRows[] = {
      infer_fractional_pool, nullptr, "aten::fractional_max_pool2d.output", kNoStock,
      Cases("f32[2, 3, 8, 9], [2, 3], [3, 4], f32[2, 3, 2]{range=0..1}",
            "f64[3, 7, 6], [2, 2], [1, 5], f64[1, 3, 2]{range=0..1}",
+           "f16[1, 2, 40, 37], [2, 3], [9, 7], f16[1, 2, 2]{=0.3335, 0.9, 0.0501, 0.777}",
            "f32[1, 1, 6, 6]{special}, [3, 3], [4, 4], f32[1, 1, 2]{=0, 0.99}",
            "! f32[1, 1, 6, 6], [3, 3], [5, 5], f32[1, 1, 2]", "! f32[1, 1, 6, 6], [3, 3], [2, 2], f64[1, 1, 2]")},
     {"aten::fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> "

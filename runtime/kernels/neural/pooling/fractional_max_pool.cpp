@@ -3,19 +3,22 @@
 // Source: aten::fractional_max_pool2d, fractional_max_pool3d.
 #include <math.h>
 
+#include "common/float16.h"
 #include "runtime/kernels/neural/pooling/pool_geometry.h"
 
 namespace wick {
 namespace kernels {
 namespace {
 
-/// Where window `o` of `out` starts along a dimension; `sample` in [0, 1) shifts all of them but the last.
+/// Where window `o` of `out` starts along a dimension; `sample` in [0, 1) shifts all of them but the last. Eager rounds
+/// each step to the input's dtype.
 template <typename T>
 int64_t window_start(T sample, int64_t in, int64_t out, int64_t kernel, int64_t o) {
   if (o + 1 >= out) return in - kernel;
-  const T alpha = static_cast<T>(in - kernel) / static_cast<T>(out - 1);
+  const T alpha = static_cast<T>(static_cast<T>(in - kernel) / static_cast<T>(out - 1));
+  const T at = static_cast<T>(static_cast<T>(o) + sample);
   const int64_t start =
-      static_cast<int64_t>((static_cast<T>(o) + sample) * alpha) - static_cast<int64_t>(sample * alpha);
+      static_cast<int64_t>(static_cast<T>(at * alpha)) - static_cast<int64_t>(static_cast<T>(sample * alpha));
   return start < in - kernel ? start : in - kernel;
 }
 
@@ -23,7 +26,7 @@ int64_t window_start(T sample, int64_t in, int64_t out, int64_t kernel, int64_t 
 template <typename T>
 void pool_plane(const T* in, const Planes& from, const int64_t* kernel, const T* samples, int dims, const Planes& to,
                 const Planes& index, T* out, int64_t* indices) {
-  const T shift[3] = {dims == 3 ? samples[0] : T(0), samples[1], dims == 3 ? samples[2] : samples[0]};
+  const T shift[3] = {dims == 3 ? samples[0] : static_cast<T>(0), samples[1], dims == 3 ? samples[2] : samples[0]};
   for_each_position(to.size, [&](int64_t z, int64_t y, int64_t x) {
     const int64_t at[3] = {window_start(shift[0], from.size[0], to.size[0], kernel[0], z),
                            window_start(shift[1], from.size[1], to.size[1], kernel[1], y),
@@ -71,10 +74,10 @@ void fractional_max_pool(KernelContext& context, Span<EValue*> args, int dims) {
   Planes in;
   int64_t kernel[3], output[3];
   if (!require(context, planes_of(input, dims, &in), Error::InvalidArgument, "fractional pooling: wrong rank")) return;
-  const bool known = input.dtype == DType::f32 || input.dtype == DType::f64;
   if (!require(context,
-               known && samples.dtype == input.dtype && out.dtype == input.dtype && indices.dtype == DType::i64,
-               Error::InvalidType, "fractional pooling: wanted float32 or float64, and int64 indices"))
+               is_floating(input.dtype) && samples.dtype == input.dtype && out.dtype == input.dtype &&
+                   indices.dtype == DType::i64,
+               Error::InvalidType, "fractional pooling: wanted floats, and int64 indices"))
     return;
   if (!read_window(context, *args[1], dims, 1, 1, nullptr, "fractional pooling: wanted positive window sizes",
                    kernel) ||
@@ -88,10 +91,12 @@ void fractional_max_pool(KernelContext& context, Span<EValue*> args, int dims) {
   if (!resize_pooled(context, input, dims, output, out) || !resize_pooled(context, input, dims, output, indices))
     return;
   if (out.numel == 0) return;
-  if (input.dtype == DType::f32)
-    pool<float>(context, input, kernel, samples, dims, out, indices);
-  else
-    pool<double>(context, input, kernel, samples, dims, out, indices);
+  switch (input.dtype) {
+    case DType::f16: return pool<Half>(context, input, kernel, samples, dims, out, indices);
+    case DType::bf16: return pool<BFloat16>(context, input, kernel, samples, dims, out, indices);
+    case DType::f64: return pool<double>(context, input, kernel, samples, dims, out, indices);
+    default: return pool<float>(context, input, kernel, samples, dims, out, indices);
+  }
 }
 
 }  // namespace
