@@ -1,5 +1,6 @@
 // What states of recurrent layers of relu can hold. C++20.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
