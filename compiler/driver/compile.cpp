@@ -29,7 +29,7 @@ namespace {
 KeepFn portable_keep(Profile profile) {
   // What has a kernel of ours runs whole where the profile prefers that.
   return [profile](const Node& node) {
-    if (node.op->has(kLlmLibrary)) return profile != Profile::stock;
+    if (node.op->has(kLlmLibrary | kExactKernel)) return profile != Profile::stock;
     return profile == Profile::native && node.op->kernel && (node.op->has(kNoStock) || !stock_limit(node).empty()) &&
            kernel_takes(node);
   };

@@ -274,6 +274,7 @@ constexpr OpRule kPointwiseRows[] = {
     {"aten.logit.default", lower_logit},
 
     by_text("aten.digamma.default", "digamma({0})"),
+    whole(by_text("aten.erfc.default", "erfc({0})")),
     by_text("aten.erfinv.default", "erfinv({0})"),
     by_text("aten.lgamma.default", "lgamma({0})"),
     by_text("aten.i0.default", "i0({0})"),
