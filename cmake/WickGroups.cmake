@@ -2,8 +2,8 @@
 # GROUPED, of the tool, and of tests are compiled some at a time, as parts of a source that includes them:
 #   wick_group_sources(OUT TARGET FILES ..)   sets OUT to the sources to compile instead of FILES
 # Names in unnamed namespaces of such a target differ from file to file, or lie in namespaces that do
-# (scripts/check_one_definition.py). Files with flags of their own and generated ones are left alone. The runtime's libraries are
-# not grouped: a program links only those objects that it needs.
+# (scripts/check_one_definition.py). Files with flags of their own and generated ones are left alone. Of the runtime's
+# libraries only delegates are grouped, which need all their objects: a program links only those that it needs.
 # A group names its files as the repository does and lies in the folder of the build: presets and checkouts share what ccache keeps.
 # The preset "tidy" goes without, so that a source that relies on its neighbours is found.
 

@@ -1,6 +1,6 @@
-# Half of the time that a file of the compiler takes to compile goes into headers of the standard library, fmt, simdjson, GoogleTest
-# and the IR. With clang they are read precompiled, with the templates that they instantiate:
-#   wick_use_precompiled(TARGET library|ir_library|json_library|executable|test|optimized_test)
+# Half of the time that a file of the compiler or a kernel takes to compile goes into headers of the standard library, fmt, simdjson,
+# GoogleTest, the IR and the kernels. With clang they are read precompiled, with the templates that they instantiate:
+#   wick_use_precompiled(TARGET library|ir_library|json_library|executable|test|optimized_test|kernel)
 # A precompiled header is made when configuring, named by the hash of its preprocessed text and flags, and kept beside the XNNPACK
 # library: presets and checkouts with equal flags share it, and so what ccache keeps. One that holds headers of the project belongs to
 # one checkout and replaces its predecessor. A change of one of its headers configures anew, and the new name of what is made then
@@ -19,6 +19,11 @@ set(wick_precompiled_executable ${wick_precompiled_library})
 set(wick_precompiled_own_executable ${wick_precompiled_own_ir_library})
 set(wick_precompiled_test ${wick_precompiled_std} gtest/gtest.h)
 set(wick_precompiled_optimized_test ${wick_precompiled_test})
+set(wick_precompiled_kernel math.h string.h type_traits)
+set(wick_precompiled_own_kernel common/float16.h common/math/math.h runtime/kernels/dispatch.h
+  runtime/kernels/movement/arguments.h runtime/kernels/movement/convert.h)
+set(wick_precompiled_standard_kernel c++17)
+set(wick_precompiled_flags_kernel -fPIC -fno-exceptions -fno-rtti -fno-math-errno -fno-trapping-math)
 set(wick_precompiled_flags_library -fPIC -DFMT_SHARED)
 set(wick_precompiled_flags_ir_library ${wick_precompiled_flags_library})
 set(wick_precompiled_flags_json_library ${wick_precompiled_flags_library} -DSIMDJSON_THREADS_ENABLED=1)
@@ -31,7 +36,11 @@ function(wick_precompile kind out)
   set(${out} "" PARENT_SCOPE)
   string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
   separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}}")
-  set(command "${CMAKE_CXX_COMPILER}" -std=c++20 ${flags} -ffp-contract=off ${wick_precompiled_flags_${kind}} -fpch-instantiate-templates
+  set(standard c++20)
+  if(wick_precompiled_standard_${kind})
+    set(standard "${wick_precompiled_standard_${kind}}")
+  endif()
+  set(command "${CMAKE_CXX_COMPILER}" "-std=${standard}" ${flags} -ffp-contract=off ${wick_precompiled_flags_${kind}} -fpch-instantiate-templates
       -Xclang -fno-pch-timestamp -x c++-header)
   set(own ${wick_precompiled_own_${kind}})
   if(own)

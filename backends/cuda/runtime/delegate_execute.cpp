@@ -6,8 +6,6 @@
 namespace wick::cuda {
 namespace {
 
-std::string number(uint64_t value) { return std::to_string(value); }
-
 // Whether the elements lie as in this dim order. Dimensions of size 1 lie anywhere.
 bool has_layout(const Tensor& tensor, const std::vector<uint8_t>& dim_order) {
   if (tensor.numel == 0) return true;
@@ -155,9 +153,9 @@ Failure Delegate::place_arguments(Span<EValue*> args, const CudaStreamScope* sco
       const char* which = buffer.space == Space::input ? "input " : "output ";
       if (address % kArgumentAlignment != 0) {
         return {Error::InvalidArgument,
-                which + number(buffer.index) + " of the delegate does not begin at a multiple of 16 bytes"};
+                which + std::to_string(buffer.index) + " of the delegate does not begin at a multiple of 16 bytes"};
       }
-      Failure failure = check_pointer(tensor, which + number(buffer.index));
+      Failure failure = check_pointer(tensor, which + std::to_string(buffer.index));
       if (failure) return failure;
     }
     work_->set_address(i, address);

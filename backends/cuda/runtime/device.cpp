@@ -3,11 +3,6 @@
 #include <algorithm>
 
 namespace wick::cuda {
-namespace {
-
-std::string number(uint64_t value) { return std::to_string(value); }
-
-}  // namespace
 
 ContextScope::ContextScope(const Device& device)
     : device_(device), was_pushed_(device.driver().context_push(device.context()) == kSuccess) {}
@@ -43,8 +38,8 @@ std::shared_ptr<Device> Device::open(const DeviceName& name, Failure* failure) {
     return *failure ? nullptr : device;
   }
   if (name.ordinal >= driver->num_devices()) {
-    *failure = {Error::NotFound, "there is no device " + text + "; the driver finds " +
-                                     number(static_cast<uint64_t>(driver->num_devices()))};
+    *failure = {Error::NotFound,
+                "there is no device " + text + "; the driver finds " + std::to_string(driver->num_devices())};
     return nullptr;
   }
   DeviceNumber device_number = 0;
@@ -112,9 +107,9 @@ Failure Device::allocate(uint64_t size_bytes, const std::string& what, Memory* m
   if (status != kOutOfMemory) return failure(status, "allocating " + what);
   size_t free_bytes = 0, total_bytes = 0;
   (void)driver_.memory_info(&free_bytes, &total_bytes);
-  return {Error::DelegateMemoryAllocationFailed, what + " takes " + number(size_bytes) + " bytes on " + text_ +
-                                                     ", of whose " + number(total_bytes) + " bytes " +
-                                                     number(free_bytes) + " are free"};
+  return {Error::DelegateMemoryAllocationFailed, what + " takes " + std::to_string(size_bytes) + " bytes on " + text_ +
+                                                     ", of whose " + std::to_string(total_bytes) + " bytes " +
+                                                     std::to_string(free_bytes) + " are free"};
 }
 
 Failure Device::allocate_arena(uint64_t size_bytes, Memory* memory) {
