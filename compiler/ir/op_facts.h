@@ -73,7 +73,7 @@ enum OpFlags : uint64_t {
                                     // makes different numbers (lgamma)
 
   // Kernels.
-  kExactKernel = uint64_t{1} << 44,       // kNoStock, with a decomposition that is less exact: only profile stock and
+  kExactKernel = uint64_t{1} << 46,       // kNoStock, with a decomposition that is less exact: only profile stock and
                                           // backends without this operator decompose
   kNoComplexInStock = uint64_t{1} << 41,  // stock's kernel computes no complex numbers, eager does
   kNoKernel = uint64_t{1} << 42,  // neither kernel nor decomposition: instructions of the program compute it, or

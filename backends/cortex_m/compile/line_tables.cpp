@@ -67,7 +67,7 @@ LineError table_error(const ValueAt& value_at, const std::vector<double>& number
 }
 
 // Lines between every 2^bits-th element.
-struct Lines {
+struct TableLines {
   const std::vector<int32_t>& nodes;
   int bits;
   int32_t operator()(int32_t at) const {
@@ -81,7 +81,7 @@ std::vector<int32_t> lines_for(const std::vector<double>& numbers, const Affine&
   for (int bits = kMostBits; bits >= kLeastBits; --bits) {
     std::vector<int32_t> nodes = nodes_of(numbers, q, bits);
     if (nodes.empty()) continue;
-    const double error = table_error(Lines{nodes, bits}, numbers, q, part).worst;
+    const double error = table_error(TableLines{nodes, bits}, numbers, q, part).worst;
     if (error <= kGoodError || (bits == kLeastBits && std::isfinite(error))) return nodes;
   }
   return {};
@@ -146,18 +146,18 @@ std::vector<double> continued(const std::vector<double>& numbers, Part part) {
 }
 
 // Tables for a part, at most `most`: where one is not enough, it is split where lines are furthest from the function.
-std::vector<LinePiece> split(const std::vector<double>& numbers, const Affine& q, Part part, size_t most) {
+std::vector<LinePiece> split_function(const std::vector<double>& numbers, const Affine& q, Part part, size_t most) {
   const std::vector<double> all = continued(numbers, part);
   const std::vector<int32_t> finest = nodes_of(all, q, kLeastBits);
   if (finest.empty()) return {};
-  const LineError error = table_error(Lines{finest, kLeastBits}, all, q, part);
+  const LineError error = table_error(TableLines{finest, kLeastBits}, all, q, part);
   if (std::isfinite(error.worst)) return {{part.first, lines_for(all, q, part)}};
   std::vector<LinePiece> best;
   for (size_t at = error.at; most > 1 && at <= error.at + 1; ++at) {
     if (at <= part.first || at >= part.end) continue;
-    std::vector<LinePiece> pieces = split(numbers, q, {part.first, at}, most - 1);
+    std::vector<LinePiece> pieces = split_function(numbers, q, {part.first, at}, most - 1);
     if (pieces.empty()) continue;
-    std::vector<LinePiece> rest = split(numbers, q, {at, part.end}, most - pieces.size());
+    std::vector<LinePiece> rest = split_function(numbers, q, {at, part.end}, most - pieces.size());
     if (rest.empty()) continue;
     pieces.insert(pieces.end(), rest.begin(), rest.end());
     if (best.empty() || pieces.size() < best.size()) best = std::move(pieces);
@@ -194,7 +194,7 @@ std::vector<int32_t> graded_int16_table(const std::vector<double>& numbers, cons
 }
 
 std::vector<LinePiece> line_pieces(const std::vector<double>& numbers, const Affine& q) {
-  return are_finite(numbers) ? split(numbers, q, {}, kMostPieces) : std::vector<LinePiece>();
+  return are_finite(numbers) ? split_function(numbers, q, {}, kMostPieces) : std::vector<LinePiece>();
 }
 
 }  // namespace wick::cortex_m

@@ -15,7 +15,7 @@ struct StateRange {
 };
 
 // The largest sum of products of a row with numbers in these ranges.
-double largest_sum(const double* row, const std::vector<StateRange>& ranges) {
+double largest_product(const double* row, const std::vector<StateRange>& ranges) {
   double sum = 0;
   for (size_t k = 0; k < ranges.size(); ++k) sum += std::max(row[k] * ranges[k].least, row[k] * ranges[k].most);
   return sum;
@@ -29,8 +29,8 @@ std::vector<StateRange> state_ranges(const ReluLayer& layer, const std::vector<S
   for (int64_t step = 0; step < stack.steps; ++step) {
     std::vector<StateRange> next(cells);
     for (size_t j = 0; j < cells; ++j) {
-      const double sum = largest_sum(&layer.input_weights[j * inputs.size()], inputs) + layer.biases[j] +
-                         largest_sum(&layer.state_weights[j * cells], h);
+      const double sum = largest_product(&layer.input_weights[j * inputs.size()], inputs) + layer.biases[j] +
+                         largest_product(&layer.state_weights[j * cells], h);
       next[j].most = std::max(sum, 0.0);
       all[j].most = std::max(all[j].most, next[j].most);
     }
