@@ -93,6 +93,7 @@ bool runs_anyhow(const Case& test, Evidence& evidence) {
   if (!function.ok()) return false;
   compiler::PipelineOptions options;
   options.skip = {"widen_numbers"};
+  options.keep = [](const compiler::Node& each) { return each.op->has(compiler::kExactKernel); };
   if (!compiler::run_pipeline(*function->graph, options).ok()) return false;
   const auto compiled = write_case(*function, compiler::Profile::automatic);
   if (!compiled.ok()) return false;
