@@ -54,7 +54,9 @@ std::optional<ScaleShift> match_arithmetic(const Node& node, const LinearLayer& 
   if (!numbers) return std::nullopt;
   if (div)
     for (double& number : *numbers) number = 1 / number;
-  if ((mul || div) && !keep_digits(*numbers, result->dtype())) return std::nullopt;
+  const Value& weights = *layer.weight();
+  const double largest = largest_magnitude(weights.dtype(), weights.data).value_or(1);
+  if ((mul || div) && !keep_digits(*numbers, weights.dtype(), largest)) return std::nullopt;
   if (mul || div) return ScaleShift{std::move(*numbers), Reals64(layer.outputs, 0)};
   if (sub)
     for (double& number : *numbers) number = -number;

@@ -161,9 +161,12 @@ std::optional<double> largest_magnitude(DType dtype, Span<const uint8_t> element
   });
 }
 
-bool keep_digits(const Reals64& factors, DType dtype) {
-  const double least = dtype == DType::f16 ? 0x1p-8 : 0x1p-60;
-  return std::all_of(factors.begin(), factors.end(), [&](double x) { return x == 0 || std::abs(x) >= least; });
+bool keep_digits(const Reals64& factors, DType dtype, double largest) {
+  const double least = dtype == DType::f16 ? 0x1p-8 : 0x1p-60, least_weight = dtype == DType::f16 ? 0x1p-12 : 0x1p-100;
+  return std::all_of(factors.begin(), factors.end(), [&](double x) {
+    const double size = std::abs(x);
+    return size == 0 || size >= 1 || (size >= least && (largest == 0 || size * largest >= least_weight));
+  });
 }
 
 std::optional<double> largest_magnitude(DType dtype, const ConstantData& data) {
