@@ -74,9 +74,11 @@ void fractional_max_pool(KernelContext& context, Span<EValue*> args, int dims) {
   Planes in;
   int64_t kernel[3], output[3];
   if (!require(context, planes_of(input, dims, &in), Error::InvalidArgument, "fractional pooling: wrong rank")) return;
+  // Not floats of eight bits.
+  const bool known =
+      input.dtype == DType::f16 || input.dtype == DType::bf16 || input.dtype == DType::f32 || input.dtype == DType::f64;
   if (!require(context,
-               is_floating(input.dtype) && samples.dtype == input.dtype && out.dtype == input.dtype &&
-                   indices.dtype == DType::i64,
+               known && samples.dtype == input.dtype && out.dtype == input.dtype && indices.dtype == DType::i64,
                Error::InvalidType, "fractional pooling: wanted floats, and int64 indices"))
     return;
   if (!read_window(context, *args[1], dims, 1, 1, nullptr, "fractional pooling: wanted positive window sizes",
