@@ -158,7 +158,7 @@ Results decompose_addmv(Builder& b, Node& node) {
   Value* bias = c.mul(node.tensor("self"), half_arg(node.arg("beta"), dtype));
   return {b.cast(c.add(product, b.cast(bias, DType::f32)), dtype)};
 }
-// Factors other than 0 are true.
+// Of bools alone. Factors other than 0 are true.
 Value* conjunction_of_vectors(Compose& c, Node& node, Value* x, Value* y) {
   const bool first = literal(node.arg("beta")) != 0.0, second = literal(node.arg("alpha")) != 0.0;
   Value* product = c.logical_and(x, y);
@@ -170,7 +170,8 @@ Results decompose_addr(Builder& b, Node& node) {
   Compose c(b);
   Value *x = b.unsqueeze(node.tensor("vec1"), 1), *y = b.unsqueeze(node.tensor("vec2"), 0);
   const DType dtype = x->dtype();
-  if (dtype == DType::boolean) return {conjunction_of_vectors(c, node, x, y)};
+  if (dtype == DType::boolean && y->dtype() == dtype && node.tensor("self")->dtype() == dtype)
+    return {conjunction_of_vectors(c, node, x, y)};
   if (!is_16_bit(dtype)) return {blend(c, node, c.mul(x, y))};
   if (literal(node.arg("alpha")) != 1.0) x = c.mul(x, half_arg(node.arg("alpha"), dtype));
   Value* product = c.mul(x, y);
@@ -474,7 +475,8 @@ const OpDef kLinearAlgebraRows[] = {
     {"aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr,
      decompose_addr, nullptr, kAlsoInPlace | Summand{"aten.outer.default"},
      Cases("f32[3, 4], f32[3], f32[4]", "bool[3, 4], bool[3], bool[4]", "bool[3, 4], bool[3], bool[4], beta=0",
-           "bool[3, 4], bool[3], bool[4], beta=2, alpha=0", "bool[3, 4], bool[3], bool[4], beta=0, alpha=0")},
+           "bool[3, 4], bool[3], bool[4], beta=2, alpha=0", "f32[3, 4], bool[3], bool[4], beta=2, alpha=3",
+           "bool[3, 4], bool[3], f32[4]")},
     {"aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> "
      "Tensor",
      nullptr, decompose_grouped_mm},
