@@ -107,7 +107,7 @@ bool is_large_power(const Value* value, const ValueRanges& ranges) {
 }
 
 // The range of `value` where the condition is `truth`, if that compares a number that `value` is made of by functions
-// of one tensor.
+// of one tensor, element by element.
 std::optional<ValueRange> range_where(const Value* condition, bool truth, const Value* value,
                                       const ValueRanges& ranges) {
   constexpr size_t kMaxChain = 8;
@@ -119,8 +119,10 @@ std::optional<ValueRange> range_where(const Value* condition, bool truth, const 
   const Value* compared = comparison->operands()[0];
   std::vector<const Node*> chain;
   for (const Value* x = value; x != compared; x = chain.back()->operands()[0]) {
-    if (!x->producer || chain.size() == kMaxChain || x->producer->operands().size() != 1) return std::nullopt;
-    chain.push_back(x->producer);
+    const Node* node = x->producer;
+    if (!node || chain.size() == kMaxChain || node->operands().size() != 1 || !node->op->has(kPointwise))
+      return std::nullopt;
+    chain.push_back(node);
   }
   if (!bound) return std::nullopt;
   ValueRange range = ranges.of(compared);

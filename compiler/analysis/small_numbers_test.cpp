@@ -105,6 +105,7 @@ constexpr Case kCases[] = {
     {"%a = aten.exp(%x)\n %y = aten.threshold(%a, 0.5, 7)", true, false},
     {"%a = aten.exp(%x)\n %y = aten.div.Scalar(%a, 1e-38)", true, true},
     {"%a = aten.exp(%x)\n %y = aten.div.Scalar(%a, 1e-20)", true, false},
+    {"%a = aten.erfc(%x)\n %y = aten.log(%a)", true, true},
     {"%a = aten.silu(%x)\n %y = aten.ceil(%a)", true, true},
     {"%a = aten.silu(%x)\n %y = aten.floor(%a)", true, true},
     {"%a = aten.silu(%x)\n %y = aten.trunc(%a)", true, false},
@@ -134,6 +135,9 @@ constexpr Case kCases[] = {
      " %a = aten.masked_fill.Scalar(%e, %c, 1)\n %y = aten.log(%a)",
      false, false},
     {"%e = aten.exp(%x)\n %c = aten.le.Scalar(%m, 0)\n %a = aten.masked_fill.Scalar(%e, %c, 1)\n %y = aten.log(%a)",
+     true, true},
+    {"%e = aten.exp(%x)\n %p = aten.permute(%e, [1, 0])\n %c = aten.gt.Scalar(%x, -80)\n"
+     " %a = aten.where.self(%c, %p, %m)\n %y = aten.log(%a)",
      true, true},
     {"%a = aten.log_sigmoid(%x)\n %y = aten.sign(%a)", true, true},
     {"%a = aten.pow.Scalar(2, %x)\n %y = aten.sign(%a)", true, true},

@@ -312,7 +312,8 @@ const OpDef kPointwiseUnaryRows[] = {
     {"aten::frac(Tensor self) -> Tensor", infer_same, decompose_frac, nullptr, kPointwise | kAlsoInPlace,
      Cases("f32[3, 4]")},
     {"aten::erfc(Tensor self) -> Tensor", infer_float_unary, decompose_erfc, "aten::erfc.out",
-     kPointwise | kNoStock | kNoComplexInStock | kAlsoInPlace | kExactKernel,
+     kPointwise | kNoStock | kNoComplexInStock | kAlsoInPlace | kExactKernel | kPassesNan | kNonNegative | kVanishes |
+         ranges::erfc,
      Cases("f32[3, 4]", "f32[40]{range=0..9}", "f32[8]{special}", "f16[20]{range=-4..4}", "f64[16]{range=0..25}")},
     {"aten::special_erfc(Tensor self) -> Tensor", infer_float_unary, decompose_special_erfc, nullptr, kPointwise,
      Cases("f32[3, 4]")},

@@ -432,6 +432,7 @@ CURVE(gelu, rectified(x, -0.2, true))
 CURVE(silu, rectified(x, -0.3, true))
 CURVE(mish, rectified(x, -0.4, true))
 CURVE(hardswish, rectified(x, -0.5, true))
+CURVE(erfc, saturating(x, 0, 2))
 CURVE(hardsigmoid, saturating(x, 0, 1))
 // Below -88.72 eager divides by an infinity in f32.
 CURVE(sigmoid, saturating(x, x.below || x.min < -88 ? 0 : 1 / (1 + std::exp(-x.min)), 1))

@@ -50,6 +50,7 @@ ValueRange gelu(const RangeCall& call);
 ValueRange silu(const RangeCall& call);
 ValueRange mish(const RangeCall& call);
 ValueRange hardswish(const RangeCall& call);
+ValueRange erfc(const RangeCall& call);
 ValueRange hardsigmoid(const RangeCall& call);
 ValueRange sigmoid(const RangeCall& call);
 ValueRange signed_unit(const RangeCall& call);
