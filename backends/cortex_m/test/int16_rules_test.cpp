@@ -27,16 +27,21 @@ std::string refusal(const std::string& text) {
   return outside.empty() ? p.failures() : outside[0];
 }
 
-// Every element, on its own scale.
-void expect_table(const char* call, double from, double to, const char* table) {
-  SCOPED_TRACE(call);
+// The graph on every element of the scale `from`, before and after the passes of the backend: within one step.
+Pipeline run_on_every_element(const char* body, double from, double to, const char* cpu) {
   std::vector<float> x;
   for (int element = -32767; element <= 32767; ++element)
     x.push_back(static_cast<float>(element) * static_cast<float>(from));
+  Pipeline p = std::move(Pipeline::from_text(graph("65535", body, from, to)).backend(backend_for(cpu)));
+  p.run_and_compare(one_step(), {float_input({65535}, x)});
+  return p;
+}
+
+void expect_table(const char* call, double from, double to, const char* table) {
+  SCOPED_TRACE(call);
   for (const char* cpu : {"m55", "m4", "m3"}) {
-    Pipeline p = std::move(Pipeline::from_text(graph("65535", call, from, to)).backend(backend_for(cpu)));
+    Pipeline p = run_on_every_element(call, from, to, cpu);
     p.at(Stage::lower).check_count("wick_cortex_m.lookup_int16", 1).check_not("quantized_decomposed");
-    p.run_and_compare(one_step(), {float_input({65535}, x)});
     EXPECT_EQ(p.failures(), "");
     EXPECT_NE(p.dump(Stage::lower).find(fmt::format("const %lut: i32[{}]", table)), std::string::npos)
         << p.dump(Stage::lower).substr(0, 600);
@@ -54,13 +59,9 @@ TEST(CortexMCompileInt16, FunctionsAreTablesWithinOneStep) {
 TEST(CortexMCompileInt16, ChainsInFloatsAreOneTable) {
   const auto expect_chain = [](const char* body, double from, double to, const char* op) {
     SCOPED_TRACE(body);
-    std::vector<float> x;
-    for (int element = -32767; element <= 32767; ++element)
-      x.push_back(static_cast<float>(element) * static_cast<float>(from));
     for (const char* cpu : {"m55", "m3"}) {
-      Pipeline p = std::move(Pipeline::from_text(graph("65535", body, from, to)).backend(backend_for(cpu)));
+      Pipeline p = run_on_every_element(body, from, to, cpu);
       p.at(Stage::lower).check_count(op, 1).check_not("quantized_decomposed");
-      p.run_and_compare(one_step(), {float_input({65535}, x)});
       EXPECT_EQ(p.failures(), "");
       EXPECT_TRUE(p.outside().empty()) << p.outside()[0];
     }
@@ -77,14 +78,10 @@ TEST(CortexMCompileInt16, ChainsInFloatsAreOneTable) {
 TEST(CortexMCompileInt16, FunctionsWithKinksAndJumpsHaveATableForEachSide) {
   const auto expect_pieces = [](const char* call, double from, double to, size_t pieces) {
     SCOPED_TRACE(call);
-    std::vector<float> x;
-    for (int element = -32767; element <= 32767; ++element)
-      x.push_back(static_cast<float>(element) * static_cast<float>(from));
     for (const char* cpu : {"m55", "m3"}) {
-      Pipeline p = std::move(Pipeline::from_text(graph("65535", call, from, to)).backend(backend_for(cpu)));
+      Pipeline p = run_on_every_element(call, from, to, cpu);
       p.at(Stage::lower).check_count("wick_cortex_m.lookup_int16", pieces).check_not("quantized_decomposed");
       p.check_count("aten.where.self", pieces - 1);
-      p.run_and_compare(one_step(), {float_input({65535}, x)});
       EXPECT_EQ(p.failures(), "");
       EXPECT_TRUE(p.outside().empty()) << p.outside()[0];
     }
@@ -122,13 +119,9 @@ TEST(CortexMCompileInt16, FunctionsThatAreSteepNearZeroHaveGradedTables) {
         std::tuple("aten.rsqrt(%b)", 0x1p-12, 0x1p-10), std::tuple("aten.log(%b)", 0x1p-12, 0x1p-12),
         std::tuple("aten.sqrt(%b)", 0x1p-12, 0x1p-13)}) {
     SCOPED_TRACE(call);
-    std::vector<float> x;
-    for (int element = -32767; element <= 32767; ++element)
-      x.push_back(static_cast<float>(element) * static_cast<float>(from));
     for (const char* cpu : {"m55", "m3"}) {
-      Pipeline p = std::move(Pipeline::from_text(graph("65535", call, from, to)).backend(backend_for(cpu)));
+      Pipeline p = run_on_every_element(call, from, to, cpu);
       p.at(Stage::lower).check_count("wick_cortex_m.graded_lookup_int16", 1).check_not("quantized_decomposed");
-      p.run_and_compare(one_step(), {float_input({65535}, x)});
       EXPECT_EQ(p.failures(), "");
     }
   }

@@ -55,8 +55,7 @@ std::optional<ScaleShift> match_arithmetic(const Node& node, const LinearLayer& 
   if (div)
     for (double& number : *numbers) number = 1 / number;
   const Value& weights = *layer.weight();
-  const double largest = largest_magnitude(weights.dtype(), weights.data).value_or(1);
-  if ((mul || div) && !keep_digits(*numbers, weights.dtype(), largest)) return std::nullopt;
+  if ((mul || div) && !keep_digits(*numbers, weights.dtype(), weights.data)) return std::nullopt;
   if (mul || div) return ScaleShift{std::move(*numbers), Reals64(layer.outputs, 0)};
   if (sub)
     for (double& number : *numbers) number = -number;

@@ -161,14 +161,6 @@ std::optional<double> largest_magnitude(DType dtype, Span<const uint8_t> element
   });
 }
 
-bool keep_digits(const Reals64& factors, DType dtype, double largest) {
-  const double least = dtype == DType::f16 ? 0x1p-8 : 0x1p-60, least_weight = dtype == DType::f16 ? 0x1p-12 : 0x1p-100;
-  return std::all_of(factors.begin(), factors.end(), [&](double x) {
-    const double size = std::abs(x);
-    return size == 0 || size >= 1 || (size >= least && (largest == 0 || size * largest >= least_weight));
-  });
-}
-
 std::optional<double> largest_magnitude(DType dtype, const ConstantData& data) {
   if (data.known_largest()) return data.known_largest();
   double largest = 0;
@@ -178,6 +170,23 @@ std::optional<double> largest_magnitude(DType dtype, const ConstantData& data) {
     return in_part ? Status() : Status(Diag(Code::internal, "a number that is not finite"));
   });
   return all_finite.ok() ? std::optional(largest) : std::nullopt;
+}
+
+namespace {
+
+bool keep_digits(const Reals64& factors, DType dtype, double largest) {
+  const double least = dtype == DType::f16 ? 0x1p-8 : 0x1p-60, least_weight = dtype == DType::f16 ? 0x1p-12 : 0x1p-100;
+  return std::all_of(factors.begin(), factors.end(), [&](double x) {
+    const double size = std::abs(x);
+    return size == 0 || size >= 1 || (size >= least && (largest == 0 || size * largest >= least_weight));
+  });
+}
+
+}  // namespace
+
+bool keep_digits(const Reals64& factors, DType dtype) { return keep_digits(factors, dtype, 1.0); }
+bool keep_digits(const Reals64& factors, DType dtype, const ConstantData& weights) {
+  return keep_digits(factors, dtype, largest_magnitude(dtype, weights).value_or(1));
 }
 
 Reals64 reals_of(const Value& constant) {

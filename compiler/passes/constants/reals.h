@@ -25,8 +25,9 @@ bool store_reals(DType dtype, const double* from, size_t count, uint8_t* to);
 void change_reals(DType dtype, const uint8_t* from, size_t count, const double* scale, const double* means,
                   uint8_t* to);
 /// Whether no factor takes digits from weights of that dtype, or makes 0 of them, which times an infinite input is NaN.
-/// `largest`: of the weights, which earlier factors may have made small.
-bool keep_digits(const Reals64& factors, DType dtype, double largest = 1);
+bool keep_digits(const Reals64& factors, DType dtype);
+/// The same of these weights, which earlier factors may have made small.
+bool keep_digits(const Reals64& factors, DType dtype, const ConstantData& weights);
 /// The largest magnitude of elements; nothing if one of them is not finite.
 std::optional<double> largest_magnitude(DType dtype, Span<const uint8_t> elements);
 std::optional<double> largest_magnitude(DType dtype, const ConstantData& data);

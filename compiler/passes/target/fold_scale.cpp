@@ -71,7 +71,7 @@ class ScalePlan {
   // The scale and shift of a norm that has a constant scale, or a shift only.
   bool scale_norm(const Norm& norm, const Reals64& scale) {
     if (!norm.weight || !has_reals(norm.weight) || (norm.bias && !has_reals(norm.bias))) return false;
-    if (!keeps_digits_of(*norm.weight, scale)) return false;
+    if (!keep_digits(scale, norm.weight->dtype(), norm.weight->data)) return false;
     for (const char* name : {"weight", "bias"}) {
       Value* old = name == std::string_view("weight") ? norm.weight : norm.bias;
       if (!old) continue;
@@ -110,13 +110,9 @@ class ScalePlan {
     std::vector<uint8_t> bytes;
   };
 
-  static bool keeps_digits_of(const Value& weights, const Reals64& scale) {
-    return keep_digits(scale, weights.dtype(), largest_magnitude(weights.dtype(), weights.data).value_or(1));
-  }
-
   bool add(const LinearLayer& layer, const LayerChange& change) {
     for (const Reals64* scale : {&change.input_scale, &change.output_scale}) {
-      if (!keeps_digits_of(*layer.weight(), *scale)) return false;
+      if (!keep_digits(*scale, layer.weight()->dtype(), layer.weight()->data)) return false;
     }
     auto weights = changed_weights(layer, change);
     if (weights) layers_.emplace_back(layer, std::move(*weights));
