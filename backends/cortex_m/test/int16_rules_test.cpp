@@ -169,9 +169,11 @@ TEST(CortexMCompileInt16, QuotientsOfAnyBroadcast) {
 // Infinite quotients saturate: those by one step do, or the elements are compared.
 TEST(CortexMCompileInt16, QuotientsByZero) {
   std::vector<float> x, z;
-  for (int i = 0; i < 64; ++i) {
-    x.push_back(0x1p-12f * static_cast<float>(i % 8 < 4 ? i % 8 - 4 : i % 8 - 3));
-    z.push_back(0x1p-12f * static_cast<float>(i / 8 - 3));
+  for (int row = 0; row < 8; ++row) {
+    for (int column = 0; column < 8; ++column) {
+      x.push_back(0x1p-12f * static_cast<float>(column < 4 ? column - 4 : column - 3));
+      z.push_back(0x1p-12f * static_cast<float>(row - 3));
+    }
   }
   for (const auto& [to, selection] : {std::pair(0x1p-12, "aten.where.self"), std::pair(0x1p-14, "aten.where.self"),
                                       std::pair(0x1p-15, "aten.masked_fill.Scalar")}) {
