@@ -191,6 +191,11 @@ struct Plan {
   /// The arena buffer of the status words (uint32), if there are checks. Its bytes belong to no other buffer. The
   /// runtime sets them to 0 before the first call, and again after a call in which a kernel has set a bit.
   uint32_t status_buffer = kNone;
+  /// The arena buffer of counts (uint32) by which blocks find out who is the last one of a tile, if there are such
+  /// kernels. Its bytes belong to no other buffer, and only launches have it as an argument: each kernel finds its
+  /// counts at 0 and leaves them so. The runtime sets them to 0 before the first call, and again after a call that
+  /// failed.
+  uint32_t counters_buffer = kNone;
   /// Of a plan that draws random numbers: the arena buffer of two words of 64 bits, the seed and the number of the
   /// first block of its stream (common/random.h) that a call may use, and a formula for how many blocks a call takes.
   /// Its bytes belong to no other buffer, and no node writes there: the runtime does, before each call.

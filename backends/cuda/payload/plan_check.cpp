@@ -15,7 +15,7 @@ class Checker {
 
   Error run() {
     if (!numbers() || !interfaces(plan_.inputs, "input") || !interfaces(plan_.outputs, "output") || !symbols() ||
-        !requirements() || !buffers() || !status() || !random() || !modules() || !kernels()) {
+        !requirements() || !buffers() || !status() || !random() || !counters() || !modules() || !kernels()) {
       return Error::InvalidProgram;
     }
     return nodes() ? Error::Ok : Error::InvalidProgram;
@@ -43,6 +43,7 @@ class Checker {
   bool requirements();
   bool status();
   bool random();
+  bool counters();
   bool lies_alone(uint32_t index, const char* what);
   bool modules();
   bool kernels();
@@ -249,6 +250,19 @@ bool Checker::random() {
   return lies_alone(plan_.random_buffer, "the state of the random numbers");
 }
 
+bool Checker::counters() {
+  if (plan_.counters_buffer == kNone) return true;
+  if (plan_.counters_buffer >= plan_.buffers.size() || plan_.counters_buffer == plan_.status_buffer ||
+      plan_.counters_buffer == plan_.random_buffer) {
+    return wrong_plan("its counts of blocks lie in no buffer");
+  }
+  const Buffer& words = plan_.buffers[plan_.counters_buffer];
+  if (words.space != Space::arena || words.size_bytes % sizeof(uint32_t) != 0) {
+    return wrong_plan("its counts of blocks are not words of 4 bytes of the arena");
+  }
+  return lies_alone(plan_.counters_buffer, "the counts of blocks");
+}
+
 bool Checker::modules() {
   std::set<std::array<uint32_t, 3>> known;
   for (size_t i = 0; i < plan_.modules.size(); ++i) {
@@ -312,6 +326,9 @@ bool Checker::argument(size_t index, size_t number, const Argument& argument, Fo
     return bad("it writes to ", buffer.space == Space::constant ? "a constant" : "an input");
   }
   if (argument.writes && argument.index == plan_.random_buffer) return bad("it writes to the random numbers' state");
+  if (argument.index == plan_.counters_buffer && plan_.nodes[index].kind != NodeKind::launch) {
+    return bad("counts of blocks, which only kernels read and write");
+  }
   FormulaRange end = size;
   if (argument.offset != kNone) {
     if (!formula(argument.offset, 0, INT64_MAX)) return bad("an offset that is no formula or may be negative");

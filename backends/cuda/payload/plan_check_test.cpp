@@ -15,15 +15,15 @@ std::string refusal(const Plan& plan) {
   return text.size() ? text.c_str() : "no text";
 }
 
-// A change of some_plan, and what the refusal says; "": accepted.
+// A change of a plan, and what the refusal says; "": accepted.
 struct Change {
   const char* text;
   void (*make)(Plan&);
 };
 
-void expect(Span<const Change> changes) {
+void expect(Span<const Change> changes, const Plan& sound = some_plan()) {
   for (size_t i = 0; i < changes.size(); ++i) {
-    Plan plan = some_plan();
+    Plan plan = sound;
     changes[i].make(plan);
     const std::string text = refusal(plan);
     if (*changes[i].text == 0) {
@@ -303,6 +303,27 @@ TEST(CudaPlanCheck, StatusWordsBelongToTheChecksAlone) {
       {"buffer 5: 5 bytes", [](Plan& p) { p.arena_bytes = 4100, p.buffers[kStatus].size_bytes = 5; }},
   };
   expect(changes);
+}
+
+TEST(CudaPlanCheck, CountsOfBlocksBelongToKernelsAlone) {
+  Plan plan = some_plan();
+  Buffer counts;
+  counts.size_bytes = 8;
+  counts.offset = plan.arena_bytes;
+  plan.arena_bytes += kBufferAlignment;
+  plan.counters_buffer = static_cast<uint32_t>(plan.buffers.size());
+  plan.buffers.push_back(counts);
+  const Change changes[] = {
+      {"", [](Plan& p) { p.nodes[kLaunch].arguments[2].index = 6; }},
+      {"its counts of blocks lie in no buffer", [](Plan& p) { p.counters_buffer = 7; }},
+      {"its counts of blocks lie in no buffer", [](Plan& p) { p.counters_buffer = p.status_buffer; }},
+      {"not words of 4 bytes of the arena", [](Plan& p) { p.counters_buffer = kWeight; }},
+      {"not words of 4 bytes of the arena", [](Plan& p) { p.buffers[6].size_bytes = 7; }},
+      {"buffer 4: it lies over the counts of blocks", [](Plan& p) { p.buffers[6].offset = 0; }},
+      {"node 0: argument 0: counts of blocks", [](Plan& p) { p.nodes[kCopy].arguments[0].index = 6; }},
+      {"node 1: argument 0: counts of blocks", [](Plan& p) { p.nodes[kFill].arguments[0].index = 6; }},
+  };
+  expect(changes, plan);
 }
 
 TEST(CudaPlanCheck, KernelsKeepToTheLimitsOfDevices) {

@@ -16,7 +16,8 @@ using namespace wick::cuda;
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 std::vector<uint32_t*> numbers_of(Plan& plan) {
-  std::vector<uint32_t*> numbers = {&plan.status_buffer, &plan.random_buffer, &plan.random_blocks};
+  std::vector<uint32_t*> numbers = {&plan.status_buffer, &plan.random_buffer, &plan.random_blocks,
+                                    &plan.counters_buffer};
   for (Symbol& symbol : plan.symbols) numbers.insert(numbers.end(), {&symbol.input, &symbol.dim});
   for (Requirement& each : plan.requirements)
     numbers.insert(numbers.end(), {&each.found, &each.low, &each.high, &each.node});

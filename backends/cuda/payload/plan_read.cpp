@@ -206,6 +206,7 @@ Error Reader::run(ErrorText* text) {
   plan_.state_bytes = root_->state_bytes();
   plan_.random_buffer = root_->random_buffer();
   plan_.random_blocks = root_->random_blocks();
+  plan_.counters_buffer = root_->counters_buffer();
   if (!lists()) {
     if (text) text->append("the payload's tables refer to more items than a payload of this size can hold");
     return Error::InvalidProgram;

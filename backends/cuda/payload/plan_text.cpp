@@ -130,7 +130,10 @@ void Writer::buffers() {
       case Space::input: text += "input " + number(each.index); break;
       case Space::output: text += "output " + number(each.index); break;
     }
-    line(text + ", " + number(each.size_bytes) + " bytes" + (i == plan_.status_buffer ? ", status words" : ""));
+    line(text + ", " + number(each.size_bytes) + " bytes" +
+         (i == plan_.status_buffer     ? ", status words"
+          : i == plan_.counters_buffer ? ", counts of blocks"
+                                       : ""));
   }
 }
 

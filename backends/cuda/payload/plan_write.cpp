@@ -100,10 +100,11 @@ std::vector<uint8_t> write_plan(const Plan& plan) {
     return fb::CreateRequirement(fbb, fbb.CreateString(each.message), each.found, each.low, each.high, each.node,
                                  each.is_second);
   });
-  fbb.Finish(fb::CreatePlan(fbb, method, plan.partition, producer, plan.driver_version, symbols, formulas, buffers,
-                            inputs, outputs, modules, kernels, nodes, checks, plan.status_buffer, plan.arena_bytes,
-                            plan.state_bytes, plan.random_buffer, plan.random_blocks, requirements),
-             fb::PlanIdentifier());
+  fbb.Finish(
+      fb::CreatePlan(fbb, method, plan.partition, producer, plan.driver_version, symbols, formulas, buffers, inputs,
+                     outputs, modules, kernels, nodes, checks, plan.status_buffer, plan.arena_bytes, plan.state_bytes,
+                     plan.random_buffer, plan.random_blocks, requirements, plan.counters_buffer),
+      fb::PlanIdentifier());
   return {fbb.GetBufferPointer(), fbb.GetBufferPointer() + fbb.GetSize()};
 }
 

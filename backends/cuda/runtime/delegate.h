@@ -28,7 +28,8 @@ class Delegate {
   Failure check_parameters(const Kernel& kernel, DriverFunction* function);
   Failure place_buffers(const BackendInit& context);
   Failure place_buffer(const BackendInit& context, size_t index);
-  Failure clear_status();
+  Failure clear_words();
+  Failure clear(uint32_t buffer);
   Failure make_events(const BackendInit& context);
   void number_segments();
 

@@ -270,10 +270,10 @@ Failure Delegate::finish(Span<EValue*> args, const CudaStreamScope* scope, Drive
   return {};
 }
 
-// The next call may be on another stream, and must find no bits of this one.
+// The next call may be on another stream, and must find no bits and counts of this one.
 void Delegate::give_up(KernelContext& context, const Failure& failure, DriverStream* stream) {
   (void)device_->driver().stream_wait(stream);
-  (void)clear_status();
+  (void)clear_words();
   fail(context, failure);
 }
 

@@ -199,15 +199,22 @@ Failure Delegate::place_buffer(const BackendInit& context, size_t index) {
 Failure Delegate::place_buffers(const BackendInit& context) {
   Failure failure = device_->allocate(plan_.arena_bytes, "the arena of " + what(), &arena_);
   for (size_t i = 0; !failure && i < plan_.buffers.size(); ++i) failure = place_buffer(context, i);
-  return failure ? failure : clear_status();
+  return failure ? failure : clear_words();
 }
 
-Failure Delegate::clear_status() {
-  if (plan_.status_buffer == kNone) return {};
-  const DevicePtr address = work_->address(plan_.status_buffer);
-  const uint64_t bytes = status_.size() * sizeof(uint32_t);
-  Failure failure = device_->check(device_->driver().fill(address, 0, bytes, stream_), "clearing status words");
-  return failure ? failure : device_->check(device_->driver().stream_wait(stream_), "clearing status words");
+// Status words and counts of blocks: a call finds them at 0.
+Failure Delegate::clear_words() {
+  if (plan_.status_buffer == kNone && plan_.counters_buffer == kNone) return {};
+  Failure failure = clear(plan_.status_buffer);
+  if (!failure) failure = clear(plan_.counters_buffer);
+  return failure ? failure : device_->check(device_->driver().stream_wait(stream_), "clearing words of the arena");
+}
+
+Failure Delegate::clear(uint32_t buffer) {
+  if (buffer == kNone) return {};
+  const DriverStatus status =
+      device_->driver().fill(work_->address(buffer), 0, plan_.buffers[buffer].size_bytes, stream_);
+  return device_->check(status, "clearing words of the arena");
 }
 
 Failure Delegate::make_events(const BackendInit& context) {

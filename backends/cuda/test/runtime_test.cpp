@@ -77,6 +77,23 @@ TEST(CudaRuntime, ABadIndexIsRefusedWithTheNodeAndTheNextCallIsGood) {
   }
 }
 
+// They begin at 0, kernels keep them, and a call that fails leaves none to the next one.
+TEST(CudaRuntime, CountsOfBlocksBeginAtZero) {
+  const TestDriver driver;
+  TestRun run(arrive_delegate(), driver), other(arrive_delegate(), driver);
+  for (TestRun* each : {&run, &other}) ASSERT_EQ(each->load(), Error::Ok) << each->text();
+  for (int round = 0; round < 2; ++round) {
+    for (const float calls : {1.0f, 2.0f, 3.0f}) {
+      ASSERT_EQ(run.execute(Floats{1}), Error::Ok) << run.last_error();
+      EXPECT_EQ(run.output(), Floats{calls});
+    }
+    EXPECT_EQ(run.execute(Floats{-1}), Error::InvalidArgument);
+    EXPECT_NE(run.last_error().find("x is negative"), std::string::npos) << run.last_error();
+  }
+  ASSERT_EQ(other.execute(Floats{1}), Error::Ok) << other.last_error();
+  EXPECT_EQ(other.output(), Floats{1});
+}
+
 TEST(CudaRuntime, WritesBesideABufferAreNoticed) {
   const TestDriver driver;
   TestDelegate d;

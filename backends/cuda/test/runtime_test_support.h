@@ -217,6 +217,19 @@ inline TestDelegate gather_delegate() {
   return d;
 }
 
+/// y[1] = how many calls there were since the count of blocks was 0; x[1] < 0 fails the call.
+inline TestDelegate arrive_delegate() {
+  TestDelegate d;
+  const uint32_t n = d.number(1);
+  const uint32_t x = d.argument(Space::input, DType::f32, {n}), y = d.argument(Space::output, DType::f32, {n});
+  d.plan.counters_buffer = d.arena_buffer(4);
+  d.plan.status_buffer = d.arena_buffer(4);
+  d.plan.checks = {{"x is negative"}};
+  const uint32_t arrive = d.kernel("arrive", std::vector<ParameterKind>(4, ParameterKind::pointer));
+  d.launch(arrive, n, {reads(x), writes(y), writes(d.plan.counters_buffer), writes(d.plan.status_buffer)});
+  return d;
+}
+
 /// y[4] = x * (p ? 2 : 3) * 5 * 5: a condition, and a loop of two rounds.
 inline TestDelegate control_delegate() {
   TestDelegate d;

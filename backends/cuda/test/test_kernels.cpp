@@ -36,6 +36,13 @@ void gather(void* const* p) {
   parameter<float*>(p, 2)[i] = is_bad ? 0 : parameter<const float*>(p, 0)[index];
 }
 
+// y[0] = ++count; sets bit 0 of the status word for x[0] < 0
+void arrive(void* const* p) {
+  if (item() != 0) return;
+  parameter<float*>(p, 1)[0] = static_cast<float>(++*parameter<uint32_t*>(p, 2));
+  if (parameter<const float*>(p, 0)[0] < 0) *parameter<uint32_t*>(p, 3) |= 1;
+}
+
 // Writes beside its buffer.
 void stray(void* const* p) {
   if (item() == 0) parameter<uint8_t*>(p, 0)[-1] = 1;
@@ -44,9 +51,7 @@ void stray(void* const* p) {
 }  // namespace
 
 const wick_twin::TwinKernel kTwinKernels[] = {
-    {"add", add, false, "8884"},
-    {"gather", gather, false, "888844"},
-    {"scale", scale, false, "8488"},
-    {"stray", stray, false, "8"},
+    {"add", add, false, "8884"},     {"arrive", arrive, false, "8888"}, {"gather", gather, false, "888844"},
+    {"scale", scale, false, "8488"}, {"stray", stray, false, "8"},
 };
-const uint32_t kNumTwinKernels = 4;
+const uint32_t kNumTwinKernels = 5;

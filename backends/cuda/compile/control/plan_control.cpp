@@ -61,15 +61,6 @@ void extend_lives(const std::vector<ControlMark>& marks, std::vector<Life>& live
   }
 }
 
-size_t end_of_part(const std::vector<ControlMark>& marks, size_t index) {
-  size_t depth = 0;
-  for (size_t i = index + 1;; ++i) {
-    if (depth == 0 && !begins(marks[i].kind)) return marks[i].at;
-    if (begins(marks[i].kind)) ++depth;
-    if (marks[i].kind == Kind::end) --depth;
-  }
-}
-
 std::vector<uint32_t> parts_of(const std::vector<PlanNode>& nodes) {
   struct Part {
     size_t end;

@@ -21,9 +21,6 @@ void extend_lives(const std::vector<ControlMark>& marks, std::vector<Life>& live
 /// The mark that began the part which is still open behind the last mark; SIZE_MAX: none is.
 size_t open_part(const std::vector<ControlMark>& marks);
 
-/// The kernel behind the part that mark number `index` begins.
-size_t end_of_part(const std::vector<ControlMark>& marks, size_t index);
-
 /// Which part of which node each node belongs to.
 std::vector<uint32_t> parts_of(const std::vector<PlanNode>& nodes);
 

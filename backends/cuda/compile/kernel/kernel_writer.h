@@ -97,7 +97,7 @@ class KernelWriter {
                            uint32_t lanes = 32);
   /// Goes on with the parameters and names of another writer, which writes no more until it goes on from this one.
   void goes_on_from(KernelWriter& other);
-  /// source_.counters u32 numbers that are 0 when the kernel begins.
+  /// source_.counters u32 numbers that are 0 when the kernel begins and when it ends.
   std::string counters_parameter();
 
   LoweredGraph& graph_;

@@ -24,7 +24,7 @@ struct KernelSource {
   std::string label;  // what it does, for names: "linear_relu"
   std::string parameters_text, body;
   Schedule schedule;  // its threads are all in x
-  Sym counters = 0;   // u32 numbers that are 0 when the kernel begins
+  Sym counters = 0;   // u32 numbers that are 0 when the kernel begins and when it ends
   uint32_t dynamic_shared_bytes = 0;
   bool has_barriers = false;
   std::vector<KernelParameter> parameters;

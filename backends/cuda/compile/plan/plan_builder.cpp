@@ -46,7 +46,6 @@ class PlanBuilder {
     for (const compiler::GraphOutput& output : graph_.outputs) plan().outputs.push_back(interface(*output.value));
     for (const LoopKernel& kernel : lowered_.kernels) sources_.push_back(write_kernel(lowered_, kernel));
     place_buffers();
-    if (counters_buffer_ != kNone) clear(counters_buffer_, "clears the counts of blocks that share a tile");
     add_nodes();
     for (const std::string& message : lowered_.checks) plan().checks.push_back({message});
     add_requirements();
@@ -54,7 +53,7 @@ class PlanBuilder {
     for (uint32_t i = 0; i < lowered_.buffers.size(); ++i) {
       if (lowered_.buffers[i].in_parts) built_.in_parts.insert(i);
     }
-    built_.in_parts.insert({plan().status_buffer, counters_buffer_});
+    built_.in_parts.insert({plan().status_buffer, plan().counters_buffer});
     for (const compiler::Node* node : lowered_.views) built_.views.push_back(name_of(*node));
     return std::move(built_);
   }
@@ -242,8 +241,7 @@ class PlanBuilder {
       first_counter_.push_back(counters);
       counters += static_cast<uint64_t>(SymScope::range(source.counters).max);
     }
-    num_counters_ = counters;
-    if (counters > 0) counters_buffer_ = add_words(counters);
+    if (counters > 0) plan().counters_buffer = add_words(counters);
   }
 
   // Behind all others: it lives as long as the call.
@@ -270,18 +268,6 @@ class PlanBuilder {
   std::string constant_key(const compiler::ConstantData& data) {
     built_.constants.push_back(data);
     return fmt::format("{:016x}-{}", data.hash(), data.size_bytes());
-  }
-
-  void clear(uint32_t buffer, const char* why) {
-    PlanNode clear;
-    clear.kind = NodeKind::fill;
-    clear.size = formula(Sym(static_cast<int64_t>(plan().buffers[buffer].size_bytes)));
-    Argument words;
-    words.index = buffer;
-    words.writes = true;
-    clear.arguments = {words};
-    plan().nodes.push_back(std::move(clear));
-    built_.notes.push_back({{}, {}, why, {}});
   }
 
   uint32_t kernel_of(const KernelSource& source, const KernelWork& work) {
@@ -332,7 +318,7 @@ class PlanBuilder {
           argument.writes = true;
           break;
         case KernelParameter::Kind::counters:
-          argument.index = counters_buffer_;
+          argument.index = plan().counters_buffer;
           argument.offset = formula(Sym(static_cast<int64_t>(4 * first_counter)));
           argument.writes = true;
           break;
@@ -401,20 +387,7 @@ class PlanBuilder {
       node.second_end = here;
       if (node.kind == NodeKind::repeat) node.first_end = here;
       open_.pop_back();
-    } else if (node.kind != NodeKind::choose) {
-      clear_counters(mark.at, end_of_part(lowered_.marks, index));
     }
-  }
-
-  // Of kernels that run more than once in a call.
-  void clear_counters(size_t begin, size_t end) {
-    const auto first_of = [&](size_t k) { return k < first_counter_.size() ? first_counter_[k] : num_counters_; };
-    const uint64_t first = first_of(begin), last = first_of(end);
-    if (first == last) return;
-    clear(counters_buffer_, "clears the counts of blocks that share a tile");
-    PlanNode& node = plan().nodes.back();
-    node.size = formula(Sym(static_cast<int64_t>(4 * (last - first))));
-    node.arguments[0].offset = formula(Sym(static_cast<int64_t>(4 * first)));
   }
 
   std::vector<Touched> touched_by(const PlanNode& node) {
@@ -427,8 +400,8 @@ class PlanBuilder {
       const bool numbered = buffer.space == Space::input || buffer.space == Space::output || is_state;
       const uint64_t begin = is_state ? argument.index : numbered ? buffer.index : buffer.offset;
       // Launches only set bits of the status, in any order, and each has counters of its own.
-      const bool shared = argument.index == plan().status_buffer || argument.index == counters_buffer_;
-      const bool writes = argument.writes && (!shared || node.kind == NodeKind::fill);
+      const bool shared = argument.index == plan().status_buffer || argument.index == plan().counters_buffer;
+      const bool writes = argument.writes && !shared;
       const bool in_parts = argument.index < lowered_.buffers.size() && lowered_.buffers[argument.index].in_parts;
       out.push_back({buffer.space, begin, numbered ? begin + 1 : begin + std::max<uint64_t>(buffer.size_bytes, 1),
                      writes, in_parts ? argument.index : kNone});
@@ -473,9 +446,7 @@ class PlanBuilder {
   const Graph& graph_;
   BuiltPlan built_;
   std::vector<KernelSource> sources_;
-  std::vector<uint64_t> first_counter_;  // of each source
-  uint64_t num_counters_ = 0;
-  uint32_t counters_buffer_ = kNone;
+  std::vector<uint64_t> first_counter_;                  // of each source
   std::vector<uint32_t> open_;                           // conditions and loops
   std::map<size_t, std::pair<uint32_t, bool>> part_at_;  // by mark: the node, and whether it is its second part
   SymbolFormulas symbols_;

@@ -286,13 +286,16 @@ WICK_FUNCTION void put_lines(f32* to, const f32 (&sums)[kM][kN], u32 part, u32 o
 }
 
 /// Whether this is the last of the `splits` blocks of a tile, which sees what the others have written. All threads of
-/// the block call it. `counter`: 0 before the first block; `shared`: 4 bytes of shared memory that nobody reads any
-/// more once all threads are here.
+/// the block call it. `counter`: 0 before the first block and after the last one; `shared`: 4 bytes of shared memory
+/// that nobody reads any more once all threads are here.
 WICK_FUNCTION bool is_last_split(u32* counter, void* shared, u32 splits) {
   u32* const arrived = static_cast<u32*>(shared);
   global_fence();
   block_barrier();
-  if (thread_x() == 0) *arrived = atomic_add(counter, 1u);
+  if (thread_x() == 0) {
+    *arrived = atomic_add(counter, 1u);
+    if (*arrived + 1 == splits) *counter = 0;
+  }
   block_barrier();
   if (*arrived + 1 != splits) return false;
   global_fence();

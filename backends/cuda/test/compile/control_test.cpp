@@ -48,6 +48,33 @@ class CudaControl : public CudaLower {
   }
 };
 
+// Each round finds the counts of blocks as the one before.
+TEST_F(CudaControl, SplitSumsInALoopAreRight) {
+  compile(R"(graph f(%p: bool[], %x: f32[16, 520], %w: f32[520, 520]) {
+  const %zero: i64[] = [0]
+  %i: i64[], %y: f32[16, 520] = higher_order.while_loop([%zero, %x], [%w]) graph (%i: i64[], %v: f32[16, 520], %u: f32[520, 520]) {
+    %go: bool[] = aten.lt.Scalar(%i, 3)
+    return %go
+  } graph (%i: i64[], %v: f32[16, 520], %u: f32[520, 520]) {
+    %next: i64[] = aten.add.Scalar(%i, 1)
+    %a: f32[16, 520] = aten.linear(%v, %u)
+    %h: f32[16, 520] = aten.tanh(%a)
+    return %next, %h
+  }
+  %r: f32[16, 520] = higher_order.cond(%p, [%y, %w]) graph (%v: f32[16, 520], %u: f32[520, 520]) {
+    %a: f32[16, 520] = aten.linear(%v, %u)
+    return %a
+  } graph (%v: f32[16, 520], %u: f32[520, 520]) {
+    %n: f32[16, 520] = aten.neg(%v)
+    return %n
+  }
+  return %r
+})");
+  EXPECT_NE(plan_.counters_buffer, kNone);
+  EXPECT_EQ(count(NodeKind::fill), 0u);
+  expect_like_portable({flag(true), numbers(DType::f32, {16, 520}, 1), numbers(DType::f32, {520, 520}, 2)}, 1e-4);
+}
+
 TEST_F(CudaControl, ACondIsPartOfItsDelegate) {
   compile(R"(graph f(%p: bool[], %x: f32[4, 6]) {
   %a: f32[4, 6] = aten.neg(%x)
