@@ -166,7 +166,7 @@ void change_string(JsonTree& tree, std::string_view key, const std::vector<Place
   }
 }
 
-void change_list(JsonTree& tree, const std::vector<Place>& places, std::string_view key, Random& random) {
+void change_json_list(JsonTree& tree, const std::vector<Place>& places, std::string_view key, Random& random) {
   std::vector<JsonTree>& items = tree.items;
   const size_t at = random.below(items.size());
   switch (random.below(6)) {
@@ -226,7 +226,7 @@ void mutate_once(JsonTree& document, Random& random) {
       return;
     }
     case Kind::string: return change_string(tree, place.key, places, random);
-    case Kind::list: return change_list(tree, places, place.key, random);
+    case Kind::list: return change_json_list(tree, places, place.key, random);
     case Kind::object: return change_object(tree, places, random);
   }
 }
