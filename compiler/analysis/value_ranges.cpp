@@ -7,6 +7,7 @@
 
 #include "common/float16.h"
 #include "compiler/analysis/shares.h"
+#include "compiler/ir/literal.h"
 #include "compiler/ir/quantization.h"
 #include "compiler/support/failure.h"
 
@@ -83,7 +84,14 @@ bool may_be_nan(const Value& value) {
   return value.type.is_tensor() && (is_floating(value.dtype()) || is_complex(value.dtype()));
 }
 
-bool compares(const Node& node) { return is_comparison(node.op->facts.binary) || node.is("aten.sign.default"); }
+// Whether the node itself tells NaN from finite numbers. Neither is equal to an infinity.
+bool tells_nan(const Node& node) {
+  if (node.is(Binary::eq) || node.is(Binary::ne)) {
+    const auto number = literal(node.arg(1));
+    return !number || !std::isinf(*number);
+  }
+  return node.op->has(kAsksForNan) || is_comparison(node.op->facts.binary) || node.is("aten.sign.default");
+}
 
 double least_of(DType dtype) {
   switch (dtype) {
@@ -175,16 +183,13 @@ void ValueRanges::find_readers(const Graph& graph) {
       const auto& results = node.results();
       return std::any_of(results.begin(), results.end(), [&](const Value* result) { return set.count(result) != 0; });
     };
-    const bool nan = among(hides_nan_), infinity = among(hides_infinity_), asked = among(asks_for_nan_),
-               compared = among(compares_);
+    const bool nan = among(hides_nan_), infinity = among(hides_infinity_), asked = among(asks_for_nan_);
     const auto operands = node.operands();
     for (size_t i = 0; i < operands.size(); ++i) {
       const Passing passing = passing_of(node, i);
       if (nan || !passing.nan) hides_nan_.insert(operands[i]);
-      if (may_be_nan(*operands[i])) {
-        if (node.op->has(kAsksForNan) || (asked && passing.nan)) asks_for_nan_.insert(operands[i]);
-        if (compares(node) || (compared && passing.nan && !node.op->has(kWeighs))) compares_.insert(operands[i]);
-      }
+      const bool asks = tells_nan(node) || (asked && passing.nan);
+      if (asks && may_be_nan(*operands[i])) asks_for_nan_.insert(operands[i]);
       // What makes NaN of an infinity hands it on to those that hide NaN.
       if (infinity || nan || !passing.infinity) hides_infinity_.insert(operands[i]);
     }

@@ -25,9 +25,8 @@ class ValueRanges {
   KnownRanges constants() const;
   /// A direct or indirect reader may turn a NaN into a finite number, a condition or an index.
   bool hides_nan(const Value* value) const { return hides_nan_.count(value) != 0; }
-  /// A direct or indirect reader tests for NaN (isnan, isfinite, nan_to_num, x != x). Comparisons and signs count too,
-  /// except after a matmul.
-  bool asks_for_nan(const Value* value) const { return asks_for_nan_.count(value) + compares_.count(value) != 0; }
+  /// A direct or indirect reader tells NaN from finite numbers: isnan, isfinite, nan_to_num, x != x, x > 0, sign.
+  bool asks_for_nan(const Value* value) const { return asks_for_nan_.count(value) != 0; }
   /// As hides_nan, for an infinity: 1 / inf, exp(-inf), a clamp.
   bool hides_infinity(const Value* value) const { return hides_infinity_.count(value) != 0; }
   /// It may hold infinities because numbers overflowed in f16, whatever `of` says: that counts as finite.
@@ -41,7 +40,7 @@ class ValueRanges {
   void find_readers(const Graph& graph);
 
   mutable KnownRanges ranges_;  // constants when somebody asks; looked up only
-  std::unordered_set<const Value*> hides_nan_, asks_for_nan_, compares_, hides_infinity_, overflows_half_;
+  std::unordered_set<const Value*> hides_nan_, asks_for_nan_, hides_infinity_, overflows_half_;
   ZeroSigns zero_signs_;
   SmallNumbers small_numbers_;
 };

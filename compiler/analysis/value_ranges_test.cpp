@@ -152,10 +152,19 @@ TEST(ValueRanges, KnowWhoTestsForNan) {
       {"%y = aten.gt.Scalar(%x, 0)", true},
       {"%a = aten.relu(%x)\n %b = aten.argmax(%a, 0, true)\n %y = aten.eq.Tensor(%b, %b)", false},
       {"%a = aten.argmax(%x, 0, true)\n %y = aten.gt.Scalar(%a, 0)", false},
+      // Behind a matmul too.
+      {"%a = aten.view(%x, [1, 2])\n %b = aten.mm(%a, %w)\n %y = aten.gt.Scalar(%b, 0)", true},
+      {"%a = aten.view(%x, [1, 2])\n %b = aten.mm(%a, %w)\n %y = aten.relu(%b)", false},
+      // NaN is as different from an infinity as numbers are.
+      {"%y = aten.ne.Scalar(%x, -inf)", false},
+      {"%y = aten.eq.Scalar(%x, inf)", false},
+      {"%y = aten.eq.Scalar(%x, 1.0)", true},
+      {"%y = aten.lt.Scalar(%x, inf)", true},
   };
   for (const auto& test : cases) {
     SCOPED_TRACE(test.body);
-    const auto function = parse_graph(std::string("graph f(%x: f32[2]) {\n ") + test.body + "\n return %y\n}");
+    const auto function =
+        parse_graph(std::string("graph f(%x: f32[2], %w: f32[2, 2]) {\n ") + test.body + "\n return %y\n}");
     ASSERT_TRUE(function.ok()) << render(function.diag());
     EXPECT_EQ(ValueRanges(*function->graph).asks_for_nan(function->graph->inputs[0].value), test.asks);
   }
