@@ -252,11 +252,11 @@ Results decompose_xlogy(Builder& b, Node& node) {
   return {c.where(c.unary("aten.isnan", y), y, out, dtype)};
 }
 
+// 0 of NaN, as of negative numbers.
 Results decompose_heaviside(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
   Value* step = b.cast(c.compare("gt", x, 0), x->dtype());
-  if (is_floating(x->dtype())) step = c.where(c.unary("aten.isnan", x), x, step, x->dtype());
   return {c.where(c.compare("eq", x, 0), node.arg("values"), step, x->dtype())};
 }
 
@@ -513,7 +513,7 @@ const OpDef kPointwiseBinaryRows[] = {
     {"aten::special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor", infer_true_divide, decompose_xlogy,
      nullptr, kPointwise, Cases("f32[3, 4], 2.0")},
     {"aten::heaviside(Tensor self, Tensor values) -> Tensor", infer_broadcast, decompose_heaviside, nullptr,
-     kPointwise | kAlsoInPlace, Cases("f32[8], f32[8]", "f32[3, 4], f32[]{=0.5}")},
+     kPointwise | kAlsoInPlace, Cases("f32[8], f32[8]", "f32[3, 4], f32[]{=0.5}", "f32[7]{special}, f32[7]")},
     {"aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", infer_true_divide, decompose_copysign,
      "aten::copysign.out", kPointwise | kKeepsZero | kNoStock | kAlsoInPlace | kTellsZerosOf1,
      Cases("f32[3, 4], f32[3, 4]")},
