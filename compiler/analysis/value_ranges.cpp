@@ -84,6 +84,14 @@ bool may_be_nan(const Value& value) {
   return value.type.is_tensor() && (is_floating(value.dtype()) || is_complex(value.dtype()));
 }
 
+// Whether somebody reads indices or conditions of the node, which a NaN or an infinity among its operands may decide.
+bool gives_no_reals(const Node& node) {
+  const auto& results = node.results();
+  return std::any_of(results.begin(), results.end(), [](const Value* result) {
+    return result->num_uses() != 0 && result->type.is_tensor() && !may_be_nan(*result);
+  });
+}
+
 // Whether the node itself tells NaN from finite numbers. Neither is equal to an infinity.
 bool tells_nan(const Node& node) {
   if (node.is(Binary::eq) || node.is(Binary::ne)) {
@@ -183,15 +191,16 @@ void ValueRanges::find_readers(const Graph& graph) {
       const auto& results = node.results();
       return std::any_of(results.begin(), results.end(), [&](const Value* result) { return set.count(result) != 0; });
     };
-    const bool nan = among(hides_nan_), infinity = among(hides_infinity_), asked = among(asks_for_nan_);
+    const bool nan = among(hides_nan_), infinity = among(hides_infinity_), asked = among(asks_for_nan_),
+               indices = gives_no_reals(node);
     const auto operands = node.operands();
     for (size_t i = 0; i < operands.size(); ++i) {
       const Passing passing = passing_of(node, i);
-      if (nan || !passing.nan) hides_nan_.insert(operands[i]);
+      if (nan || !passing.nan || indices) hides_nan_.insert(operands[i]);
       const bool asks = tells_nan(node) || (asked && passing.nan);
       if (asks && may_be_nan(*operands[i])) asks_for_nan_.insert(operands[i]);
       // What makes NaN of an infinity hands it on to those that hide NaN.
-      if (infinity || nan || !passing.infinity) hides_infinity_.insert(operands[i]);
+      if (infinity || nan || !passing.infinity || indices) hides_infinity_.insert(operands[i]);
     }
   }
 }

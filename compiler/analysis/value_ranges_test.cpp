@@ -129,6 +129,10 @@ TEST(ValueRanges, KnowWhoHidesThem) {
       {"%c = aten.gt.Scalar(%z, 0)\n %y = aten.where.self(%c, %x, %z)", false, false},
       {"%c = aten.isnan(%x)\n %y = aten.where.self(%c, %x, %x)", true, true},
       {"%a = aten.mul.Scalar(%x, 2)\n %y = aten.exp(%a)", false, true},
+      {"%a = aten.neg(%x)\n %y = aten.argmin(%a)", true, true},
+      {"%a, %y = aten.max.dim(%x, 0)", true, true},
+      {"%y, %i = aten.topk(%x, 1)", false, false},
+      {"%a = aten.relu(%x)\n %b, %y = aten.topk(%a, 1)", true, true},
   };
   for (const auto& test : cases) {
     SCOPED_TRACE(test.body);
