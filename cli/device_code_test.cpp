@@ -63,7 +63,8 @@ TEST_F(DeviceCode, IsExplainedKernelByKernel) {
                              "bytes of weights", "an output", "latency"});
   outcome = wick("explain " + file + " --backend cuda:chip=a100 --json", no_nvrtc);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  expect_parts(outcome.out, {R"("delegate_reports":[{"delegate":0,"device":"A100 SXM 80 GB","launches":1,"kernels":1,)",
+  expect_parts(outcome.out, {R"("delegate_reports":[{"delegate":0,"method":"forward","partition":0,"model":")",
+                             R"(","producer":"wick )", R"("device":"A100 SXM 80 GB","launches":1,"kernels":1,)",
                              R"("time_us":4.3,"gap_us":1.3,"weight_bytes":)", R"("schedule":"map")",
                              R"("why":"an output","grid":["1","1","1"],"block":["256","1","1"],"flops":)"});
   compile("two_inputs_three_outputs.pt2");
@@ -73,6 +74,25 @@ TEST_F(DeviceCode, IsExplainedKernelByKernel) {
   outcome = wick("explain " + file + " --backend cuda:chip=tesla");
   EXPECT_EQ(outcome.exit_code, 2);
   expect_parts(outcome.err, {"h200", "rtx5090"});
+}
+
+// 16 digits behind "model ", in what inspect says of a program.
+TEST_F(DeviceCode, SaysOfWhichModelItIs) {
+  const auto model_of = [&] {
+    const std::string text = wick("inspect " + path("model.pte")).out;
+    const size_t at = text.find("delegate 0 is of model ");
+    EXPECT_NE(at, std::string::npos) << text;
+    EXPECT_EQ(text.substr(at + 39, 10), ", by wick ") << text;
+    return text.substr(at + 23, 16);
+  };
+  compile("two_inputs_three_outputs.pt2");
+  const std::string first = model_of();
+  compile("dynamic_batch.pt2");
+  const std::string other = model_of();
+  compile("two_inputs_three_outputs.pt2");
+  EXPECT_EQ(model_of(), first);
+  EXPECT_NE(other, first);
+  EXPECT_EQ(first.find_first_not_of("0123456789abcdef"), std::string::npos) << first;
 }
 
 TEST_F(DeviceCode, SizesMayDifferFromCallToCall) {

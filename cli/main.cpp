@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -7,6 +9,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "common/version.h"
 #include "compiler/support/failure.h"
 #include "compiler/support/limits.h"
 
@@ -27,7 +30,7 @@ constexpr char kExitCodes[] =
 int run(int argc, char** argv) {
   wick::cli::CommandLine line(
       "Wick compiles PyTorch programs (.pt2) to ExecuTorch programs (.pte), inspects and runs them.", "wick",
-      "wick 0.1.0", kExitCodes);
+      fmt::format("wick {}", wick::kVersion).c_str(), kExitCodes);
   std::vector<std::string> limit_texts;
   line.tool()
       .option("--limit", limit_texts, "NAME=N: raise (or lower) a limit on what a file may ask for; may repeat")

@@ -148,6 +148,10 @@ void print_delegate(size_t index, const DelegateReport& report) {
              report.time_us() - report.gap_us * static_cast<double>(report.steps.size()),
              report.gap_us * static_cast<double>(report.steps.size()), report.weight_bytes, report.arena_bytes,
              report.state_bytes);
+  if (!report.producer.empty()) {
+    fmt::print("  method '{}', partition {} of model {}, by {}\n", printable(report.method, 60), report.partition,
+               report.model, printable(report.producer, 40));
+  }
   print_device_buffers(report);
   if (!report.views.empty()) fmt::print("  {} nodes are views of tensors in memory\n", report.views.size());
   if (!report.symbols.empty())
@@ -160,6 +164,10 @@ void write_delegates(const MethodExplained& method, JsonWriter& json) {
   for (const auto& [index, report] : method.delegate_reports) {
     json.object();
     json.field("delegate", static_cast<uint64_t>(index));
+    json.field("method", report.method);
+    json.field("partition", report.partition);
+    json.field("model", report.model);
+    json.field("producer", report.producer);
     json.field("device", report.device);
     json.field("launches", static_cast<uint64_t>(launches_of(report)));
     json.field("kernels", static_cast<uint64_t>(kernels_of(report)));

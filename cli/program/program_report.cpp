@@ -6,11 +6,13 @@
 #include <map>
 #include <set>
 
+#include "backends/compile_table.h"
 #include "cli/program/operator_facts.h"
 #include "cli/program/program_metadata.h"
 #include "cli/program/program_session.h"
 #include "cli/text/table.h"
 #include "cli/text/text.h"
+#include "compiler/partition/target.h"
 #include "compiler/support/diag.h"
 
 namespace wick::cli {
@@ -124,6 +126,7 @@ struct DelegateRow {
   size_t inputs = 0, outputs = 0;  // of its first call; 0 if unknown
   std::vector<std::pair<std::string, uint64_t>> named_data;
   std::string modules;  // those its nodes come from, the first few
+  compiler::DelegateReport says;
 };
 
 // The parents of modules, as many as a line holds.
@@ -142,12 +145,26 @@ std::string modules_text(const std::vector<PlaceFacts>& places) {
   return text;
 }
 
+// What its payload says of itself, if its target can read it.
+compiler::DelegateReport says_of(const DelegateMeta& meta) {
+  for (const compiler::Target* target : compiler::known_targets()) {
+    if (!target->id || std::string_view(meta.id) != target->id || !target->report) continue;
+    compiler::Delegate delegate;
+    delegate.id = meta.id;
+    delegate.payload.assign(meta.payload.begin(), meta.payload.end());
+    auto report = target->report(delegate, {});
+    if (report.ok()) return std::move(*report);
+  }
+  return {};
+}
+
 std::vector<DelegateRow> delegates_of(const MethodMeta& method, const MethodFacts& facts) {
   std::vector<DelegateRow> rows;
   for (size_t i = 0; i < method.num_delegates(); ++i) {
     DelegateRow& row = rows.emplace_back();
     row.id = printable(method.delegate(i).id);
     row.payload_bytes = method.delegate(i).payload.size();
+    row.says = says_of(method.delegate(i));
     if (i >= facts.delegates.size()) continue;
     const DelegateFacts& known = facts.delegates[i];
     row.num_nodes = known.num_nodes;
@@ -182,6 +199,11 @@ void print_delegates(const MethodMeta& method, const MethodFacts& facts) {
                fmt::format("{}", row.named_bytes), row.modules});
   }
   fmt::print("{}", table.text());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const compiler::DelegateReport& says = rows[i].says;
+    if (!says.producer.empty())
+      fmt::print("  delegate {} is of model {}, by {}\n", i, says.model, printable(says.producer, 40));
+  }
 }
 
 void write_delegates(const MethodMeta& method, const MethodFacts& facts, JsonWriter& json) {
@@ -192,6 +214,10 @@ void write_delegates(const MethodMeta& method, const MethodFacts& facts, JsonWri
     json.object();
     json.field("id", method.delegate(i).id);
     json.field("bytes", rows[i].payload_bytes);
+    if (!rows[i].says.producer.empty()) {
+      json.field("model", rows[i].says.model);
+      json.field("producer", rows[i].says.producer);
+    }
     if (i < facts.delegates.size()) {
       json.field("nodes", rows[i].num_nodes);
       json.field("inputs", static_cast<uint64_t>(rows[i].inputs));

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "compiler/driver/model_hash.h"
 #include "compiler/driver/refusals.h"
 #include "compiler/driver/shared_buffers.h"
 #include "compiler/import/archive/archive.h"
@@ -132,15 +133,23 @@ void keep_repeated(PipelineOptions& pipeline) {
   }
 }
 
+// What the targets of a method know of all methods.
+struct ProgramFacts {
+  const BufferRules* buffers = nullptr;
+  uint64_t model = 0;
+};
+
 // Passes for one target, then its partition.
 Result<PartitionReport> run_target(Graph& graph, const std::string& method, const TargetRequest& request,
                                    const CompileOptions& options, const PipelineOptions& portable,
-                                   const BufferRules* buffers) {
+                                   const ProgramFacts& program) {
   const Target& target = *request.target;
   RETURN_IF_ERROR(check_settings(request));
   TargetOptions target_opts{
-      options.strict_nan, options.profile == Profile::stock, nullptr, &request.settings, options.for_report, buffers};
+      options.strict_nan, options.profile == Profile::stock, nullptr, &request.settings, options.for_report,
+      program.buffers};
   target_opts.method = method;
+  target_opts.model = program.model;
   PipelineOptions pipeline = portable;
   pipeline.target_passes = target.passes;
   pipeline.own_passes = target.own_passes;
@@ -184,11 +193,11 @@ Result<PartitionReport> run_target(Graph& graph, const std::string& method, cons
 
 // Each target sees what those before it left, as it was before they prepared it; what is left at last is portable's.
 Status run_targets(Function& function, const CompileOptions& options, const PipelineOptions& portable,
-                   const BufferRules* buffers, PartitionReport& report) {
+                   const ProgramFacts& program, PartitionReport& report) {
   for (const TargetRequest& request : options.targets) {
     OriginMap sources;
     std::unique_ptr<Graph> copy = clone(*function.graph, sources);
-    ASSIGN_OR_RETURN(PartitionReport part, run_target(*copy, function.name, request, options, portable, buffers));
+    ASSIGN_OR_RETURN(PartitionReport part, run_target(*copy, function.name, request, options, portable, program));
     if (options.on_stage) options.on_stage(function.name, "partition", *copy);
     if (!put_back(*function.graph, *copy, sources, part.taken)) function.graph = std::move(copy);
     if (options.on_stage) options.on_stage(function.name, "put_back", *function.graph);
@@ -258,10 +267,10 @@ Status lay_out(Function& function, const CompileOptions& options, std::vector<Pa
 }
 
 Status run_passes(Function& function, const CompileOptions& options, const FileMap* map,
-                  std::vector<PassTiming>* timings, const BufferRules* buffers, PartitionReport* report) {
+                  std::vector<PassTiming>* timings, const ProgramFacts& program, PartitionReport* report) {
   PipelineOptions portable = pipeline_options(function.name, options, map, timings);
   if (!options.targets.empty()) {
-    RETURN_IF_ERROR(run_targets(function, options, portable, buffers, *report));
+    RETURN_IF_ERROR(run_targets(function, options, portable, program, *report));
     keep_repeated(portable);
     if (options.require_full_delegation) RETURN_IF_ERROR(check_full_delegation(*report, function.name));
   } else if (options.require_full_delegation) {
@@ -332,11 +341,11 @@ struct Imported {
 };
 
 Result<MethodPlan> compile_function(Function function, const CompileOptions& options, const FileMap* map,
-                                    const BufferRules* buffers, MethodStages& stages) {
+                                    const ProgramFacts& program, MethodStages& stages) {
   if (options.on_stage) options.on_stage(function.name, "import", *function.graph);
   stages.imported = constant_bytes_of(*function.graph);
   std::vector<PassTiming> timings;
-  RETURN_IF_ERROR(run_passes(function, options, map, &timings, buffers, &stages.partitioned));
+  RETURN_IF_ERROR(run_passes(function, options, map, &timings, program, &stages.partitioned));
   add_pass_times(timings, stages.times);
   LinearizeOptions linearize_options;
   linearize_options.stock_only = options.profile == Profile::stock;
@@ -353,16 +362,35 @@ bool holds_buffers(const CompileOptions& options) {
                      [](const TargetRequest& request) { return request.target->holds != nullptr; });
 }
 
+bool names_model(const CompileOptions& options) {
+  return std::any_of(options.targets.begin(), options.targets.end(),
+                     [](const TargetRequest& request) { return request.target->names_model; });
+}
+
+uint64_t hash_of(const std::vector<Imported>& methods) {
+  ContentHash hash;
+  for (const Imported& method : methods) {
+    const FileMap* map = method.map;
+    add_to_hash(
+        method.function,
+        [map](Span<const uint8_t> bytes) {
+          if (map) map->release(bytes);
+        },
+        hash);
+  }
+  return hash.value();
+}
+
 // The methods, each by itself. Without `buffers` the functions are used up.
 Status compile_each(std::vector<Imported>& methods, const CompileOptions& options, const SharedBuffers* buffers,
-                    std::vector<MethodPlan>& plans, std::vector<MethodStages>& stages) {
+                    uint64_t model, std::vector<MethodPlan>& plans, std::vector<MethodStages>& stages) {
   for (size_t i = 0; i < methods.size(); ++i) {
     Function& function = methods[i].function;
     OriginMap sources;
     Function copy{function.name, buffers ? clone(*function.graph, sources) : std::move(function.graph),
                   function.in_spec, function.out_spec, function.notes};
-    Result<MethodPlan> plan = compile_function(std::move(copy), options, methods[i].map,
-                                               buffers ? &buffers->rules_of(i) : nullptr, stages[i]);
+    const ProgramFacts program = {buffers ? &buffers->rules_of(i) : nullptr, model};
+    Result<MethodPlan> plan = compile_function(std::move(copy), options, methods[i].map, program, stages[i]);
     if (!plan.ok()) return name_file(std::move(plan.diag()), methods[i].file);
     plans.push_back(std::move(*plan));
   }
@@ -372,7 +400,9 @@ Status compile_each(std::vector<Imported>& methods, const CompileOptions& option
 // Methods that share buffers in delegates are compiled again until all agree which these are.
 Status compile_methods(std::vector<Imported> methods, const CompileOptions& options, std::vector<MethodPlan>& plans,
                        std::vector<MethodStages>& stages) {
-  if (methods.size() < 2 || !holds_buffers(options)) return compile_each(methods, options, nullptr, plans, stages);
+  const uint64_t model = names_model(options) ? hash_of(methods) : 0;
+  if (methods.size() < 2 || !holds_buffers(options))
+    return compile_each(methods, options, nullptr, model, plans, stages);
   std::vector<Function> functions;
   for (Imported& method : methods) functions.push_back(std::move(method.function));
   SharedBuffers buffers(functions);
@@ -381,7 +411,7 @@ Status compile_methods(std::vector<Imported> methods, const CompileOptions& opti
   for (bool again = true; again;) {
     plans.clear();
     stages = fresh;
-    RETURN_IF_ERROR(compile_each(methods, options, &buffers, plans, stages));
+    RETURN_IF_ERROR(compile_each(methods, options, &buffers, model, plans, stages));
     std::vector<std::vector<BufferPlace>> places;
     for (const MethodStages& method : stages) places.push_back(method.partitioned.buffers);
     again = buffers.disagree(places);
@@ -457,7 +487,7 @@ Result<Function> import_bytes(const CompileBytes& input, const ImportOptions& op
 
 Status optimize(Function& function, const CompileOptions& options, PartitionReport* report) {
   PartitionReport own;
-  return run_passes(function, options, nullptr, nullptr, nullptr, report ? report : &own);
+  return run_passes(function, options, nullptr, nullptr, {}, report ? report : &own);
 }
 
 Result<CompileResult> compile(const std::vector<CompileBytes>& inputs, const CompileOptions& options) {

@@ -5,6 +5,7 @@
 
 #include "backends/compile_table.h"
 #include "compiler/driver/compile.h"
+#include "compiler/driver/model_hash.h"
 #include "compiler/ir/text/text.h"
 #include "compiler/passes/pipeline.h"
 
@@ -138,6 +139,26 @@ TEST(Constants, QuantizedWeightsThatBecomeFloatsAreNoted) {
           "kernel multiplies their integers"};
     EXPECT_EQ(result->methods[0].notes, wanted);
   }
+}
+
+uint64_t hash_of(const std::string& text, uint8_t weight = 1) {
+  Function f = parse(text);
+  const auto bytes = std::make_shared<std::vector<uint8_t>>(100, weight);
+  for (Value* constant : f.graph->constants()) constant->data = ConstantData({bytes->data(), bytes->size()}, bytes);
+  ContentHash hash;
+  add_to_hash(f, nullptr, hash);
+  return hash.value();
+}
+
+TEST(ModelHash, IsOfNodesAndWeightsAndNotOfPlacesInTheSource) {
+  const auto graph = [](const char* op, const char* place) {
+    return std::string("graph f(%x: i8[100]) {\n const %w: i8[100] = ...\n %y = aten.") + op + "(%x, %w)" + place +
+           "\n return %y\n}";
+  };
+  const uint64_t first = hash_of(graph("maximum", " @ \"a\" \"/home/a.py:1\""));
+  EXPECT_EQ(hash_of(graph("maximum", " @ \"b\" \"/tmp/b.py:2\"")), first);
+  EXPECT_NE(hash_of(graph("minimum", "")), first);
+  EXPECT_NE(hash_of(graph("maximum", ""), 2), first);
 }
 
 TEST(Targets, FullDelegationIsABudget) {

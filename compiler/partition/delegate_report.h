@@ -34,7 +34,9 @@ struct DelegateBuffer {
 };
 
 struct DelegateReport {
-  std::string device;  // that times are predicted for
+  std::string method, producer, model;  // what the payload says of its origin; "" if it says nothing
+  uint64_t partition = 0;               // of the method
+  std::string device;                   // that times are predicted for
   std::vector<DelegateStep> steps;
   std::vector<NodeName> views;       // nodes that no step computes: other strides of a tensor in memory
   std::vector<std::string> symbols;  // "s0: 1..64": sizes that are known at run time; numbers are at the upper bounds

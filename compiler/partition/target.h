@@ -66,6 +66,8 @@ struct TargetOptions {
   /// What is lowered, for messages: the method, and how many of its partitions were lowered for this target before.
   std::string_view method = {};
   size_t partition = 0;
+  /// A hash of all methods as imported, weights included: the same for equal models. 0 unless Target::names_model.
+  uint64_t model = 0;
   /// The value of an option that the target has.
   std::string_view setting(const TargetOption& option) const;
 };
@@ -104,7 +106,8 @@ struct Target {
   /// The pass fold_quantization quantizes the operands and results of a node only if `supports` then takes it. Else it
   /// quantizes those of all nodes, and nodes that are refused read and give quantized values.
   bool folds_where_taken = false;
-  bool by_default = false;  // used where the user names no backend
+  bool names_model = false;  // payloads say which model they are of: TargetOptions::model
+  bool by_default = false;   // used where the user names no backend
   /// Form delegate: takes nodes that draw random numbers. What they draw, and how many blocks they take from the
   /// method's stream, are those of the portable kernels.
   bool draws_random = false;

@@ -54,6 +54,7 @@ compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const c
     BuiltPlan built = build_plan(lowered, graph);
     verify(built, lowered, graph);
     built.plan.method = options.method;
+    built.plan.model = options.model;
     built.plan.partition = static_cast<uint32_t>(options.partition);
     throw_if_error(add_device_code(built, options, built.plan, delegate));
     add_constants(built, delegate);

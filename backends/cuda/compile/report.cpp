@@ -107,6 +107,10 @@ Result<DelegateReport> report(const Delegate& delegate, const TargetOptions& opt
   const Chip& chip = *find_chip(options.setting(kChipOption));
   const auto* kept = static_cast<const Kept*>(delegate.kept.get());
   DelegateReport out;
+  out.method = plan.method;
+  out.partition = plan.partition;
+  out.producer = plan.producer;
+  out.model = model_text(plan.model);
   out.device = chip.title;
   out.gap_us = kLaunchGapUs;
   for (size_t i = 0; i < plan.nodes.size(); ++i) {

@@ -45,6 +45,7 @@ compiler::Target make_target() {
   target.options = kOptions;
   target.draws_random = true;
   target.takes_graphs = true;
+  target.names_model = true;
   target.device = {1, "cuda:0"};
   target.facts = {.max_rank = kMaxRank,
                   .max_unknown_view_sizes = kMaxRank,

@@ -176,7 +176,8 @@ struct Requirement {
 struct Plan {
   std::string method;
   uint32_t partition = 0;
-  std::string producer;         // of the compiler: "wick 0.1.0"
+  std::string producer;         // the compiler and its version: "wick 0.1.0"
+  uint64_t model = 0;           // a hash of the model: programs of equal models have the same
   uint32_t driver_version = 0;  // the oldest driver that takes the modules, as cuDriverGetVersion counts: 13000
   std::vector<Symbol> symbols;
   std::vector<Formula> formulas;
@@ -217,6 +218,8 @@ Error read_plan(Span<const uint8_t> bytes, Plan* plan, ErrorText* text);
 Error check_plan(const Plan& plan, ErrorText* text);
 /// A dump to read and to compare, of a plan that check_plan accepts.
 std::string plan_text(const Plan& plan);
+/// Plan::model as 16 hexadecimal digits.
+std::string model_text(uint64_t model);
 /// A formula of such a plan in infix form: "((s0 + 3) // 4)".
 std::string formula_text(const Plan& plan, uint32_t formula);
 

@@ -200,6 +200,7 @@ Error Reader::run(ErrorText* text) {
     return Error::InvalidProgram;
   }
   plan_.partition = root_->partition();
+  plan_.model = root_->model();
   plan_.driver_version = root_->driver_version();
   plan_.status_buffer = root_->status_buffer();
   plan_.arena_bytes = root_->arena_bytes();

@@ -62,7 +62,8 @@ TEST(CudaPlan, CodeForOneCapabilityIsNamedSo) {
 
 TEST(CudaPlan, TextShowsEverything) {
   EXPECT_EQ(plan_text(some_plan()),
-            "plan \"forward\" partition 2, by \"wick 0.1.0\", driver 13000, arena 4352 bytes, state 512 bytes\n"
+            "plan \"forward\" partition 2 of model 0123456789abcdef, by \"wick 0.1.0\", driver 13000, arena 4352 "
+            "bytes, state 512 bytes\n"
             "s0: 1..64, size 0 of input 0\n"
             "f2 = (s0 * 32)\n"
             "f3 = ((s0 + 3) // 4)\n"

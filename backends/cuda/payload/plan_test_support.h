@@ -116,6 +116,7 @@ inline Plan some_plan() {
   b.plan.method = "forward";
   b.plan.partition = 2;
   b.plan.producer = "wick 0.1.0";
+  b.plan.model = 0x0123456789abcdef;
   b.plan.driver_version = 13000;
   b.plan.symbols.push_back({"s0", 1, 64, 0, 0});
   const uint32_t s0 = b.formula({symbol(0)}), eight = b.number(8);

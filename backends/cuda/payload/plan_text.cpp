@@ -184,9 +184,9 @@ void Writer::node(size_t index) {
 }
 
 std::string Writer::run() {
-  line("plan " + quoted(plan_.method) + " partition " + number(plan_.partition) + ", by " + quoted(plan_.producer) +
-       ", driver " + number(plan_.driver_version) + ", arena " + number(plan_.arena_bytes) + " bytes, state " +
-       number(plan_.state_bytes) + " bytes");
+  line("plan " + quoted(plan_.method) + " partition " + number(plan_.partition) + " of model " +
+       model_text(plan_.model) + ", by " + quoted(plan_.producer) + ", driver " + number(plan_.driver_version) +
+       ", arena " + number(plan_.arena_bytes) + " bytes, state " + number(plan_.state_bytes) + " bytes");
   for (const Symbol& symbol : plan_.symbols) {
     line(printable(symbol.name) + ": " + std::to_string(symbol.min) + ".." + std::to_string(symbol.max) + ", size " +
          number(symbol.dim) + " of input " + number(symbol.input));
@@ -215,6 +215,12 @@ std::string Writer::run() {
 }
 
 }  // namespace
+
+std::string model_text(uint64_t model) {
+  std::string text(16, '0');
+  for (size_t i = 16; i-- > 0; model >>= 4) text[i] = "0123456789abcdef"[model & 15];
+  return text;
+}
 
 std::string plan_text(const Plan& plan) { return Writer(plan).run(); }
 

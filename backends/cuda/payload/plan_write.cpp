@@ -103,7 +103,7 @@ std::vector<uint8_t> write_plan(const Plan& plan) {
   fbb.Finish(
       fb::CreatePlan(fbb, method, plan.partition, producer, plan.driver_version, symbols, formulas, buffers, inputs,
                      outputs, modules, kernels, nodes, checks, plan.status_buffer, plan.arena_bytes, plan.state_bytes,
-                     plan.random_buffer, plan.random_blocks, requirements, plan.counters_buffer),
+                     plan.random_buffer, plan.random_blocks, requirements, plan.counters_buffer, plan.model),
       fb::PlanIdentifier());
   return {fbb.GetBufferPointer(), fbb.GetBufferPointer() + fbb.GetSize()};
 }

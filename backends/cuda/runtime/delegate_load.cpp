@@ -7,6 +7,7 @@
 
 #include "backends/cuda/runtime/delegate.h"
 #include "backends/cuda/runtime/image.h"
+#include "common/version.h"
 
 namespace wick::cuda {
 namespace {
@@ -184,8 +185,7 @@ Failure Delegate::place_buffer(const BackendInit& context, size_t index) {
     }
     case Space::state: {
       std::shared_ptr<StateMemory> state;
-      Failure failure =
-          device_->share_state(context.session(), buffer.state, buffer.size_bytes, buffer.data, bytes, &state);
+      Failure failure = device_->share_state(context.session(), plan_.model, buffer, bytes, &state);
       if (failure) return failure;
       work_->set_address(index, state->memory.address());
       states_.push_back(std::move(state));
@@ -258,7 +258,12 @@ Error Delegate::load(BackendInit& context, Span<const uint8_t> payload) {
     return fail({Error::DelegateMemoryAllocationFailed, "its plan may take more memory than is left of the limit"});
   }
   const Error error = read_plan(payload, &plan_, context.text());
-  if (error != Error::Ok) return error;
+  if (error != Error::Ok) {
+    const std::string own = std::string("wick ") + kVersion;
+    if (context.text() && !plan_.producer.empty() && plan_.producer != own)
+      context.text()->append("; '", plan_.producer.c_str(), "' made the plan, this is ", own.c_str());
+    return error;
+  }
   Failure failure = open_device(context);
   if (failure) return fail(failure);
   const ContextScope scope(*device_);

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 
+#include "backends/cuda/payload/plan.h"
 #include "backends/cuda/runtime/content_cache.h"
 #include "backends/cuda/runtime/device_name.h"
 #include "backends/cuda/runtime/driver.h"
@@ -61,6 +62,7 @@ class LoadedModule {
 struct StateMemory {
   Memory memory;
   std::string initial;  // key of what it began with
+  uint64_t model = 0;
 };
 
 /// The end of the last call that nobody has waited for, of one delegate, or of all that share state in a session. They
@@ -131,8 +133,8 @@ class Device {
   Failure share_module(Span<const uint8_t> bytes, const void* image, ContentCache<LoadedModule>::Use* use);
   /// State `name` of a session, zeros or `initial`, the data of key `key`, at first. Fails if it is there with another
   /// size or another beginning. A null session: state of its own.
-  Failure share_state(const void* session, const std::string& name, uint64_t size_bytes, const std::string& key,
-                      Span<const uint8_t> initial, std::shared_ptr<StateMemory>* state);
+  Failure share_state(const void* session, uint64_t model, const Buffer& buffer, Span<const uint8_t> initial,
+                      std::shared_ptr<StateMemory>* state);
   /// The order of the session's calls; a null session: one of its own.
   Failure share_order(const void* session, std::shared_ptr<CallOrder>* order);
   /// Lets launches of a function have so much dynamic shared memory, or more if that was allowed before.

@@ -107,11 +107,11 @@ TEST_F(CudaLower, ASliceInBothSpellingsIsIndexArithmeticAlone) {
   return %y
 }})";
   compile(fmt::format(fmt::runtime(text), "slice"));
-  const auto payload = result_.method_plans[0].delegates[0]->payload;
+  const auto payload = without_model(result_.method_plans[0].delegates[0]->payload);
   EXPECT_EQ(launches(), 1u);
   expect_like_portable({numbers(DType::f32, {6, 8}, 1)}, 1e-6);
   compile(fmt::format(fmt::runtime(text), "slice_copy"));
-  EXPECT_EQ(result_.method_plans[0].delegates[0]->payload, payload);
+  EXPECT_EQ(without_model(result_.method_plans[0].delegates[0]->payload), payload);
 }
 
 // V8: parts of a fused projection are read where they lie, and heads are joined where they are written.

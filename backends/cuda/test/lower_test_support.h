@@ -59,6 +59,15 @@ inline std::vector<HostValue> outputs_of(const std::vector<uint8_t>& program, co
   return outputs;
 }
 
+// What a payload makes a device do, whatever model it is of.
+inline std::vector<uint8_t> without_model(const std::vector<uint8_t>& payload) {
+  Plan plan;
+  EXPECT_EQ(read_plan({payload.data(), payload.size()}, &plan, nullptr), Error::Ok);
+  EXPECT_NE(plan.model, 0u);
+  plan.model = 0;
+  return write_plan(plan);
+}
+
 // The nodes that stay outside of delegates: operator and reason.
 inline std::vector<std::pair<std::string, std::string>> outside_of(const std::string& text) {
   CompileResult result;

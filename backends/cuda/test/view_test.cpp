@@ -67,9 +67,7 @@ TEST_F(CudaViews, BothSpellingsOfAViewGiveTheSameBytes) {
           "%y\n}}",
           pair.view, pair.overload, pair.arguments, pair.sizes, suffix);
     };
-    const std::vector<uint8_t> view = payload_of(text("")), copy = payload_of(text("_copy"));
-    EXPECT_FALSE(view.empty()) << pair.view;
-    EXPECT_EQ(view, copy) << pair.view;
+    EXPECT_EQ(without_model(payload_of(text(""))), without_model(payload_of(text("_copy")))) << pair.view;
   }
 }
 

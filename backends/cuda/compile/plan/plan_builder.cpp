@@ -11,6 +11,7 @@
 #include "backends/cuda/compile/kernel/kernel_work.h"
 #include "backends/cuda/compile/kernel/loop_text.h"
 #include "backends/cuda/compile/sizes/formula_of.h"
+#include "common/version.h"
 #include "compiler/support/content_hash.h"
 #include "compiler/support/failure.h"
 
@@ -36,7 +37,7 @@ class PlanBuilder {
   PlanBuilder(LoweredGraph& lowered, const Graph& graph) : lowered_(lowered), graph_(graph) {}
 
   BuiltPlan run() {
-    plan().producer = "wick";
+    plan().producer = fmt::format("wick {}", kVersion);
     collect_symbols_of_inputs();
     for (const compiler::GraphInput& input : graph_.inputs) plan().inputs.push_back(interface(*input.value));
     for (size_t i = 0; i < plan().symbols.size(); ++i) {

@@ -1,0 +1,14 @@
+// Which model a program was compiled from.
+#pragma once
+#include <cstdint>
+
+#include "compiler/ir/graph.h"
+#include "compiler/support/content_hash.h"
+
+namespace wick::compiler {
+
+/// Adds a method as imported: its text without places in the source, and the bytes of its constants and states, each
+/// of which `release` may have back.
+void add_to_hash(const Function& function, const std::function<void(Span<const uint8_t>)>& release, ContentHash& hash);
+
+}  // namespace wick::compiler
