@@ -74,6 +74,29 @@ TEST_F(Cli, CompileWritesAllOfItsFilesOrNone) {
   EXPECT_TRUE(fs::exists(path("m.pte")) && fs::exists(path("w.ptd")));
 }
 
+// Only what compile writes there, and empty files.
+TEST_F(Cli, CompileReplacesNoFilesOfOtherKinds) {
+  const std::string compile = "compile " + fixture("digits/digits.pt2") + " -o ";
+  const std::string text = "notes of somebody";
+  for (const char* name : {"notes.txt", "o.pte", "w.ptd", "r.json"}) std::ofstream(path(name)) << text;
+  for (const auto& [options, words] : std::vector<std::pair<std::string, std::string>>{
+           {path("o.pte"), "which is no ExecuTorch program"},
+           {path("m.pte") + " --external-weights " + path("w.ptd"), "which is no file of weights"},
+           {path("m.pte") + " --report " + path("r.json"), "which is no JSON"},
+           {path("m.pte") + " --backend cuda:gpu=none --twin " + path("notes.txt"), "which is no twin library"},
+           {path("m.pte") + " --backend cuda:gpu=none,twin=" + path("notes.txt"), "which is no twin library"}}) {
+    const Outcome outcome = wick(compile + options);
+    EXPECT_EQ(outcome.exit_code, 2) << options;
+    EXPECT_NE(outcome.err.find(words), std::string::npos) << options << outcome.err;
+  }
+  for (const char* name : {"notes.txt", "o.pte", "w.ptd", "r.json"}) EXPECT_EQ(slurp(path(name)), text) << name;
+  EXPECT_FALSE(fs::exists(path("m.pte")));
+  for (const char* name : {"o.pte", "w.ptd", "r.json"}) std::ofstream(path(name)).flush();
+  const std::string all =
+      compile + path("o.pte") + " --external-weights " + path("w.ptd") + " --report " + path("r.json");
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(wick(all).exit_code, 0);
+}
+
 TEST_F(Cli, FilesThatCannotBeWrittenAreNamedBeforeTheWork) {
   compile("digits/digits.pt2", "m.pte");
   const std::string bytes = slurp(path("m.pte"));

@@ -39,6 +39,16 @@ TEST_F(DeviceCode, RunsComparesMeasuresAndProfilesOnATwin) {
   EXPECT_NE(outcome.out.find("\"library\":\"CUDA kernel\""), std::string::npos) << outcome.out;
 }
 
+TEST_F(DeviceCode, TargetsAreAListWithoutEmptyNames) {
+  const std::string compile =
+      "compile " + model("two_inputs_three_outputs.pt2") + " -o " + path("model.pte") + " --backend cuda --gpu ";
+  for (const char* list : {"sm_90,", ",sm_90", "sm_90,,ptx", ",", "sm_75", "none,sm_90"}) {
+    const Outcome outcome = wick(compile + list);
+    EXPECT_EQ(outcome.exit_code, 2) << list;
+    EXPECT_NE(outcome.err.find("there is no architecture '"), std::string::npos) << list << outcome.err;
+  }
+}
+
 TEST_F(DeviceCode, FailsToCompileWithoutLeavingATwinOrSources) {
   fs::create_directory(path("d"));
   const std::string compile = "compile " + model("two_inputs_three_outputs.pt2") +
@@ -47,8 +57,18 @@ TEST_F(DeviceCode, FailsToCompileWithoutLeavingATwinOrSources) {
   EXPECT_EQ(wick(compile + "/dev/full").exit_code, 2);
   EXPECT_EQ(wick(compile + path("model.pte") + " --max-file 10").exit_code, 6);
   EXPECT_TRUE(fs::is_empty(path("d")));
-  EXPECT_EQ(wick(compile + path("model.pte")).exit_code, 0);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(wick(compile + path("model.pte")).exit_code, 0);
   EXPECT_TRUE(fs::exists(path("d/twin.so")) && fs::exists(path("d/vocabulary.h")));
+  // Neither the library nor the text is what the option would write.
+  fs::copy_file(path("d/vocabulary.h"), path("d/twin.so"), fs::copy_options::overwrite_existing);
+  EXPECT_EQ(wick(compile + path("model.pte")).exit_code, 2);
+  fs::remove(path("d/twin.so"));
+  std::ofstream(path("d/vocabulary.h")) << "int words;\n";
+  const Outcome outcome = wick(compile + path("model.pte"));
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("vocabulary.h\", which it has not written"), std::string::npos) << outcome.err;
+  EXPECT_EQ(slurp(path("d/vocabulary.h")), "int words;\n");
+  EXPECT_FALSE(fs::exists(path("d/twin.so")));
 }
 
 // A .pt2 is explained without NVRTC; of a .pte what its plan holds.

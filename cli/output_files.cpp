@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "compiler/support/diag.h"
+#include "compiler/support/file_map.h"
 
 namespace wick::cli {
 namespace {
@@ -44,6 +45,17 @@ Status check_writable(const OutputFile& output) {
       .with_help(fmt::format("give {} another name", output.option));
 }
 
+// A wrong name on the command line costs no file that something else has written.
+Status check_replaceable(const OutputFile& output) {
+  std::error_code error;
+  if (!output.is_of_kind || !fs::is_regular_file(output.path, error)) return {};
+  const compiler::Result<compiler::FileMap> map = compiler::FileMap::open(output.path);
+  if (!map.ok() || map->bytes().empty() || output.is_of_kind(map->bytes())) return {};
+  return Diag(Code::usage, fmt::format("{} would overwrite \"{}\", which is no {}", output.option,
+                                       compiler::printable(output.path), output.kind))
+      .with_help(fmt::format("remove the file, or give {} another name", output.option));
+}
+
 }  // namespace
 
 Status check_outputs(const std::vector<OutputFile>& outputs, const std::vector<std::string>& inputs) {
@@ -60,6 +72,7 @@ Status check_outputs(const std::vector<OutputFile>& outputs, const std::vector<s
           .expected(output->path, "a file for each");
     }
     RETURN_IF_ERROR(check_writable(*output));
+    RETURN_IF_ERROR(check_replaceable(*output));
   }
   return {};
 }

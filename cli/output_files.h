@@ -4,16 +4,20 @@
 #include <vector>
 
 #include "compiler/support/result.h"
+#include "wick/span.h"
 
 namespace wick::cli {
 
 struct OutputFile {
   std::string option;  // "-o", "--report": what the command line calls it
   std::string path;    // empty: not asked for
+  /// What a file there must be to be replaced, in words, and whether one with these bytes is. Null: anything.
+  const char* kind = "";
+  bool (*is_of_kind)(Span<const uint8_t> bytes) = nullptr;
 };
 
-/// Each output is a file of its own in a folder that can be written, and none of `inputs`. Devices and pipes
-/// (/dev/null) may repeat. Errors: usage, file_io.
+/// Each output is a file of its own in a folder that can be written, and none of `inputs`. A file that is there must be
+/// empty or of its kind. Devices and pipes (/dev/null) may repeat. Errors: usage, file_io.
 compiler::Status check_outputs(const std::vector<OutputFile>& outputs, const std::vector<std::string>& inputs);
 
 }  // namespace wick::cli

@@ -145,14 +145,22 @@ Status write_report(const CompileFlags& flags, const std::string& text) {
                               Span<const uint8_t>(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
 }
 
+bool has_text(Span<const uint8_t> bytes, size_t at, std::string_view text) {
+  return bytes.size() >= at + text.size() && std::equal(text.begin(), text.end(), bytes.begin() + at);
+}
+
 // Options of backends that name files (--twin) among them.
 Status check_compile_files(const CompileFlags& flags, const std::vector<compiler::TargetRequest>& targets) {
   std::vector<OutputFile> outputs = {
-      {"-o", flags.output}, {"--external-weights", flags.external_weights}, {"--report", flags.report}};
+      {"-o", flags.output, "ExecuTorch program", [](Span<const uint8_t> bytes) { return has_text(bytes, 4, "ET"); }},
+      {"--external-weights", flags.external_weights, "file of weights",
+       [](Span<const uint8_t> bytes) { return has_text(bytes, 4, "FT"); }},
+      {"--report", flags.report, "JSON", [](Span<const uint8_t> bytes) { return has_text(bytes, 0, "{"); }}};
   for (const compiler::TargetRequest& request : targets) {
     for (const auto& [name, value] : request.settings) {
       for (const compiler::TargetOption& option : request.target->options) {
-        if (option.name == name && std::string_view(option.takes) == "FILE") outputs.push_back({"--" + name, value});
+        if (option.name == name && std::string_view(option.takes) == "FILE")
+          outputs.push_back({"--" + name, value, option.replaces, option.may_replace});
       }
     }
   }

@@ -49,6 +49,9 @@ struct TargetOption {
   /// Also an option of the command line, `--key value`, for all requested backends that have it.
   bool is_flag = false;
   const char* takes = "TEXT";  // what --help calls the value where there are no choices: FILE
+  /// FILE: what a file of this name may be to be replaced, in words, and whether one with these bytes is. Null: any.
+  const char* replaces = "";
+  bool (*may_replace)(Span<const uint8_t> bytes) = nullptr;
 };
 /// Options with their values, as the user gave them. If an option occurs twice, the last one counts.
 using TargetSettings = std::vector<std::pair<std::string, std::string>>;

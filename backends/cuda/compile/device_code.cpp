@@ -29,7 +29,8 @@ Result<std::vector<Architecture>> architectures(const TargetOptions& options) {
   if (list.empty()) return std::vector<Architecture>(defaults.begin(), defaults.end());
   std::vector<Architecture> out;
   if (list == "none") return out;
-  while (!list.empty()) {
+  for (bool more = true; more;) {
+    more = list.find(',') != std::string_view::npos;
     const size_t end = std::min(list.find(','), list.size());
     const std::string_view name = list.substr(0, end);
     list.remove_prefix(std::min(end + 1, list.size()));

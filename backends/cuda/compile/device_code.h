@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "backends/cuda/compile/plan/plan_builder.h"
+#include "backends/cuda/twin/build_twin.h"
 #include "compiler/partition/target.h"
 
 namespace wick::cuda {
@@ -12,8 +13,8 @@ constexpr compiler::TargetOption kGpuOption = {"gpu", "",
                                                "default) or some of them; sm_90a: for H100 and H200 "
                                                "alone; none: only for a twin",
                                                true, "LIST"};
-constexpr compiler::TargetOption kTwinOption = {"twin", "", "also write the kernels as a library for this host", true,
-                                                "FILE"};
+constexpr compiler::TargetOption kTwinOption = {
+    "twin", "", "also write the kernels as a library for this host", true, "FILE", "twin library", is_twin};
 constexpr compiler::TargetOption kEmitSourceOption = {"emit-source", "",
                                                       "also write the kernels as text to this folder", true, "DIR"};
 

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string_view>
 
 #include "common/text_file.h"
 #include "compiler/support/file_map.h"
@@ -212,6 +213,33 @@ Status build_twin(Span<const KernelText> kernels, const std::string& path, const
   return file.finish();
 }
 
+bool is_twin(Span<const uint8_t> bytes) {
+  constexpr std::string_view kSymbol = "wick_twin_set_order";
+  constexpr uint8_t kHeads[][4] = {{0x7f, 'E', 'L', 'F'}, {0xcf, 0xfa, 0xed, 0xfe}};  // ELF, Mach-O
+  const bool is_library = std::any_of(std::begin(kHeads), std::end(kHeads), [&](const auto& head) {
+    return bytes.size() > sizeof head && std::equal(std::begin(head), std::end(head), bytes.begin());
+  });
+  return is_library && std::search(bytes.begin(), bytes.end(), kSymbol.begin(), kSymbol.end()) != bytes.end();
+}
+
+namespace {
+
+constexpr std::string_view kVocabularyHead = "// By wick compile --emit-source.\n#pragma once\n";
+
+Status check_vocabulary(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return {};
+  ASSIGN_OR_RETURN(const compiler::FileMap map, compiler::FileMap::open(path));
+  const Span<const uint8_t> bytes = map.bytes();
+  if (bytes.size() >= kVocabularyHead.size() &&
+      std::equal(kVocabularyHead.begin(), kVocabularyHead.end(), bytes.begin()))
+    return {};
+  return Diag(Code::usage, fmt::format("--emit-source would overwrite \"{}\", which it has not written", path))
+      .with_help("give it another folder");
+}
+
+}  // namespace
+
 Status emit_source(Span<const KernelText> kernels, const std::string& folder, std::vector<FileWriter>& files) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -223,7 +251,8 @@ Status emit_source(Span<const KernelText> kernels, const std::string& folder, st
     files.push_back(std::move(file));
     return {};
   };
-  RETURN_IF_ERROR(write("vocabulary.h", "#pragma once\n" + device_vocabulary()));
+  RETURN_IF_ERROR(check_vocabulary(folder + "/vocabulary.h"));
+  RETURN_IF_ERROR(write("vocabulary.h", std::string(kVocabularyHead) + device_vocabulary()));
   for (const KernelText& kernel : kernels) {
     RETURN_IF_ERROR(write(kernel.name + ".cu", "#include \"vocabulary.h\"\n\nnamespace wick_text {\n" + kernel.text +
                                                    "\n}  // namespace wick_text\n"));

@@ -22,8 +22,12 @@ compiler::Result<compiler::FileWriter> begin_twin(Span<const KernelText> kernels
 /// The same, in its place.
 compiler::Status build_twin(Span<const KernelText> kernels, const std::string& path, const TwinOptions& options = {});
 
+/// Whether a file with these bytes is such a library.
+bool is_twin(Span<const uint8_t> bytes);
+
 /// Writes each kernel as FOLDER/name.cu and the vocabulary of devices as FOLDER/vocabulary.h, for reading and for
-/// other compilers, and adds these files to `files`. Creates the folder. Errors: file_io.
+/// other compilers, and adds these files to `files`. Creates the folder. Errors: file_io; usage, for a vocabulary.h
+/// that something else has written.
 compiler::Status emit_source(Span<const KernelText> kernels, const std::string& folder,
                              std::vector<compiler::FileWriter>& files);
 
