@@ -4,10 +4,10 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler/analysis/data_movement.h"
 #include "compiler/ops/rules.h"
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/constants/weights.h"
-#include "compiler/passes/match/data_movement.h"
 #include "compiler/passes/match/pointwise.h"
 
 namespace wick::compiler {

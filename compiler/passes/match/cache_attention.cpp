@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "compiler/analysis/data_movement.h"
 #include "compiler/passes/constants/constant_element.h"
-#include "compiler/passes/match/data_movement.h"
 #include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/rewrite.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/passes/match/data_movement.h"
+#include "compiler/analysis/data_movement.h"
 #include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/rewrite.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/passes/match/data_movement.h"
+#include "compiler/analysis/data_movement.h"
 
 namespace wick::compiler {
 

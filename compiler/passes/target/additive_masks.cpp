@@ -3,13 +3,13 @@
 #include <limits>
 #include <unordered_set>
 
+#include "compiler/analysis/data_movement.h"
 #include "compiler/analysis/value_ranges.h"
 #include "compiler/analysis/zero_signs.h"
 #include "compiler/ops/rules.h"
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/constants/weights.h"
 #include "compiler/passes/match/attention_masks.h"
-#include "compiler/passes/match/data_movement.h"
 #include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/regions/bounds.h"

@@ -4,11 +4,11 @@
 #include <limits>
 #include <unordered_map>
 
+#include "compiler/analysis/data_movement.h"
 #include "compiler/analysis/value_ranges.h"
 #include "compiler/analysis/zero_signs.h"
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/constants/reals.h"
-#include "compiler/passes/match/data_movement.h"
 #include "compiler/passes/match/guarded_chain.h"
 #include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/passes.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "compiler/passes/match/data_movement.h"
+#include "compiler/analysis/data_movement.h"
 #include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/regions/box_needs.h"

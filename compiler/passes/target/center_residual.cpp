@@ -2,8 +2,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compiler/analysis/data_movement.h"
 #include "compiler/passes/constants/weights.h"
-#include "compiler/passes/match/data_movement.h"
 #include "compiler/passes/match/norms.h"
 #include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/passes.h"

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "compiler/analysis/data_movement.h"
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/constants/weights.h"
-#include "compiler/passes/match/data_movement.h"
 #include "compiler/passes/match/norms.h"
 #include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/passes.h"

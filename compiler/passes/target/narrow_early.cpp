@@ -2,7 +2,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "compiler/passes/match/data_movement.h"
+#include "compiler/analysis/data_movement.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/regions/box_needs.h"
 #include "compiler/passes/rewrite.h"

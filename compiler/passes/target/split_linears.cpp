@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "compiler/analysis/data_movement.h"
 #include "compiler/passes/constants/weights.h"
-#include "compiler/passes/match/data_movement.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/regions/boxes.h"
 #include "compiler/passes/rewrite.h"

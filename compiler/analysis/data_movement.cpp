@@ -1,4 +1,4 @@
-#include "compiler/passes/match/data_movement.h"
+#include "compiler/analysis/data_movement.h"
 
 #include <algorithm>
 #include <unordered_set>
