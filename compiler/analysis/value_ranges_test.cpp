@@ -115,6 +115,16 @@ TEST(ValueRanges, LookAtConstants) {
   EXPECT_EQ(flags_of(ranges.of(function->graph->nodes().back()->result())), "-");
 }
 
+TEST(ValueRanges, LookAtScales) {
+  const auto function =
+      parse_graph("graph f(%q: i8[3]q(scale=0.5, zero=-128)) {\n %y: f32[3] = wick.convert(%q)\n return %y\n}");
+  ASSERT_TRUE(function.ok()) << render(function.diag());
+  const ValueRange range = ValueRanges(*function->graph).of(function->graph->nodes().back()->result());
+  EXPECT_EQ(range.min, 0);
+  EXPECT_EQ(range.max, 127.5);
+  EXPECT_EQ(flags_of(range), "");
+}
+
 // [x, hides NaN, hides infinity]
 TEST(ValueRanges, KnowWhoHidesThem) {
   const struct {

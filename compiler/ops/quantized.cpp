@@ -4,6 +4,7 @@
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
 #include "compiler/ops/least_scale.h"
+#include "compiler/ops/ranges/ranges.h"
 
 namespace wick::compiler {
 namespace {
@@ -473,7 +474,7 @@ const OpDef kQuantizedRows[] = {
      "min_val=None, Tensor? max_val=None) -> (Tensor, Tensor)",
      infer_old_choose, decompose_old_choose, nullptr, kElements},
     // The same numbers, stored as the type of the result says.
-    {"wick::convert(Tensor self) -> Tensor", infer_same, nullptr, nullptr, kNoKernel},
+    {"wick::convert(Tensor self) -> Tensor", infer_same, nullptr, nullptr, kNoKernel | ranges::operands},
     // table[element + 128]: a function of one element of int8, as elements.
     {"wick::lookup(Tensor self, Tensor table) -> Tensor", infer_lookup, decompose_lookup, nullptr, kElements},
 };
