@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "compiler/analysis/data_movement.h"
 #include "compiler/ir/builder.h"
 #include "compiler/ir/literal.h"
 
@@ -59,6 +60,13 @@ const Value* raised(const Value& value) {
   return raises ? node->tensor_or_null(0) : nullptr;
 }
 
+// A copy, perhaps in another dtype, or a multiple.
+bool scales(const Node& node) {
+  if (node.is("aten.clone.default") || node.is("aten._to_copy.default")) return true;
+  return (node.is(Binary::mul) || node.is(Binary::div)) && node.operands().size() == 1 && node.tensor_or_null(0) &&
+         literal(node.arg(1));
+}
+
 }  // namespace
 
 bool is_share_of_sum(const Node& node) {
@@ -70,6 +78,26 @@ bool is_share_of_sum(const Node& node) {
   const auto dims = sum->static_ints("dim");
   return dims.size() == 1 && wrap_dim(dims[0], x->rank()) + 1 == static_cast<int64_t>(x->rank()) &&
          (below ? are_parts_of_one(x) : are_shares(x));
+}
+
+bool has_ordinary_element(const Value* value, size_t dim) {
+  constexpr int kMaxMoves = 16;
+  for (int i = 0; i < kMaxMoves; ++i) {
+    const Node* node = value->producer;
+    if (!node || value->rank() == 0) return false;
+    if (node->is("aten._softmax.default"))
+      return static_cast<size_t>(wrap_dim(node->static_integer("dim"), value->rank())) == dim;
+    if (are_shares(value)) return dim + 1 == value->rank();
+    const bool views = node->is(Movement::view) || node->is(Movement::expand) || node->is(Movement::permute);
+    if (!views && !scales(*node)) return false;
+    if (views) {
+      const auto before = dim_before(*node, dim);
+      if (!before) return false;
+      dim = *before;
+    }
+    value = node->tensor_or_null(0);
+  }
+  return false;
 }
 
 }  // namespace wick::compiler

@@ -7,6 +7,7 @@
 
 #include "compiler/analysis/shares.h"
 #include "compiler/analysis/value_ranges.h"
+#include "compiler/ir/builder.h"
 #include "compiler/ir/literal.h"
 
 namespace wick::compiler {
@@ -144,19 +145,78 @@ bool is_guarded(const Node& node, size_t index, const ValueRanges& ranges) {
   return range && !holds_small(*range);
 }
 
-// A result may be 0 because what vanishes is 0, or what it is divided by large. Of sums one term at least is taken to
-// be of ordinary size, as 1 is in exp(x - the largest x).
+// 0 beside numbers of ordinary size: it may vanish, holds only such constants, or is 0 where another number vanishes
+// (trunc).
+bool is_negligible(const Value* value, const SmallNumbers& numbers, const ValueRanges& ranges) {
+  if (numbers.may_vanish(value)) return true;
+  const ValueRange range = ranges.of(value);
+  if (range.min > -kLeastNormal && range.max < kLeastNormal) return true;
+  const Node* node = value->producer;
+  if (!node || node->operands().size() != 1 || !numbers.may_vanish(node->operands()[0])) return false;
+  const auto all = near_zero(*node, 0, ranges);
+  return std::any_of(all.begin(), all.end(), [](const NearZero& x) { return x.there == 0 && x.near == 0; });
+}
+
+// Of a sum of two all terms are.
+bool adds_small(const Node& node, const SmallNumbers& numbers, const ValueRanges& ranges) {
+  const auto operands = node.operands();
+  const auto negligible = [&](const Value* x) { return is_negligible(x, numbers, ranges); };
+  if (std::none_of(operands.begin(), operands.end(), [&](const Value* x) { return numbers.may_vanish(x); }))
+    return false;
+  if (operands.size() > 1) return std::all_of(operands.begin(), operands.end(), negligible);
+  const auto number = literal(node.arg(1));
+  return number && std::abs(*number) < kLeastNormal;
+}
+
+// Of a sum of products the factors on one side are, in all products of a result.
+bool multiplies_small(const Node& node, const SmallNumbers& numbers, const ValueRanges& ranges) {
+  const Gemm& gemm = node.op->facts.gemm;
+  const auto* term = gemm.term < 0 ? nullptr : node.tensor_or_null(static_cast<size_t>(gemm.term));
+  if (term && !is_negligible(term, numbers, ranges)) return false;
+  // Along the dimension that is `from_last` before the last.
+  const auto small = [&](const Value* x, size_t from_last) {
+    return numbers.may_vanish(x) && (x->rank() <= from_last || !has_ordinary_element(x, x->rank() - 1 - from_last));
+  };
+  return small(node.tensor_or_null(gemm.left), 0) || small(node.tensor_or_null(gemm.right), gemm.turns ? 0 : 1);
+}
+
+// So are those of a convolution without a bias.
+bool convolves_small(const Node& node, const SmallNumbers& numbers, const ValueRanges& ranges) {
+  const Value* bias = node.tensor_or_null(2);
+  if (bias && !is_negligible(bias, numbers, ranges)) return false;
+  return numbers.may_vanish(node.tensor_or_null(0)) || numbers.may_vanish(node.tensor_or_null(1));
+}
+
+// Of a sum or mean of elements all are. Running sums and pools add some of the elements along a dimension.
+bool reduces_small(const Node& node, const SmallNumbers& numbers) {
+  const Value* x = node.operands()[0];
+  if (!numbers.may_vanish(x)) return false;
+  if (!node.op->has(kReduction)) return true;
+  std::vector<bool> reduced(x->rank(), node.is_none("dim") || node.static_ints("dim").empty());
+  if (!node.is_none("dim")) {
+    for (const int64_t dim : node.static_ints("dim")) reduced[static_cast<size_t>(wrap_dim(dim, x->rank()))] = true;
+  }
+  for (size_t dim = 0; dim < x->rank(); ++dim) {
+    if (reduced[dim] && has_ordinary_element(x, dim)) return false;
+  }
+  return true;
+}
+
+// A result may be 0 because what vanishes is 0, or what it is divided by large.
 bool hands_on(const Node& node, const SmallNumbers& numbers, const ValueRanges& ranges) {
   const auto operands = node.operands();
   const auto vanishes = [&](const Value* operand) { return numbers.may_vanish(operand); };
   switch (node.op->facts.binary) {
     case Binary::add:
     case Binary::sub:
-    case Binary::rsub: return false;
+    case Binary::rsub: return adds_small(node, numbers, ranges);
     case Binary::mul: return std::any_of(operands.begin(), operands.end(), vanishes);
     case Binary::div: return vanishes(operands[0]) || (operands.size() > 1 && is_large_power(operands[1], ranges));
     default: break;
   }
+  if (node.op->facts.gemm) return multiplies_small(node, numbers, ranges);
+  if (node.is("aten.convolution.default")) return convolves_small(node, numbers, ranges);
+  if (node.op->facts.growth == Growth::total) return reduces_small(node, numbers);
   if (node.is("aten.reciprocal.default")) return is_large_power(operands[0], ranges);
   for (size_t i = 0; i < operands.size(); ++i) {
     if (vanishes(operands[i]) && keeps_zero(node, ranges) && !is_guarded(node, i, ranges)) return true;

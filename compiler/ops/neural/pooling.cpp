@@ -362,7 +362,7 @@ const OpDef kPoolingRows[] = {
            "i64[1, 2, 4, 4]{special}, [2, 2], [1, 1], [0, 0], false, true, -2")},
     {"aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool "
      "count_include_pad=True, int? divisor_override=None) -> Tensor",
-     infer_pool, decompose_avg_pool, "aten::avg_pool3d.out", kNoStock | kPassesBoth | ranges::pool,
+     infer_pool, decompose_avg_pool, "aten::avg_pool3d.out", kNoStock | kPassesBoth | ranges::pool | Growth::total,
      Cases("f32[1, 2, 4, 4, 6], [2, 2, 2]", "f32[1, 2, 4, 5, 5], [2, 3, 3], [2, 2, 2], [0, 1, 1], false, false",
            "f32[1, 1, 6, 6, 8]{range=0..8.9}, [3, 1, 1], [1, 1, 1]",
            "i64[1, 2, 4, 5, 5], [2, 3, 3], [2, 2, 2], [0, 1, 1], true, true",

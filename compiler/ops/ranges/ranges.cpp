@@ -503,10 +503,12 @@ double remainder(double x, double y) {
   const double rest = std::fmod(x, y);
   return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
+double round(double x, double) { return std::nearbyint(x); }
 double rsqrt(double x, double) { return 1 / std::sqrt(x); }
 double sign(double x, double) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 double sin(double x, double) { return std::sin(x); }
 double sqrt(double x, double) { return std::sqrt(x); }
+double trunc(double x, double) { return std::trunc(x); }
 double add(double x, double y) { return x + y; }
 double sub(double x, double y) { return x - y; }
 double rsub(double x, double y) { return y - x; }

@@ -224,6 +224,14 @@ constexpr Known kKnown[] = {
     {"logarithms of probabilities whose infinities are replaced",
      " %f = aten.mul.Scalar(%x, 18)\n %p = aten._softmax(%f, 1, false)\n %l = aten.log(%p)\n"
      " %o = aten.nan_to_num(%l, none, none, 7)\n"},
+    {"logarithms of sums of numbers below the least normal one",
+     " %s = aten.sub.Scalar(%x, 95)\n %e = aten.exp(%s)\n %t = aten.sum.dim_IntList(%e, [1])\n"
+     " %z = aten.abs(%y)\n %p = aten.permute(%z, [1, 0])\n %u = aten.mm(%e, %p)\n %v = aten.sum.dim_IntList(%u, [1])\n "
+     "%a = aten.add.Tensor(%t, %v)\n"
+     " %l = aten.log(%a)\n %k = aten.view(%l, [4, 1])\n %o = aten.add.Tensor(%y, %k)\n"},
+    {"shares of sigmoids below the least normal number",
+     " %s = aten.sub.Scalar(%x, 95)\n %e = aten.sigmoid(%s)\n %t = aten.sum.dim_IntList(%e, [1], true)\n"
+     " %d = aten.div.Tensor(%e, %t)\n %o = aten.add.Tensor(%y, %d)\n"},
     {"quotients by probabilities that are limited",
      " %f = aten.mul.Scalar(%x, 18)\n %p = aten._softmax(%f, 1, false)\n %h = aten.add.Scalar(%p, 1e-6)\n"
      " %o = aten.div.Tensor(%y, %h)\n",
