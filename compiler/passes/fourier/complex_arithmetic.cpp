@@ -85,6 +85,19 @@ Pair complex_ratio(Builder& b, const Pair& x, const Pair& y) {
   return {re, c.where(swaps, c.neg(im), im)};
 }
 
+// Smith's algorithm with the real part as the larger one where both are as large. Of 0 it is inf + nan i.
+Pair complex_reciprocal(Builder& b, const Pair& x) {
+  Compose c(b);
+  Value* is_wide = c.compare("ge", c.abs(x.re), c.abs(x.im));
+  Value *large = c.where(is_wide, x.re, x.im), *small = c.where(is_wide, x.im, x.re);
+  Value* is_zero = c.logical_and(c.compare("eq", large, 0), c.compare("eq", small, 0));
+  Value* ratio = c.div(small, large);
+  Value* scale = c.unary("aten.reciprocal", c.add(large, c.mul(small, ratio)));
+  Value* re = c.where(is_wide, scale, c.mul(c.add(ratio, 0.0), scale));
+  Value* im = c.where(is_wide, c.mul(c.sub(b.scalar(0.0, x.re->dtype()), ratio), scale), c.neg(scale));
+  return {c.where(is_zero, INFINITY, re), c.where(is_zero, NAN, im)};
+}
+
 // e^re * cos(im), e^re * sin(im). An imaginary part of 0 stays, and one that has no angle leaves e^re where that is 0
 // or infinite. In f64: e^re may be beyond f32 where the product is not.
 Pair complex_exponential(Builder& b, const Pair& x) {

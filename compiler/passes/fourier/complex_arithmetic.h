@@ -17,8 +17,9 @@ Pair complex_scaled(Builder& b, const Pair& x, const Arg& factor);
 /// are NaN.
 Pair complex_quotient(Builder& b, const Pair& x, Value* divisor, bool selects);
 
-/// x / y, exp(x), log(x); both parts are given. For targets that take selects of what may be NaN.
+/// x / y, 1 / x, exp(x), log(x); both parts are given. For targets that take selects of what may be NaN.
 Pair complex_ratio(Builder& b, const Pair& x, const Pair& y);
+Pair complex_reciprocal(Builder& b, const Pair& x);
 Pair complex_exponential(Builder& b, const Pair& x);
 Pair complex_logarithm(Builder& b, const Pair& x);
 

@@ -42,6 +42,14 @@ bool drops_imaginary(const Node& node) {
 bool is_select(const Node& node) { return node.is("aten.where.self"); }
 bool is_exponential(const Node& node) { return node.is("aten.exp.default"); }
 bool is_logarithm(const Node& node) { return node.is("aten.log.default"); }
+bool is_reciprocal(const Node& node) { return node.is("aten.reciprocal.default"); }
+// Longer ones would be long chains.
+bool is_short_product(const Node& node) {
+  if (!node.is("aten.prod.dim_int") || !node.is_none("dtype") || node.tensor("self")->rank() == 0) return false;
+  const Value& x = *node.tensor("self");
+  const Sym& length = x.sizes()[static_cast<size_t>(wrap_dim(node.static_integer("dim"), x.rank()))];
+  return length.is_const() && length.value() >= 1 && length.value() <= 32;
+}
 bool is_transform(const Node& node) { return node.op->name().starts_with("aten._fft_"); }
 
 // Elements of the signal along each transformed dimension.
@@ -94,7 +102,8 @@ bool has_parts(const Node& node, const TargetFacts& facts) {
   if (is_complex_product(node) || is_matrix_product(node)) return operands.size() == 2;
   if (node.is("aten.div.Tensor"))
     return operands.size() == 2 && (facts.takes_parts_of_complex || !is_complex_value(operands[1]));
-  if (is_select(node) || is_exponential(node) || is_logarithm(node)) return facts.takes_parts_of_complex;
+  if (is_select(node) || is_exponential(node) || is_logarithm(node) || is_reciprocal(node) || is_short_product(node))
+    return facts.takes_parts_of_complex;
   if (node.is("aten.full.default")) return literal(node.arg("fill_value")).has_value();
   if (node.is("aten.sum.dim_IntList")) return node.is_none("dtype");
   if (moves_parts(node)) return std::all_of(operands.begin(), operands.end(), is_complex_value);
@@ -205,6 +214,8 @@ class ComplexSplitter {
     if (is_conjugate(node)) return {a.re, negative(b, a.im)};
     if (is_exponential(node)) return complex_exponential(b, whole(b, a));
     if (is_logarithm(node)) return complex_logarithm(b, whole(b, a));
+    if (is_reciprocal(node)) return complex_reciprocal(b, whole(b, a));
+    if (is_short_product(node)) return product_of_row(b, node, whole(b, a));
     Value* second =
         combines_number(node) ? b.scalar(*literal(node.arg(1)), part_of(node.result()->dtype())) : node.operands()[1];
     if (node.is(Binary::div) && is_complex_value(second))
@@ -213,6 +224,18 @@ class ComplexSplitter {
     const Pair other = pair_of(b, second);
     if (is_matrix_product(node)) return product(b, whole(b, a), whole(b, other), node.op->name());
     return spread(b, combined(b, node, a, other), node);
+  }
+
+  // In order, from 1 on.
+  static Pair product_of_row(Builder& b, const Node& node, const Pair& x) {
+    const int64_t dim = wrap_dim(node.static_integer("dim"), x.re->rank());
+    const int64_t length = x.re->sizes()[static_cast<size_t>(dim)].value();
+    const DType part = x.re->dtype();
+    Pair out = {b.scalar(1.0, part), b.scalar(0.0, part)};
+    for (int64_t i = 0; i < length; ++i)
+      out = complex_product(b, out, {b.select(x.re, dim, i), b.select(x.im, dim, i)});
+    if (!node.boolean("keepdim")) return out;
+    return {b.unsqueeze(out.re, dim), b.unsqueeze(out.im, dim)};
   }
 
   Pair whole(Builder& b, const Pair& x) { return {x.re, imaginary(b, x)}; }
@@ -371,7 +394,8 @@ class ComplexSplitter {
 //   after:  re = x[.., 0] * c.re - x[.., 1] * c.im; im = x[.., 0] * c.im + x[.., 1] * c.re; y = cat(re, im)
 // Applies only to c64, with TargetFacts::takes_parts_of_complex to c128 too, and only if every complex value of the
 // graph is made from floats and read as floats by the operators listed here; with TargetFacts::takes_parts_of_complex
-// what others read or make is joined or taken apart, and exp, log, where and quotients are among the operators. Keeps:
+// what others read or make is joined or taken apart, and exp, log, where, quotients, reciprocals and products of short
+// rows are among the operators. Keeps:
 // values up to rounding, infinities and NaN, but without takes_parts_of_complex not the infinite part of an infinite
 // number divided by 0.
 Result<Changed> complex_as_pairs(Graph& graph, const TargetFacts& facts) {
