@@ -57,6 +57,14 @@ TEST(CudaSharing, UnloadingInAnyOrderGivesMemoryBackAndLeavesTheRestWorking) {
     TestRun& left = in_order ? *second : *first;
     ASSERT_EQ(left.execute(Floats(8, 2)), Error::Ok) << left.last_error();
     EXPECT_EQ(left.output(), Floats(8, 2.5f));
+    const uint64_t objects = driver.count("objects");
+    auto other = std::make_unique<TestRun>(add_delegate("v", Floats(8, 2)), driver);
+    ASSERT_EQ(other->load(), Error::Ok) << other->text();
+    ASSERT_EQ(other->execute(Floats(8, 1)), Error::Ok) << other->last_error();
+    EXPECT_GT(driver.count("bytes"), one);
+    other.reset();
+    EXPECT_EQ(driver.count("bytes"), one) << "what nobody else uses goes with its delegate";
+    EXPECT_EQ(driver.count("objects"), objects);
     first.reset();
     second.reset();
     EXPECT_EQ(driver.count("objects"), 0u);

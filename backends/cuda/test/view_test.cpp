@@ -469,6 +469,20 @@ TEST_F(CudaViews, BoundsOfSlicesAreClamped) {
   expect_same_bytes_as_portable({numbers(DType::f32, {7}, 1)});
 }
 
+// From the end, and beyond it, of a size that is known at run time.
+TEST_F(CudaViews, BoundsOfSlicesOfRunTimeAreClamped) {
+  std::string text = "graph f(%x: f32[s0]) {\n  range s0: 1..9\n", results;
+  size_t count = 0;
+  for (const int64_t start : {-9, -5, -1, 0}) {
+    text += fmt::format("  %s{0} = aten.slice.Tensor(%x, 0, {1}, 9223372036854775807)\n  %y{0} = aten.neg(%s{0})\n",
+                        count, start);
+    results += fmt::format("{}%y{}", count == 0 ? "" : ", ", count);
+    ++count;
+  }
+  compile(text + "  return " + results + "\n}");
+  for (const int size : {1, 4, 5, 6, 9}) expect_same_bytes_as_portable({numbers(DType::f32, {size}, 1)});
+}
+
 // M8
 TEST(CudaPartition, AGraphWithoutNodesMakesNoDelegateAndRefusalsHaveReasons) {
   CompileResult result;
