@@ -290,7 +290,11 @@ TEST_F(Twin, KernelsAreWrittenAsFilesBesideTheirVocabulary) {
   };
   EXPECT_EQ(read("rmsnorm.cu"),
             "#include \"vocabulary.h\"\n\nnamespace wick_text {\n" + kRmsNorm.text + "\n}  // namespace wick_text\n");
-  EXPECT_EQ(read("vocabulary.h"), "#pragma once\n" + device_vocabulary());
+  EXPECT_EQ(read("vocabulary.h"), "// By wick compile --emit-source.\n#pragma once\n" + device_vocabulary());
+  std::vector<compiler::FileWriter> again;
+  EXPECT_TRUE(emit_source({&kRmsNorm, 1}, folder, again).ok()) << "its own file";
+  std::ofstream(folder + "/vocabulary.h") << "int words;\n";
+  EXPECT_EQ(emit_source({&kRmsNorm, 1}, folder, again).diag().code, compiler::Code::usage);
   std::filesystem::remove_all(folder);
   EXPECT_EQ(emit_source({&kRmsNorm, 1}, "/proc/no/such/folder", files).diag().code, compiler::Code::file_io);
 }
