@@ -1,4 +1,5 @@
 #include "backends/cuda/test/runtime_test_support.h"
+#include "common/version.h"
 #include "wick/device_timer.h"
 
 namespace wick::cuda {
@@ -92,6 +93,21 @@ TEST(CudaRuntime, CountsOfBlocksBeginAtZero) {
   }
   ASSERT_EQ(other.execute(Floats{1}), Error::Ok) << other.last_error();
   EXPECT_EQ(other.output(), Floats{1});
+}
+
+TEST(CudaRuntime, APlanOfAnotherVersionThatIsRefusedNamesIt) {
+  const TestDriver driver;
+  TestDelegate d = add_delegate();
+  d.plan.kernels[0].block = {0, 1, 1};
+  for (const std::string& producer : {std::string("wick 99.0.0"), std::string("wick ") + kVersion}) {
+    d.plan.producer = producer;
+    TestRun run(d, driver);
+    EXPECT_EQ(run.load(), Error::InvalidProgram);
+    EXPECT_NE(run.text().find("a block of 0 x 1 x 1 threads"), std::string::npos) << run.text();
+    EXPECT_EQ(run.text().find("'wick 99.0.0' made the plan, this is wick ") != std::string::npos,
+              producer == "wick 99.0.0")
+        << run.text();
+  }
 }
 
 TEST(CudaRuntime, WritesBesideABufferAreNoticed) {
