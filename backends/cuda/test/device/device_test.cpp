@@ -128,6 +128,25 @@ TEST_P(CudaDevice, MatrixInstructionsRoundNothingThatIsExact) {
                        {{"forward", {numbers(DType::bf16, {130, 256}, 1), numbers(DType::bf16, {96, 256}, 2)}}});
 }
 
+// Blocks that share a tile count who is the last: each call must find the counts as the first one did. Sums of these
+// products are exact.
+TEST_P(CudaDevice, SplitSumsOfCallsInARowAreRight) {
+  const std::string text =
+      R"(graph forward(%x: f32[40, 1030], %w: f32[50, 1030], %y: bf16[40, 2048], %v: bf16[64, 2048]) {
+  %a: f32[40, 50] = aten.linear(%x, %w)
+  %r: f32[40, 50] = aten.relu(%a)
+  %b: bf16[40, 64] = aten.linear(%y, %v)
+  return %r, %b
+})";
+  std::vector<std::pair<std::string, std::vector<HostValue>>> calls;
+  for (uint64_t seed = 1; seed < 17; seed += 4) {
+    calls.push_back({"forward",
+                     {numbers(DType::f32, {40, 1030}, seed), numbers(DType::f32, {50, 1030}, seed + 1),
+                      numbers(DType::bf16, {40, 2048}, seed + 2), numbers(DType::bf16, {64, 2048}, seed + 3)}});
+  }
+  expect_like_portable(compile({text}), {text}, calls);
+}
+
 // Each size has a graph from its second call on; nodes of size 0 are empty.
 TEST_P(CudaDevice, SizesTakeTurns) {
   const std::string text = R"(graph forward(%x: f32[s0, 6], %z: f32[s0]) {
@@ -215,7 +234,8 @@ TEST_P(CudaDevice, ABadIndexWritesNothingAndTheNextCallIsRight) {
   for (size_t i = 0; i < 8; ++i) EXPECT_EQ(element(after, 39 * 8 + i), element(others, 8 + i) + 1);
 }
 
-// Complex reciprocals stay on the processor; what the delegates around them pass to each other does not come there.
+// The sine of a complex number stays on the processor; what the delegates around them pass to each other does not come
+// there.
 TEST_P(CudaDevice, ValuesPassFromDelegateToDelegate) {
   const std::string text = R"(graph forward(%x: f32[64, 64]) {
   %a: f32[64, 64] = aten.abs(%x)
@@ -223,7 +243,7 @@ TEST_P(CudaDevice, ValuesPassFromDelegateToDelegate) {
   %e: f32[64, 64] = aten.neg(%b)
   %s: f32[64, 64] = aten.sqrt(%b)
   %w: c64[64, 64] = aten.complex(%e, %e)
-  %c: c64[64, 64] = aten.reciprocal(%w)
+  %c: c64[64, 64] = aten.sin(%w)
   %v: f32[64, 64, 2] = aten.view_as_real(%c)
   %d: f32[64, 64] = aten.select.int(%v, 2, 0)
   %y: f32[64, 64] = aten.add.Tensor(%s, %d)
