@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -242,7 +243,11 @@ class ProgramWriter {
         return w.make_value(pte::KernelTypes::Int, pte::CreateInt(w.builder_, v).Union());
       }
       fb::Offset<pte::EValue> operator()(double v) {
-        return w.make_value(pte::KernelTypes::Double, pte::CreateDouble(w.builder_, v).Union());
+        // FlatBuffers leaves out what equals the default, and -0 equals 0.
+        w.builder_.ForceDefaults(v == 0 && std::signbit(v));
+        const auto number = pte::CreateDouble(w.builder_, v);
+        w.builder_.ForceDefaults(false);
+        return w.make_value(pte::KernelTypes::Double, number.Union());
       }
       fb::Offset<pte::EValue> operator()(bool v) {
         return w.make_value(pte::KernelTypes::Bool, pte::CreateBool(w.builder_, v).Union());

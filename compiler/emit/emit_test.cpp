@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <cmath>
+
 #include "compiler/ir/text/text.h"
 #include "compiler/plan/linearize.h"
 #include "compiler/plan/memory_plan.h"
@@ -256,6 +258,23 @@ TEST(Emit, MetadataNamesTheNodesOfAPayload) {
           R"("delegates":[{"nodes":3,"named_data":["k"],"node_places":[0,-1,0],"output_places":[0]}],"places":[{"module":"net.head","source":"m.py:7"}])"),
       std::string::npos)
       << metadata_json({&method});
+}
+
+TEST(Emit, NumbersKeepTheSignOfZero) {
+  const EmittedProgram program = emitted({plan_of(R"(graph f(%x: f32[2]) {
+    %a: f32[2] = aten.mul.Scalar(%x, 0.0)
+    %b: f32[2] = aten.mul.Scalar(%a, -0.0)
+    return %b
+  })",
+                                                  {})});
+  const Loaded file(program.pte);
+  const MethodMeta method = file.program().method(0);
+  std::vector<bool> negative;
+  for (uint32_t i = 0; i < method.num_values(); ++i) {
+    const ValueMeta value = method.value(i);
+    if (value.tag == Tag::real) negative.push_back(std::signbit(value.real));
+  }
+  EXPECT_EQ(negative, (std::vector<bool>{false, true}));
 }
 
 TEST(Emit, TheSameProgramGivesTheSameBytes) {
