@@ -187,7 +187,7 @@ const OpDef kSpecialRows[] = {
     CURVE("special_bessel_y0", ranges::unknown, "f32[3, 4]{range=1.1..4.6}"),
     CURVE("special_bessel_y1", ranges::unknown, "f32[3, 4]{range=1.1..4.6}"),
     {"aten::special_ndtr(Tensor self) -> Tensor", infer_float_unary, decompose_ndtr, "aten::special_ndtr.out",
-     kPointwise | kNoStock | kNoComplexInStock, Cases("f32[3, 4]")},
+     kPointwise | kNoStock | kNoComplexInStock, Cases("f32[3, 4]", "f32[20]{range=-14..-2}")},
     {"aten::special_spherical_bessel_j0(Tensor x) -> Tensor", infer_first_argument, nullptr,
      "aten::special_spherical_bessel_j0.out", kPointwise | kNoStock, Cases("f32[3, 4]")},
     BINARY("special_zeta", infer_true_divide, ranges::unknown,

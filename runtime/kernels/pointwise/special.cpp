@@ -42,9 +42,12 @@ WICK_SPECIAL_BINARY(igamma, gamma_lower)
 WICK_SPECIAL_BINARY(igammac, gamma_upper)
 #undef WICK_SPECIAL_BINARY
 
+/// As eager, which has no digits left where erf(x / sqrt(2)) is -1.
 void special_ndtr_out(KernelContext& context, Args args) {
   float_unary<kFloat>(context, operand(args, 0), out_tensor(args, 1), [](auto x) {
-    return static_cast<decltype(x)>(math::erfc(static_cast<double>(x) * -0.70710678118654752440) / 2);
+    using T = decltype(x);
+    const T scaled = x / static_cast<T>(1.41421356237309504880);
+    return (1 + static_cast<T>(math::erf(static_cast<double>(scaled)))) * static_cast<T>(0.5);
   });
 }
 

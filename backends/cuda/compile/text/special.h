@@ -36,8 +36,10 @@ WICK_SPECIAL(igammac, gamma_upper)
 /// (order, x)
 WICK_SPECIAL(polygamma, polygamma)
 #undef WICK_SPECIAL
-WICK_FUNCTION f64 ndtr(f64 x) { return wick::math::erfc(x * -0.70710678118654752440) / 2; }
-WICK_FUNCTION f32 ndtr(f32 x) { return static_cast<f32>(ndtr(static_cast<f64>(x))); }
+WICK_FUNCTION f64 ndtr(f64 x) { return (1 + wick::math::erf(x / 1.41421356237309504880)) * 0.5; }
+WICK_FUNCTION f32 ndtr(f32 x) {
+  return (1 + static_cast<f32>(wick::math::erf(static_cast<f64>(x / 1.41421356f)))) * 0.5f;
+}
 
 // Orthogonal polynomials: (x, degree), in the type.
 #define WICK_POLYNOMIAL(name, type)                                                                            \
