@@ -418,6 +418,19 @@ TEST_F(Decompositions, UnevenPoolingOfHalvesRoundsOnce) {
   EXPECT_TRUE(made.starts_with("aten._to_copy.default") && made.ends_with("aten._to_copy.default"));
   EXPECT_EQ(made.find("aten._to_copy", 1), made.rfind("aten._to_copy")) << made;
 }
+TEST(Polar, OfHalvesRoundsOnce) {
+  const auto function =
+      parse_graph("graph f(%x: f16[4], %y: f16[4]) {\n %z: c32[4] = aten.polar(%x, %y)\n return %z\n}");
+  ASSERT_TRUE(function.ok()) << render(function.diag());
+  ASSERT_TRUE(decompose(*function->graph, nullptr).ok());
+  size_t products = 0;
+  for (const auto& node : function->graph->nodes()) {
+    if (!node->is("aten.mul.Tensor")) continue;
+    ++products;
+    EXPECT_EQ(to_text(node->result()->type), "f32[4]");
+  }
+  EXPECT_EQ(products, 2u);
+}
 TEST_F(Decompositions, ReshapeIsAView) {
   EXPECT_EQ(names(b.call("aten.reshape", {input({2, 6}), Ints{-1}})), "aten.view.default");
 }

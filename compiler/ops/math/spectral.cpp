@@ -5,6 +5,7 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/pointwise/half_numbers.h"
 
 namespace wick::compiler {
 namespace {
@@ -312,10 +313,13 @@ Results decompose_complex_transform(Builder& b, Node& node) {
   Compose c(b);
   return {from_parts(c, node.tensor("real"), node.tensor("imag"))};
 }
+// Halves are rounded once.
 Results decompose_polar(Builder& b, Node& node) {
   Compose c(b);
-  Value *r = node.tensor("abs"), *angle = node.tensor("angle");
-  return {from_parts(c, c.mul(r, c.unary("aten.cos", angle)), c.mul(r, c.unary("aten.sin", angle)))};
+  const DType dtype = node.tensor("abs")->dtype(), wide = is_16_bit(dtype) ? DType::f32 : dtype;
+  Value *r = b.cast(node.tensor("abs"), wide), *angle = b.cast(node.tensor("angle"), wide);
+  const auto part = [&](const char* function) { return b.cast(c.mul(r, c.unary(function, angle)), dtype); };
+  return {from_parts(c, part("aten.cos"), part("aten.sin"))};
 }
 Results decompose_conj(Builder& b, Node& node) {
   Compose c(b);
