@@ -24,6 +24,9 @@ struct SubScaled {
   T operator()(T a, T b) const {
     if constexpr (is_integer_lane<T>) {
       return wrap_sub(a, multiply(number_as<T>(alpha), b));
+    } else if constexpr (is_complex_lane<T>) {
+      // As eager: the product decides the signs of zeros.
+      return a + multiply(T(-number_as<T>(alpha).real(), 0), b);
     } else {
       return a - multiply(number_as<T>(alpha), b);
     }

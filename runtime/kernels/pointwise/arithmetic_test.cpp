@@ -81,6 +81,22 @@ TEST(DivOut, IntegerZeroAndTheLowestIntegerAreDefined) {
   EXPECT_EQ(ints(out)[0], INT64_MIN);
 }
 
+// Eager adds the product of b and -alpha + 0i.
+TEST(Sub, OfComplexNumbersHasEagersSignsOfZero) {
+  for (const DType dtype : {DType::c64, DType::c128}) {
+    TestTensor a = make_complex(dtype, {3}, {{1, -0.0}, {-0.0, 0}, {-0.0, -0.0}});
+    TestTensor b = make_complex(dtype, {3}, {{0.5, 0}, {-0.0, -0.0}, {-0.0, 0}});
+    TestTensor out = make_out(dtype, {3});
+    ASSERT_EQ(call("aten::sub.out", {a, b, 1, out}), Error::Ok);
+    const auto found = complex_values(out);
+    EXPECT_EQ(found[0].real(), 0.5);
+    EXPECT_FALSE(std::signbit(found[0].imag()));
+    EXPECT_FALSE(std::signbit(found[1].real()) || std::signbit(found[1].imag()));
+    EXPECT_FALSE(std::signbit(found[2].real()));
+    EXPECT_TRUE(std::signbit(found[2].imag()));
+  }
+}
+
 // Eager's answers.
 TEST(Reciprocal, OfComplexNumbersAtTheBordersIsEagers) {
   for (const DType dtype : {DType::c64, DType::c128}) {
