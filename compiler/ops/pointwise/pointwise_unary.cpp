@@ -155,14 +155,43 @@ Results decompose_log_sigmoid(Builder& b, Node& node) {
   })};
 }
 
-// x * i
-Value* turned(Compose& c, Value* x, double sign = 1) {
+struct Parts {
+  Value *real, *imag;
+};
+Parts parts_of(Compose& c, Value* x) {
   Value* parts = c.b.call("aten.view_as_real", {x});
   const auto last = static_cast<int64_t>(x->rank());
-  Value *real = c.b.select(parts, last, 0), *imag = c.b.select(parts, last, 1);
+  return {c.b.select(parts, last, 0), c.b.select(parts, last, 1)};
+}
+Value* complex_of(Compose& c, const Parts& x) {
+  return c.b.call("aten.view_as_complex", {c.stack({x.real, x.imag}, static_cast<int64_t>(x.real->rank()))});
+}
+
+// x * i
+Value* turned(Compose& c, Value* x, double sign = 1) {
+  auto [real, imag] = parts_of(c, x);
   if (sign > 0) imag = c.neg(imag);
   if (sign < 0) real = c.neg(real);
-  return c.b.call("aten.view_as_complex", {c.stack({imag, real}, last)});
+  return complex_of(c, {imag, real});
+}
+
+// log(1 + x) would lose the digits of a small x and the sign of an imaginary part of 0.
+Value* complex_log1p(Compose& c, Value* x) {
+  const auto [re, im] = parts_of(c, x);
+  Value* sum = c.add(re, 1);
+  Value* gain = c.add(c.mul(re, c.add(re, 2)), c.mul(im, im));  // |1 + x|^2 - 1
+  Value* near = c.where(c.compare("eq", gain, 0), re, c.mul(c.unary("aten.log1p", gain), 0.5));
+  Value* far = c.log(c.call("aten.hypot", {sum, im}));
+  Value* is_near = c.compare("lt", c.call("aten.hypot", {re, im}), 0.5);
+  return complex_of(c, {c.where(is_near, near, far), c.call("aten.atan2", {im, sum})});
+}
+
+// exp(x) - 1 would lose the digits of a small x.
+Value* complex_expm1(Compose& c, Value* x) {
+  const auto [re, im] = parts_of(c, x);
+  Value* half = c.unary("aten.sin", c.mul(im, 0.5));
+  Value* real = c.sub(c.mul(c.unary("aten.expm1", re), c.unary("aten.cos", im)), c.mul(c.mul(half, half), 2));
+  return complex_of(c, {real, c.mul(c.exp(re), c.unary("aten.sin", im))});
 }
 
 // Functions of complex numbers in terms of exp, log, sqrt, sin, cos and tanh, which the kernels have.
@@ -173,8 +202,8 @@ Results decompose_complex(Builder& b, Node& node) {
   const std::string_view name = node.op->name();
   if (name == "aten.sigmoid.default") return {c.unary("aten.reciprocal", c.add(c.exp(c.neg(x)), 1))};
   if (name == "aten.rsqrt.default") return {c.unary("aten.reciprocal", c.sqrt(x))};
-  if (name == "aten.log1p.default") return {c.log(c.add(x, 1))};
-  if (name == "aten.expm1.default") return {c.sub(c.exp(x), 1)};
+  if (name == "aten.log1p.default") return {complex_log1p(c, x)};
+  if (name == "aten.expm1.default") return {complex_expm1(c, x)};
   if (name == "aten.log2.default") return {c.mul(c.log(x), 1.4426950408889634074)};
   if (name == "aten.log10.default") return {c.mul(c.log(x), 0.43429448190325182765)};
   if (name == "aten.cosh.default") return {c.unary("aten.cos", turned(c, x))};
@@ -245,11 +274,16 @@ const OpDef kPointwiseUnaryRows[] = {
                 kPassesNan | kKeepsZero | ranges::signed_unit | Growth::unit),
     FLOAT_UNARY("aten::exp(Tensor self) -> Tensor", "aten::exp.out",
                 kPassesNan | kNonNegative | kVanishes | curves::exp | ranges::exp | Growth::power),
-    FLOAT_UNARY("aten::expm1(Tensor self) -> Tensor", "aten::expm1.out",
-                kPassesNan | curves::expm1 | ranges::expm1 | Growth::power),
+    {"aten::expm1(Tensor self) -> Tensor", infer_float_unary, decompose_complex, "aten::expm1.out",
+     kPointwise | kAlsoInPlace | kNoComplexInStock | kPassesNan | curves::expm1 | ranges::expm1 | Growth::power,
+     Cases("f32[20]{special}", "f64[3, 4]{range=0.1..0.9}", "f16[2, 0, 3]", "i64[]", "bool[2]",
+           "c64[9]{range=-1e-3..1e-3}")},
     FLOAT_UNARY("aten::log(Tensor self) -> Tensor", "aten::log.out", kPassesBoth | curves::log | ranges::log),
     FLOAT_UNARY("aten::log10(Tensor self) -> Tensor", "aten::log10.out", kPassesBoth | curves::log10 | ranges::log10),
-    FLOAT_UNARY("aten::log1p(Tensor self) -> Tensor", "aten::log1p.out", kPassesBoth | curves::log1p | ranges::log1p),
+    {"aten::log1p(Tensor self) -> Tensor", infer_float_unary, decompose_complex, "aten::log1p.out",
+     kPointwise | kAlsoInPlace | kNoComplexInStock | kPassesBoth | curves::log1p | ranges::log1p,
+     Cases("f32[20]{special}", "f64[3, 4]{range=0.1..0.9}", "f16[2, 0, 3]", "i64[]", "bool[2]",
+           "c64[9]{range=-1e-3..1e-3}")},
     FLOAT_UNARY("aten::log2(Tensor self) -> Tensor", "aten::log2.out", kPassesBoth | curves::log2 | ranges::log2),
     {"aten::logit(Tensor self, float? eps=None) -> Tensor", infer_float_unary, decompose_logit, "aten::logit.out",
      kPointwise | kAlsoInPlace | kNoComplexInStock | kTellsSmall | ranges::unknown,
