@@ -73,7 +73,7 @@ double highest_score(DType dtype) {
 
 bool is_lowest(const Arg& arg, DType dtype) {
   const auto element = number_of(arg, dtype);
-  return element && element->floating && element->real <= lowest_score(dtype) / 2;
+  return element && element->floating && element->real <= -highest_score(dtype) / 2;
 }
 bool is_minus_infinity(const Arg& arg, DType dtype) {
   const auto element = number_of(arg, dtype);

@@ -259,10 +259,24 @@ class Masker {
   // The numbers that scores of f16 do not exceed where a mask of 0 and minus infinity is added to them: what is added
   // instead of an infinity may not be below all other scores.
   Value* limit_of_halves(Builder& b, Value* mask) const {
+    if (mask->is_constant() && mask->dtype() == DType::f16) return limit_of_constant(b, *mask);
     const auto select = mask->producer && mask->dtype() == DType::f16 ? match_select(*mask->producer) : std::nullopt;
     if (!select || !select->infinite || !is_zero(select->scores, DType::f16)) return nullptr;
     return b.expand(select_numbers(b, *select, DType::f16, highest_score(DType::f16), least_score(dead_, DType::f16)),
                     mask->sizes());
+  }
+
+  // Of a constant mask of 0 and minus infinity.
+  Value* limit_of_constant(Builder& b, const Value& mask) const {
+    Reals64 numbers = reals_of(mask);
+    bool masks = false;
+    for (double& number : numbers) {
+      if (number != 0 && number != -INFINITY) return nullptr;
+      masks |= number != 0;
+      number = number == 0 ? highest_score(DType::f16) : least_score(dead_, DType::f16);
+    }
+    auto bytes = masks ? rounded(numbers, DType::f16) : std::nullopt;
+    return bytes ? b.constant(mask.tensor(), std::move(*bytes), mask.name) : nullptr;
   }
 
   // `kept` for the scores that `select` keeps, else `masked`.
