@@ -1,5 +1,6 @@
 #include "compiler/analysis/shares.h"
 
+#include <cmath>
 #include <limits>
 
 #include "compiler/analysis/data_movement.h"
@@ -60,11 +61,14 @@ const Value* raised(const Value& value) {
   return raises ? node->tensor_or_null(0) : nullptr;
 }
 
-// A copy, perhaps in another dtype, or a multiple.
+// A copy, perhaps in another dtype, or a multiple of ordinary size.
 bool scales(const Node& node) {
   if (node.is("aten.clone.default") || node.is("aten._to_copy.default")) return true;
-  return (node.is(Binary::mul) || node.is(Binary::div)) && node.operands().size() == 1 && node.tensor_or_null(0) &&
-         literal(node.arg(1));
+  const bool multiplies = node.is(Binary::mul);
+  if (!multiplies && !node.is(Binary::div)) return false;
+  if (node.operands().size() != 1 || !node.tensor_or_null(0)) return false;
+  const auto number = literal(node.arg(1));
+  return number && (multiplies ? std::abs(*number) >= 0x1p-64 : std::abs(*number) <= 0x1p64);
 }
 
 }  // namespace

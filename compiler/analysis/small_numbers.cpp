@@ -168,7 +168,7 @@ bool adds_small(const Node& node, const SmallNumbers& numbers, const ValueRanges
   return number && std::abs(*number) < kLeastNormal;
 }
 
-// Of a sum of products the factors on one side are, in all products of a result.
+// Of a sum of products the factors on one side are, in all products of a result, or in each product one factor may be.
 bool multiplies_small(const Node& node, const SmallNumbers& numbers, const ValueRanges& ranges) {
   const Gemm& gemm = node.op->facts.gemm;
   const auto* term = gemm.term < 0 ? nullptr : node.tensor_or_null(static_cast<size_t>(gemm.term));
@@ -177,7 +177,10 @@ bool multiplies_small(const Node& node, const SmallNumbers& numbers, const Value
   const auto small = [&](const Value* x, size_t from_last) {
     return numbers.may_vanish(x) && (x->rank() <= from_last || !has_ordinary_element(x, x->rank() - 1 - from_last));
   };
-  return small(node.tensor_or_null(gemm.left), 0) || small(node.tensor_or_null(gemm.right), gemm.turns ? 0 : 1);
+  const Value *left = node.tensor_or_null(gemm.left), *right = node.tensor_or_null(gemm.right);
+  // Numbers of ordinary size on one side may meet small ones on the other.
+  if (numbers.may_vanish(left) && numbers.may_vanish(right)) return true;
+  return small(left, 0) || small(right, gemm.turns ? 0 : 1);
 }
 
 // So are those of a convolution without a bias.
@@ -192,11 +195,12 @@ bool reduces_small(const Node& node, const SmallNumbers& numbers) {
   const Value* x = node.operands()[0];
   if (!numbers.may_vanish(x)) return false;
   if (!node.op->has(kReduction)) return true;
-  std::vector<bool> reduced(x->rank(), node.is_none("dim") || node.static_ints("dim").empty());
-  if (!node.is_none("dim")) {
-    for (const int64_t dim : node.static_ints("dim")) reduced[static_cast<size_t>(wrap_dim(dim, x->rank()))] = true;
+  const size_t rank = x->rank();
+  std::vector<bool> reduced(rank, node.is_none("dim") || node.static_ints("dim").empty());
+  if (!node.is_none("dim") && rank != 0) {
+    for (const int64_t dim : node.static_ints("dim")) reduced[static_cast<size_t>(wrap_dim(dim, rank))] = true;
   }
-  for (size_t dim = 0; dim < x->rank(); ++dim) {
+  for (size_t dim = 0; dim < rank; ++dim) {
     if (reduced[dim] && has_ordinary_element(x, dim)) return false;
   }
   return true;

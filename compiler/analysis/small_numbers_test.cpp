@@ -148,6 +148,8 @@ constexpr Case kCases[] = {
     {"%e = aten.exp(%x)\n %t = aten.ceil(%e)\n %a = aten.sub.Tensor(%e, %t)\n %y = aten.sign(%a)", false, false},
     {"%e = aten.exp(%x)\n %a = aten.sum.dim_IntList(%e, [1])\n %y = aten.log(%a)", true, true},
     {"%e = aten.exp(%x)\n %a = aten.mean.dim(%e, none)\n %y = aten.sign(%a)", true, true},
+    {"%s = aten.amax(%x, [0, 1])\n %e = aten.exp(%s)\n %a = aten.sum.dim_IntList(%e, [0])\n %y = aten.log(%a)", true,
+     true},
     {"%e = aten.exp(%x)\n %a = aten.cumsum(%e, 1)\n %y = aten.log(%a)", true, true},
     {"%e = aten.exp(%x)\n %v = aten.view(%e, [1, 1, 3, 3])\n %a = aten.avg_pool2d(%v, [3, 1])\n %y = aten.log(%a)",
      true, true},
@@ -156,6 +158,9 @@ constexpr Case kCases[] = {
     {"%e = aten._softmax(%x, 1, false)\n %p = aten.permute(%e, [1, 0])\n %b = aten.mul.Scalar(%p, 3)\n"
      " %a = aten.sum.dim_IntList(%b, [0])\n %y = aten.log(%a)",
      false, false},
+    {"%e = aten._softmax(%x, 1, false)\n %b = aten.mul.Scalar(%e, 1e-38)\n %a = aten.sum.dim_IntList(%b, [1])\n %y = "
+     "aten.log(%a)",
+     true, true},
     {"%e = aten._softmax(%x, 1, false)\n %p = aten.permute(%e, [1, 0])\n %a = aten.sum.dim_IntList(%p, [1])\n"
      " %y = aten.log(%a)",
      true, true},
@@ -173,6 +178,8 @@ constexpr Case kCases[] = {
     {"%e = aten._softmax(%x, 0, false)\n %a = aten.mm(%e, %m)\n %y = aten.sign(%a)", true, true},
     {"%e = aten._softmax(%x, 0, false)\n %a = aten.mm(%m, %e)\n %y = aten.sign(%a)", false, false},
     {"%e = aten._softmax(%x, 1, false)\n %a = aten.mm(%m, %e)\n %y = aten.sign(%a)", true, true},
+    {"%e = aten._softmax(%x, 1, false)\n %f = aten._softmax(%m, 0, false)\n %a = aten.mm(%e, %f)\n %y = aten.log(%a)",
+     true, true},
     {"%e = aten.exp(%x)\n %a = aten.linear(%e, %m)\n %y = aten.sign(%a)", true, true},
     {"%e = aten._softmax(%x, 1, false)\n %a = aten.linear(%m, %e)\n %y = aten.sign(%a)", false, false},
     {"%e = aten.exp(%x)\n %a = aten.addmm(%m, %e, %m)\n %y = aten.sign(%a)", false, false},

@@ -92,13 +92,38 @@ bool gives_no_reals(const Node& node) {
   });
 }
 
+// Whether `value` is NaN where `x` is, which it is computed of element by element.
+bool is_nan_with(const Value* value, const Value* x, int depth = 6) {
+  if (value == x) return true;
+  const Node* node = value->producer;
+  if (!node || depth == 0 || !node->op->has(kPointwise) || node->is("aten.where.self")) return false;
+  const auto operands = node->operands();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (passing_of(*node, i).nan && is_nan_with(operands[i], x, depth - 1)) return true;
+  }
+  return false;
+}
+
+// Whether all that a comparison with a number decides is NaN where its operand is: where(x > 20, x, log1p(exp(x))).
+bool leaves_nan(const Node& comparison) {
+  const Value* truth = comparison.result();
+  const auto operands = comparison.operands();
+  const auto& users = truth->users();
+  if (operands.size() != 1 || users.size() != truth->num_uses()) return false;
+  const size_t taken = comparison.is(Binary::ne) ? 1 : 2;  // of NaN
+  return std::all_of(users.begin(), users.end(), [&](const Node* user) {
+    return user->is("aten.where.self") && is_nan_with(user->tensor_or_null(taken), operands[0]);
+  });
+}
+
 // Whether the node itself tells NaN from finite numbers. Neither is equal to an infinity.
 bool tells_nan(const Node& node) {
   if (node.is(Binary::eq) || node.is(Binary::ne)) {
     const auto number = literal(node.arg(1));
-    return !number || !std::isinf(*number);
+    if (number && std::isinf(*number)) return false;
   }
-  return node.op->has(kAsksForNan) || is_comparison(node.op->facts.binary) || node.is("aten.sign.default");
+  if (is_comparison(node.op->facts.binary)) return !leaves_nan(node);
+  return node.op->has(kAsksForNan) || node.is("aten.sign.default");
 }
 
 double least_of(DType dtype) {

@@ -174,6 +174,12 @@ TEST(ValueRanges, KnowWhoTestsForNan) {
       {"%y = aten.eq.Scalar(%x, inf)", false},
       {"%y = aten.eq.Scalar(%x, 1.0)", true},
       {"%y = aten.lt.Scalar(%x, inf)", true},
+      // What a comparison chooses may be NaN too.
+      {"%c = aten.gt.Scalar(%x, 20.0)\n %e = aten.exp(%x)\n %l = aten.log1p(%e)\n %y = aten.where.self(%c, %x, %l)",
+       false},
+      {"%c = aten.gt.Scalar(%x, 0)\n %l = aten.select.int(%w, 0, 0)\n %y = aten.where.self(%c, %x, %l)", true},
+      {"%c = aten.gt.Scalar(%x, 0)\n %l = aten.select.int(%w, 0, 0)\n %y = aten.where.self(%c, %l, %x)", false},
+      {"%c = aten.ne.Scalar(%x, 0)\n %l = aten.select.int(%w, 0, 0)\n %y = aten.where.self(%c, %l, %x)", true},
   };
   for (const auto& test : cases) {
     SCOPED_TRACE(test.body);
