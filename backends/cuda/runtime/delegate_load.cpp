@@ -185,7 +185,7 @@ Failure Delegate::place_buffer(const BackendInit& context, size_t index) {
     }
     case Space::state: {
       std::shared_ptr<StateMemory> state;
-      Failure failure = device_->share_state(context.session(), plan_.model, buffer, bytes, &state);
+      Failure failure = device_->share_state(context.session(), buffer, bytes, &state);
       if (failure) return failure;
       work_->set_address(index, state->memory.address());
       states_.push_back(std::move(state));

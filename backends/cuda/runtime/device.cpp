@@ -192,7 +192,7 @@ Failure Device::share_module(Span<const uint8_t> bytes, const void* image, Conte
   return failure;
 }
 
-Failure Device::share_state(const void* session, uint64_t model, const Buffer& buffer, Span<const uint8_t> initial,
+Failure Device::share_state(const void* session, const Buffer& buffer, Span<const uint8_t> initial,
                             std::shared_ptr<StateMemory>* state) {
   const std::string& name = buffer.state;
   std::unique_lock<std::mutex> lock(mutex_);
@@ -200,20 +200,13 @@ Failure Device::share_state(const void* session, uint64_t model, const Buffer& b
   std::weak_ptr<StateMemory>* known = session ? &states_[{session, name}] : nullptr;
   if (known) *state = known->lock();
   if (*state) {
-    const bool fits = (*state)->memory.size_bytes() == buffer.size_bytes && (*state)->initial == buffer.data;
-    const uint64_t found = (*state)->model;
-    if (fits && found == model) return {};
+    if ((*state)->memory.size_bytes() == buffer.size_bytes && (*state)->initial == buffer.data) return {};
     state->reset();
-    if (found != model) {
-      return {Error::InvalidProgram, "state '" + name + "' belongs to model " + model_text(found) +
-                                         " in another method, and to model " + model_text(model) + " in this one"};
-    }
     return {Error::InvalidProgram, "state '" + name + "' has another size or another initial value in another method"};
   }
   lock.unlock();  // methods of one session are not loaded at the same time
   auto made = std::make_shared<StateMemory>();
   made->initial = buffer.data;
-  made->model = model;
   Failure failure = allocate(buffer.size_bytes, "state '" + name + "'", &made->memory);
   if (!failure && buffer.data.empty() && buffer.size_bytes != 0) {
     failure = check(driver_.fill(made->memory.address(), 0, buffer.size_bytes, stream_), "clearing state");

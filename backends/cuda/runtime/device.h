@@ -62,7 +62,6 @@ class LoadedModule {
 struct StateMemory {
   Memory memory;
   std::string initial;  // key of what it began with
-  uint64_t model = 0;
 };
 
 /// The end of the last call that nobody has waited for, of one delegate, or of all that share state in a session. They
@@ -131,9 +130,9 @@ class Device {
   Failure share_constant(Span<const uint8_t> bytes, const std::string& what, ContentCache<Memory>::Use* use);
   /// Loaded code. `image` is what the driver gets if it is not loaded yet: `bytes`, aligned, or with a NUL at the end.
   Failure share_module(Span<const uint8_t> bytes, const void* image, ContentCache<LoadedModule>::Use* use);
-  /// State `name` of a session, zeros or `initial`, the data of key `key`, at first. Fails if it is there with another
-  /// size or another beginning. A null session: state of its own.
-  Failure share_state(const void* session, uint64_t model, const Buffer& buffer, Span<const uint8_t> initial,
+  /// The state that `buffer` names in a session: zeros at first, or `initial` if the buffer has data. Fails if it is
+  /// there with another size or beginning. A null session: state of its own.
+  Failure share_state(const void* session, const Buffer& buffer, Span<const uint8_t> initial,
                       std::shared_ptr<StateMemory>* state);
   /// The order of the session's calls; a null session: one of its own.
   Failure share_order(const void* session, std::shared_ptr<CallOrder>* order);

@@ -179,23 +179,6 @@ TEST(CudaSharing, StateOfAnotherSizeOrBeginningIsRefused) {
   }
 }
 
-TEST(CudaSharing, StateOfAnotherModelIsRefused) {
-  const TestDriver driver;
-  const int session = 0;
-  TestRun first(counter_delegate(), driver);
-  first.options().delegates.session = &session;
-  ASSERT_EQ(first.load(), Error::Ok) << first.text();
-  TestDelegate other = counter_delegate();
-  other.plan.model = 0xab;
-  TestRun run(other, driver);
-  run.options().delegates.session = &session;
-  EXPECT_EQ(run.load(), Error::InvalidProgram);
-  EXPECT_NE(run.text().find("state 'count' belongs to model 0000000000000000 in another method, and to model "
-                            "00000000000000ab in this one"),
-            std::string::npos)
-      << run.text();
-}
-
 // Two threads load, execute and unload delegates that share constants, code and the device.
 TEST(CudaSharing, ThreadsUseTheDeviceAtTheSameTime) {
   const TestDriver driver;

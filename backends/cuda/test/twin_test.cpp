@@ -293,8 +293,14 @@ TEST_F(Twin, KernelsAreWrittenAsFilesBesideTheirVocabulary) {
   EXPECT_EQ(read("vocabulary.h"), "// By wick compile --emit-source.\n#pragma once\n" + device_vocabulary());
   std::vector<compiler::FileWriter> again;
   EXPECT_TRUE(emit_source({&kRmsNorm, 1}, folder, again).ok()) << "its own file";
-  std::ofstream(folder + "/vocabulary.h") << "int words;\n";
-  EXPECT_EQ(emit_source({&kRmsNorm, 1}, folder, again).diag().code, compiler::Code::usage);
+  for (const char* name : {"/rmsnorm.cu", "/vocabulary.h"}) {
+    std::ofstream(folder + name) << "int words;\n";
+    again.clear();
+    const compiler::Status refused = emit_source({&kRmsNorm, 1}, folder, again);
+    ASSERT_FALSE(refused.ok()) << name;
+    EXPECT_EQ(refused.diag().code, compiler::Code::usage);
+    EXPECT_NE(refused.diag().message.find(name), std::string::npos) << refused.diag().message;
+  }
   std::filesystem::remove_all(folder);
   EXPECT_EQ(emit_source({&kRmsNorm, 1}, "/proc/no/such/folder", files).diag().code, compiler::Code::file_io);
 }

@@ -225,16 +225,17 @@ bool is_twin(Span<const uint8_t> bytes) {
 namespace {
 
 constexpr std::string_view kVocabularyHead = "// By wick compile --emit-source.\n#pragma once\n";
+constexpr std::string_view kKernelHead = "#include \"vocabulary.h\"\n\nnamespace wick_text {\n";
 
-Status check_vocabulary(const std::string& path) {
+// A file that is there must begin with `head`.
+Status check_replaceable(const std::string& path, std::string_view head) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return {};
   ASSIGN_OR_RETURN(const compiler::FileMap map, compiler::FileMap::open(path));
   const Span<const uint8_t> bytes = map.bytes();
-  if (bytes.size() >= kVocabularyHead.size() &&
-      std::equal(kVocabularyHead.begin(), kVocabularyHead.end(), bytes.begin()))
-    return {};
-  return Diag(Code::usage, fmt::format("--emit-source would overwrite \"{}\", which it has not written", path))
+  if (bytes.size() >= head.size() && std::equal(head.begin(), head.end(), bytes.begin())) return {};
+  return Diag(Code::usage,
+              fmt::format("--emit-source would overwrite \"{}\", which it has not written", compiler::printable(path)))
       .with_help("give it another folder");
 }
 
@@ -244,18 +245,18 @@ Status emit_source(Span<const KernelText> kernels, const std::string& folder, st
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return Diag(Code::file_io, fmt::format("{}: {}", folder, error.message()));
-  const auto write = [&](const std::string& name, const std::string& text) -> Status {
-    ASSIGN_OR_RETURN(FileWriter file, FileWriter::open(folder + "/" + name, text.size()));
+  const auto write = [&](const std::string& name, std::string_view head, const std::string& rest) -> Status {
+    const std::string path = folder + "/" + name, text = std::string(head) + rest;
+    RETURN_IF_ERROR(check_replaceable(path, head));
+    ASSIGN_OR_RETURN(FileWriter file, FileWriter::open(path, text.size()));
     RETURN_IF_ERROR(file.append({reinterpret_cast<const uint8_t*>(text.data()), text.size()}));
     RETURN_IF_ERROR(file.close());
     files.push_back(std::move(file));
     return {};
   };
-  RETURN_IF_ERROR(check_vocabulary(folder + "/vocabulary.h"));
-  RETURN_IF_ERROR(write("vocabulary.h", std::string(kVocabularyHead) + device_vocabulary()));
+  RETURN_IF_ERROR(write("vocabulary.h", kVocabularyHead, device_vocabulary()));
   for (const KernelText& kernel : kernels) {
-    RETURN_IF_ERROR(write(kernel.name + ".cu", "#include \"vocabulary.h\"\n\nnamespace wick_text {\n" + kernel.text +
-                                                   "\n}  // namespace wick_text\n"));
+    RETURN_IF_ERROR(write(kernel.name + ".cu", kKernelHead, kernel.text + "\n}  // namespace wick_text\n"));
   }
   return {};
 }

@@ -26,8 +26,8 @@ compiler::Status build_twin(Span<const KernelText> kernels, const std::string& p
 bool is_twin(Span<const uint8_t> bytes);
 
 /// Writes each kernel as FOLDER/name.cu and the vocabulary of devices as FOLDER/vocabulary.h, for reading and for
-/// other compilers, and adds these files to `files`. Creates the folder. Errors: file_io; usage, for a vocabulary.h
-/// that something else has written.
+/// other compilers, and adds these files to `files`. Creates the folder. Errors: file_io; usage, for a file of
+/// these names that something else has written.
 compiler::Status emit_source(Span<const KernelText> kernels, const std::string& folder,
                              std::vector<compiler::FileWriter>& files);
 
