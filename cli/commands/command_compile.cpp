@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "cli/command.h"

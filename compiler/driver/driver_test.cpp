@@ -161,6 +161,13 @@ TEST(ModelHash, IsOfNodesAndWeightsAndNotOfPlacesInTheSource) {
   EXPECT_NE(hash_of(graph("maximum", ""), 2), first);
 }
 
+TEST(Targets, XnnpackIsUsedWhereTheUserNamesNoBackend) {
+  const auto& known = known_targets();
+  const bool is_built = std::any_of(known.begin(), known.end(),
+                                    [](const Target* target) { return std::string_view(target->name) == "xnnpack"; });
+  EXPECT_EQ(default_targets(), is_built ? "xnnpack" : "");
+}
+
 TEST(Targets, FullDelegationIsABudget) {
   Function f = parse(kGelu), whole = parse("graph f(%x: f32[2]) { %a = aten.gelu(%x) return %a }");
   CompileOptions options = with_target();

@@ -1,9 +1,11 @@
 // Which model a program was compiled from.
 #pragma once
 #include <cstdint>
+#include <functional>
 
 #include "compiler/ir/graph.h"
 #include "compiler/support/content_hash.h"
+#include "wick/span.h"
 
 namespace wick::compiler {
 
