@@ -10,7 +10,7 @@ class ValueRanges;
 
 /// Which f32 values of a graph, without sub-graphs, may hold 0 on a target whose numbers below 2^-126 are 0, where
 /// eager's number is another one. Counts what arises of numbers of ordinary size (e^-90), not what the caller passes.
-/// A sum with a term of ordinary size is taken for a number of ordinary size: terms that are exactly 0 are not followed.
+/// A sum with a term of ordinary size counts as a number of ordinary size: terms that are exactly 0 are not followed.
 class SmallNumbers {
  public:
   SmallNumbers() = default;
