@@ -268,7 +268,8 @@ TEST(Emit, NumbersKeepTheSignOfZero) {
   })",
                                                   {})});
   const Loaded file(program.pte);
-  const MethodMeta method = file.program().method(0);
+  const Program loaded = file.program();
+  const MethodMeta method = loaded.method(0);
   std::vector<bool> negative;
   for (uint32_t i = 0; i < method.num_values(); ++i) {
     const ValueMeta value = method.value(i);
