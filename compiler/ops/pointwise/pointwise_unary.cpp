@@ -38,9 +38,9 @@ Results decompose_frac(Builder& b, Node& node) {
 // For |x|: t P(t) e^(-x^2), t = 1 / (1 + |x| / 2), P fitted to a relative error of 4.4e-8 where erfc is above 1e-46.
 // Small results keep their digits, which 1 - erf(x) would lose. f64 has no digits for less than the kernel.
 Results decompose_erfc(Builder& b, Node& node) {
-  constexpr double kP[] = {0.2820860386812345,   0.2823819308971614,  0.24305577419658644,
-                           0.20287605519751697,  -0.0270713100948449, 0.27871209911498207,
-                           -0.48776206609007594, 0.28484577051040605, -0.05912433551679304};
+  static constexpr double kP[] = {0.2820860386812345,   0.2823819308971614,  0.24305577419658644,
+                                  0.20287605519751697,  -0.0270713100948449, 0.27871209911498207,
+                                  -0.48776206609007594, 0.28484577051040605, -0.05912433551679304};
   if (node.result()->dtype() == DType::f64) return {};
   Compose c(b);
   return {in_float(b, node.tensor("self"), [&](Value* x) {
