@@ -30,10 +30,10 @@ Result<std::vector<Architecture>> architectures(const TargetOptions& options) {
   std::vector<Architecture> out;
   if (list == "none") return out;
   for (bool more = true; more;) {
-    more = list.find(',') != std::string_view::npos;
-    const size_t end = std::min(list.find(','), list.size());
+    const size_t end = list.find(',');
+    more = end != std::string_view::npos;
     const std::string_view name = list.substr(0, end);
-    list.remove_prefix(std::min(end + 1, list.size()));
+    list.remove_prefix(more ? end + 1 : list.size());
     const auto found = std::find_if(all.begin(), all.end(), [&](const Architecture& one) {
       return architecture_name(one) == name || (one.is_ptx && name == "ptx");
     });
