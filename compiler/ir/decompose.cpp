@@ -29,17 +29,19 @@ bool compatible(const Type& before, const Type& after) {
   return true;
 }
 
-void check_types(const Node& node, const std::vector<Value*>& values) {
-  if (values.size() != node.results().size()) {
-    const auto& returns = node.op->parsed->returns;
-    if (std::find(returns.begin(), returns.end(), ReturnType::tensor_list) != returns.end()) {
-      fail(Diag(Code::unsupported_model, fmt::format("{} gives {} results, the file records {}", node.op->name(),
-                                                     values.size(), node.results().size()))
-               .in(where_of(node)));
-    }
-    fail(Code::internal, fmt::format("the decomposition of {} has {} results, not {}", node.op->name(), values.size(),
-                                     node.results().size()));
+void check_count(const Node& node, const std::vector<Value*>& values) {
+  if (values.size() == node.results().size()) return;
+  const auto& returns = node.op->parsed->returns;
+  if (std::find(returns.begin(), returns.end(), ReturnType::tensor_list) != returns.end()) {
+    fail(Diag(Code::unsupported_model, fmt::format("{} gives {} results, the file records {}", node.op->name(),
+                                                   values.size(), node.results().size()))
+             .in(where_of(node)));
   }
+  fail(Code::internal, fmt::format("the decomposition of {} has {} results, not {}", node.op->name(), values.size(),
+                                   node.results().size()));
+}
+
+void check_types(const Node& node, const std::vector<Value*>& values) {
   for (size_t i = 0; i < values.size(); ++i) {
     const bool unused = values[i] == nullptr && node.result(i)->num_uses() == 0;
     if (unused) continue;
@@ -78,6 +80,7 @@ std::vector<Value*> expand(Graph& graph, Node* node, const KeepFn& keep, int dep
               .in(where_of(*node)));
     return node->results();
   }
+  check_count(*node, values);
   if (typed) check_types(*node, values);
   for (size_t i = 0; i < values.size(); ++i) {
     if (typed && values[i]) keep_size_names(node->result(i)->type, values[i], builder.made());

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "compiler/import/graph/graph_reader.h"
+#include "compiler/ir/decompose.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {
@@ -75,40 +76,83 @@ Value* GraphReader::complex_constant(const pt2::ComplexArg& number, const std::v
                            "complex");
 }
 
-// The operator that computes the same of tensors only; `args` become its arguments.
-const OpDef* GraphReader::without_complex_numbers(const OpDef* def, Args& args) {
-  const std::vector<ArgSpec>& specs = def->parsed->args;
+namespace {
+
+// The complex number among the arguments that stands last, or -1.
+int complex_number(const OpDef& def, const Args& args) {
+  const std::vector<ArgSpec>& specs = def.parsed->args;
   int number = -1;
   for (size_t i = 0; i < specs.size() && i < args.size(); ++i) {
     if (specs[i].type == ArgType::scalar && is_complex_constant(args[i])) number = static_cast<int>(i);
   }
+  return number;
+}
+
+bool has_complex_operand(const OpDef& def, const Args& args) {
+  const auto is_operand = [&](const Arg& arg) {
+    return def.parsed->args[static_cast<size_t>(&arg - args.data())].type != ArgType::scalar;
+  };
+  return std::any_of(args.begin(), args.end(),
+                     [&](const Arg& arg) { return is_operand(arg) && is_complex_constant(arg); });
+}
+
+// The operand that `alpha` multiplies: b in a + alpha * b, a - alpha * b, b - alpha * a (rsub), and the source that
+// index_add adds. -1: alpha is no factor of an operand (elu).
+int scaled_operand(const OpDef& def) {
+  const Schema& schema = *def.parsed;
+  const int source = schema.find("source");
+  if (source >= 0) return source;
+  if (schema.find("other") < 0) return -1;
+  return schema.find(def.facts.binary == Binary::rsub ? "self" : "other");
+}
+
+}  // namespace
+
+// beta * self + alpha * (what `def` makes of the other operands), or self + value * (that).
+const OpDef* GraphReader::with_factors(const OpDef& def, Args& args) {
+  const int value = def.parsed->find("value"), alpha = def.parsed->find("alpha"), beta = def.parsed->find("beta");
+  Value* start = args[0].as<Value*>();
+  Value* term = nullptr;
+  Arg by = args[static_cast<size_t>(value >= 0 ? value : alpha)];
+  if (value >= 0) {
+    term = builder_.call(def.facts.summand.op, {args[1], args[2]});
+  } else {
+    start = builder_.call("aten.mul.Tensor", {start, args[static_cast<size_t>(beta)]});
+    args[static_cast<size_t>(beta)] = 0;
+    args[static_cast<size_t>(alpha)] = 1;
+    Node* made = graph_.add_node(def, std::move(args), 1, nullptr, "term");
+    made->origin = builder_.origin();
+    if (def.infer) def.infer(*made);
+    term = def.decompose ? decompose_untyped(graph_, made) : made->result(0);
+  }
+  args = {start, builder_.call("aten.mul.Tensor", {term, std::move(by)}), 1};
+  return &op("aten.add.Tensor");
+}
+
+// The operator that computes the same of tensors only; `args` become its arguments.
+const OpDef* GraphReader::without_complex_numbers(const OpDef* def, Args& args) {
+  int number = complex_number(*def, args);
   if (number < 0) return def;
-  const Arg factor = args[static_cast<size_t>(number)];
-  const std::string_view name = def->name(), factor_name = specs[static_cast<size_t>(number)].name;
   if (def->has(kFills)) {
-    Value* value = filled(builder_, *def, args, factor.as<Value*>());
+    Value* value = filled(builder_, *def, args, args[static_cast<size_t>(number)].as<Value*>());
     args = {value, None{}};
     return &op("aten.clone.default");
   }
-  if (const char* summand = def->facts.summand.op) {
-    const bool elements = def->has(kPointwise);
-    Value* product = builder_.call(summand, {args[1], args[2]});
-    const Arg& by = argument_called(*def, args, elements ? "value" : "alpha");
-    Value* scaled = builder_.call("aten.mul.Tensor", {product, by});
-    Value* start = args[0].as<Value*>();
-    if (!elements) start = builder_.call("aten.mul.Tensor", {start, argument_called(*def, args, "beta")});
-    args = {start, scaled, 1};
-    return &op("aten.add.Tensor");
-  }
-  if (factor_name == "alpha" && args.size() >= 3) {  // a + alpha * b, a - alpha * b, b - alpha * a
-    const size_t scaled = def->facts.binary == Binary::rsub ? 0 : 1;
-    args[scaled] = builder_.call("aten.mul.Tensor", {args[scaled], factor});
-    args[2] = 1;
-    return without_complex_numbers(def, args);
+  const Schema& schema = *def->parsed;
+  const int alpha = schema.find("alpha"), operand = scaled_operand(*def);
+  const bool blends = alpha >= 0 && schema.find("beta") >= 0, adds = def->facts.summand.op && schema.find("value") >= 0;
+  if ((blends || adds) && has_complex_operand(*def, args)) return with_factors(*def, args);
+  if (number == alpha && operand >= 0 && has_complex_operand(*def, args)) {
+    Arg& scaled = args[static_cast<size_t>(operand)];
+    scaled = builder_.call("aten.mul.Tensor", {args[static_cast<size_t>(number)], scaled});
+    args[static_cast<size_t>(number)] = 1;
+    number = complex_number(*def, args);
+    if (number < 0) return def;
   }
   const OpDef* form = with_tensors(*def);
-  if (!form) {
-    fail(Diag(Code::unsupported_model, fmt::format("the argument '{}' of {} is a complex number", factor_name, name))
+  if (!form || complex_number(*form, args) >= 0) {
+    fail(Diag(Code::unsupported_model, fmt::format("the argument '{}' of {} is a complex number",
+                                                   schema.args[static_cast<size_t>(number)].name, def->name()))
              .with_help("write the number as a tensor of no dimensions"));
   }
   return form;

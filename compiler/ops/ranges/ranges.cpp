@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "compiler/ir/builder.h"
+#include "compiler/ops/rules.h"
 
 namespace wick::compiler {
 namespace {
@@ -225,15 +226,14 @@ double elements(const RangeCall& call) {
 std::optional<double> reduced_elements(const RangeCall& call) {
   const Node& node = call.node;
   const Sizes& sizes = node.operands().at(0)->sizes();
-  const int at = node.op->parsed->find("dim");
-  const bool all = at < 0 || node.is_none("dim") || node.ints("dim").empty();
+  const bool all = node.op->parsed->find("dim") < 0;
   double count = 1;
-  const auto multiply = [&](const Sym& size) { count = size.is_const() ? count * double(size.value()) : NAN; };
-  if (all) std::for_each(sizes.begin(), sizes.end(), multiply);
-  if (!all) {
-    for (const int64_t dim : node.static_ints("dim")) multiply(sizes[static_cast<size_t>(wrap_dim(dim, sizes.size()))]);
+  for (const int64_t dim : all ? all_dims(sizes.size()) : reduced_dims(node, "dim", sizes.size())) {
+    const Sym& size = sizes[static_cast<size_t>(dim)];
+    if (!size.is_const()) return std::nullopt;
+    count *= static_cast<double>(size.value());
   }
-  return std::isnan(count) ? std::nullopt : std::optional(count);
+  return count;
 }
 
 }  // namespace

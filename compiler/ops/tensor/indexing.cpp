@@ -60,7 +60,8 @@ void infer_gather(Node& node) {
   const Value *x = node.tensor("self"), *index = node.tensor("index");
   require(is_index(index->dtype()), "gather: the index is not i32 or i64");
   index_dim(node);
-  if (x->rank() != index->rank() && x->rank() > 0 && index->rank() > 0) reject("gather: ranks differ");
+  const bool fits = std::max<size_t>(x->rank(), 1) == std::max<size_t>(index->rank(), 1);  // 0-d counts as 1-d
+  if (!fits && !numel(index->sizes()).is(0)) reject("gather: ranks differ");
   set_result(node, x->dtype(), index->sizes());
 }
 // Kernels take i64.
@@ -71,6 +72,13 @@ Results decompose_narrow_index(Builder& b, Node& node) {
   Args args = node.args();
   args[static_cast<size_t>(at)] = b.cast(index, DType::i64);
   return {b.call(node.op->name(), std::move(args))};
+}
+Results decompose_gather(Builder& b, Node& node) {
+  Value *x = node.tensor("self"), *index = node.tensor("index");
+  if (numel(index->sizes()).is(0) && x->rank() != index->rank()) return {b.full(index->sizes(), 0, x->dtype())};
+  if (index->rank() > 0 || x->rank() == 0) return decompose_narrow_index(b, node);
+  Value* vector = b.cast(b.reshape(index, {Sym(1)}), DType::i64);
+  return {b.reshape(b.call("aten.gather", {x, 0, vector}), {})};
 }
 // Negative indices along a dimension count from the end. Those into all elements and those of gather do not.
 Value* count_from_end(Builder& b, Value* index, const Sym& size) {
@@ -400,7 +408,7 @@ const OpDef kIndexingRows[] = {
      "aten::index_select.out", kPassesBoth | kMoves | Movement::index_select | ranges::operands | Growth::keeps,
      Cases("f32[3, 4], 0, i32[1]{=1}", "f32[3, 4], -1, i64[3]{=2, 0, 2}")},
     {"aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", infer_gather,
-     decompose_narrow_index, "aten::gather.out", kPassesBoth | kMoves | ranges::operands | Growth::keeps,
+     decompose_gather, "aten::gather.out", kPassesBoth | kMoves | ranges::operands | Growth::keeps,
      Cases("f32[3, 4], 1, i64[3, 4]{index<3}", "f32[3, 4], 0, i32[2, 4]{index<3}",
            "i64[2, 3, 4], 2, i64[2, 3, 2]{index<3}", "f32[3, 3]{range=0.2..2.8}, -1, i64[2, 3]{=0, 0, 1, 2, 1, 0}")},
     {"aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", nullptr, decompose_take_along,

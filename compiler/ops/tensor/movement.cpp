@@ -183,6 +183,11 @@ void infer_flip(Node& node) {
   for (int64_t dim : node.static_ints("dims")) wrap_dim(dim, x->rank());
   infer_same(node);
 }
+// One element: its only dimension, by eager's way of counting, is no dimension of the kernels.
+Results decompose_flip(Builder&, Node& node) {
+  Value* x = node.tensor("self");
+  return x->rank() == 0 ? Results{x} : Results{};
+}
 Results decompose_flip_letter(Builder& b, Node& node) {  // fliplr, flipud
   const int64_t dim = node.is("aten.fliplr.default") ? 1 : 0;
   require(static_cast<int64_t>(node.tensor("self")->rank()) > dim, "flip: too few dimensions");
@@ -193,6 +198,7 @@ void infer_roll(Node& node) {
   const auto dims = node.static_ints("dims");
   require(dims.size() == node.ints("shifts").size() || (dims.empty() && node.ints("shifts").size() == 1),
           "roll: shifts and dims differ in length");
+  require(dims.empty() || x->rank() > 0, "roll of a tensor without dimensions along one");
   for (int64_t dim : dims) wrap_dim(dim, x->rank());
   infer_same(node);
 }
@@ -392,7 +398,7 @@ const OpDef kMovementRows[] = {
      Cases("f32[3, 2], i64[3]{=2, 0, 1}, 0")},
     {"aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", infer_repeats, nullptr,
      "aten::repeat_interleave.Tensor_out", kDataDependent, Cases("i64[4]{=1, 0, 2, 3}")},
-    {"aten::flip(Tensor self, int[] dims) -> Tensor", infer_flip, nullptr, "aten::flip.out",
+    {"aten::flip(Tensor self, int[] dims) -> Tensor", infer_flip, decompose_flip, "aten::flip.out",
      kPassesBoth | kMoves | ranges::operands | Growth::keeps, Cases("f32[2, 3], [0]", "f32[2, 3, 2], []")},
     {"aten::fliplr(Tensor self) -> Tensor", nullptr, decompose_flip_letter, nullptr, kPure, Cases("f32[3, 4]")},
     {"aten::flipud(Tensor self) -> Tensor", nullptr, decompose_flip_letter, nullptr, kPure, Cases("f32[3, 4]")},

@@ -20,6 +20,7 @@ void lower_index_select(Lowering& l, const Node& node) {
   const size_t dim = dim_argument(node, "dim", x->rank());
   const uint32_t check = l.add_check();
   l.define(node.result(), [&l, x, index, dim, check](Indices at) {
+    if (x->rank() == 0) return l.element(x, {});
     const Indices own = index->rank() == 0 ? Indices{} : Indices{at[dim]};
     at[dim] = l.checked_index(l.element(index, own), x->sizes()[dim], false, check);
     return l.element(x, at);
