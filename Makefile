@@ -1,9 +1,9 @@
 # Thin over CMakePresets.json: `make help` lists what there is. Everything is built under build/<preset>/.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-all setup-cuda demo test test-large bench release dev devices format tidy clean
+.PHONY: help setup setup-all setup-cuda demo test test-large bench release dev devices format tidy tidy-changed clean
 
 help:  ## this list
-	@sed -n 's/^\([a-z][a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z][a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
 
 setup:  ## check for the Debian packages that the build needs; install them when run as root
 	@scripts/setup.sh build
@@ -40,7 +40,10 @@ devices: setup-all  ## the runners for boards in QEMU (wick run --device ..)
 format:  ## rewrite the sources in the project's style (clang-format-19)
 	@scripts/format.sh --fix
 
-tidy: setup-all  ## clang-tidy-19 over the files that differ from the last commit
+tidy: setup-all  ## clang-tidy-19 over all files (an hour)
+	@scripts/tidy.sh --all
+
+tidy-changed: setup-all  ## clang-tidy-19 over the files that differ from the last commit
 	@scripts/tidy.sh HEAD
 
 clean:  ## remove build/

@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
-# clang-tidy over the .cpp files that differ from commit $1 (default HEAD), headers through the files that include them.
+# clang-tidy over the .cpp files that differ from commit $1 (default HEAD), or over all with --all; headers through the files that include
+# them.
 # Without such files: says so and succeeds. The preset "tidy" gives the compile commands; files that only boards compile
 # (mve.cpp, dsp.cpp, scalar.cpp, devices/board, ..) have those of the first preset of a processor that knows them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 base="${1:-HEAD}"
-mapfile -t files < <({ git diff --name-only --diff-filter=d "$base" -- '*.cpp'
-                       git ls-files --others --exclude-standard -- '*.cpp'; } | sort -u)
+changed() {
+  if [ "$base" = --all ]; then git ls-files -- '*.cpp'; else git diff --name-only --diff-filter=d "$base" -- '*.cpp'; fi
+  git ls-files --others --exclude-standard -- '*.cpp'
+}
+mapfile -t files < <(changed | sort -u)
 status=0
 # Checks those of `files` that a preset compiles; the others are left in `files`.
 check_in() {
