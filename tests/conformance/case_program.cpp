@@ -141,8 +141,22 @@ pt2::Payload payload_of(const std::string& name, const CaseTensor& tensor) {
   return payload;
 }
 
-pt2::ExportedProgram program_of(const Case& test, Operands operands) {
+// A size of tensor number `tensor` becomes the symbol.
+void make_dynamic(pt2::ExportedProgram& program, pt2::TensorMeta& meta, size_t tensor, const OneSize& size) {
+  for (const auto& [number, dim] : size.places) {
+    if (number != tensor) continue;
+    program.range_constraints["s0"] = {size.min, size.max};
+    const int64_t hint = meta.sizes[dim].value;
+    auto expr = std::make_shared<pt2::SymExpr>();
+    expr->text = "Symbol('s0', positive=True, integer=True)";
+    expr->hint = hint;
+    meta.sizes[dim] = {0, expr};
+  }
+}
+
+pt2::ExportedProgram program_of(const Case& test, Operands operands, const OneSize* one_size = nullptr) {
   pt2::ExportedProgram program;
+  size_t number = 0;
   for (const auto& [name, tensor] : test.tensors) {
     const bool constant =
         operands == Operands::constants || (operands == Operands::first_input && name != test.tensors[0].first);
@@ -151,7 +165,9 @@ pt2::ExportedProgram program_of(const Case& test, Operands operands) {
     program.input_specs.push_back({kind, pt2::TensorArg{name}, kind == pt2::InputKind::user_input ? "" : name, true});
     program.graph.tensor_values[name] = meta_of(tensor);
     if (operands == Operands::dynamic_inputs) make_dynamic(program, program.graph.tensor_values[name]);
+    if (one_size && !constant) make_dynamic(program, program.graph.tensor_values[name], number, *one_size);
     if (constant) program.constants[name] = payload_of(name, tensor);
+    ++number;
   }
   pt2::Node node;
   node.target = "torch.ops." + test.op;
@@ -161,10 +177,23 @@ pt2::ExportedProgram program_of(const Case& test, Operands operands) {
     add_unknown_results(program, node, test.op);
   } else {
     for (size_t i = 0; i < test.expect.size(); ++i)
-      node.outputs.push_back(result_argument(program, test, i, what_to_record(test, operands)));
+      node.outputs.push_back(
+          result_argument(program, test, i, one_size ? Recorded::nothing : what_to_record(test, operands)));
   }
   program.graph.nodes.push_back(std::move(node));
   return program;
+}
+
+Result<CompiledCase> compile_program(const pt2::ExportedProgram& program, const compiler::CompileOptions& options,
+                                     const std::function<void(compiler::Graph&)>& change) {
+  ASSIGN_OR_RETURN(compiler::Function function, compiler::import_program(program, "forward"));
+  CompiledCase out;
+  RETURN_IF_ERROR(compiler::optimize(function, options, &out.partition));
+  if (change) change(*function.graph);
+  compiler::PartitionReport partition = std::move(out.partition);
+  ASSIGN_OR_RETURN(out, write_case(function, options.profile));
+  out.partition = std::move(partition);
+  return out;
 }
 
 }  // namespace
@@ -181,15 +210,12 @@ Result<CompiledCase> compile_case(const Case& test, compiler::Profile profile, O
 
 Result<CompiledCase> compile_case(const Case& test, const compiler::CompileOptions& options, Operands operands,
                                   const std::function<void(compiler::Graph&)>& change) {
-  const pt2::ExportedProgram program = program_of(test, operands);
-  ASSIGN_OR_RETURN(compiler::Function function, compiler::import_program(program, "forward"));
-  CompiledCase out;
-  RETURN_IF_ERROR(compiler::optimize(function, options, &out.partition));
-  if (change) change(*function.graph);
-  compiler::PartitionReport partition = std::move(out.partition);
-  ASSIGN_OR_RETURN(out, write_case(function, options.profile));
-  out.partition = std::move(partition);
-  return out;
+  return compile_program(program_of(test, operands), options, change);
+}
+
+Result<CompiledCase> compile_case(const Case& test, const compiler::CompileOptions& options, Operands operands,
+                                  const OneSize& size) {
+  return compile_program(program_of(test, operands, &size), options, nullptr);
 }
 
 Result<CompiledCase> write_case(const compiler::Function& function, compiler::Profile profile) {

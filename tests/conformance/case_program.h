@@ -28,6 +28,17 @@ compiler::Result<CompiledCase> compile_case(const Case& test, const compiler::Co
                                             const std::function<void(compiler::Graph&)>& change = nullptr);
 compiler::Result<CompiledCase> compile_case(const Case& test, compiler::Profile profile, Operands operands);
 
+/// A size that is known only at run time, between `min` and `max`: that of each dimension in `places`, which are pairs
+/// of a tensor's number and a dimension. No places: all sizes are known.
+struct OneSize {
+  std::vector<std::pair<size_t, size_t>> places;
+  int64_t min = 0, max = 0;
+};
+/// The case with this size. `operands` is inputs or first_input. The file records nothing of the results.
+/// Requires: the operator has a shape function.
+compiler::Result<CompiledCase> compile_case(const Case& test, const compiler::CompileOptions& options,
+                                            Operands operands, const OneSize& size);
+
 /// What is left to do once all passes have run.
 compiler::Result<CompiledCase> write_case(const compiler::Function& function, compiler::Profile profile);
 

@@ -314,6 +314,15 @@ uint32_t Lowering::add(PayloadNode node, const Sizes& dims) {
   return payload_.nodes.back().output;
 }
 
+uint32_t Lowering::add_by_channel(PayloadNode node, const Sizes& result) {
+  if (!keeps_pointers(node.type) || result[3].is_const()) return add(std::move(node), result);
+  const Sizes from = dims(node.inputs[0]);
+  const compiler::Sym images = from[0] * from[3];
+  node.inputs[0] = reshape(transpose(node.inputs[0], {0, 3, 1, 2}), {images, from[1], from[2], 1});
+  const uint32_t out = add(std::move(node), {images, result[1], result[2], 1});
+  return transpose(reshape(out, {from[0], from[3], result[1], result[2]}), {0, 2, 3, 1});
+}
+
 uint32_t Lowering::unary(NodeType type, uint32_t x) {
   PayloadNode node;
   node.type = type;

@@ -120,6 +120,10 @@ class Lowering {
   uint32_t value(const Sizes& dims) { return value(dims, type_); }
   /// Adds a node that writes a fresh value of these dims and returns the value.
   uint32_t add(PayloadNode node, const Sizes& dims);
+  /// As add, for a node over images [n, h, w, c] that works on each channel alone, and whose kernel keeps pointers to
+  /// pixels from call to call (keeps_pointers). These hold for one number of channels. If it is known only at run time,
+  /// each channel becomes an image of its own; then no other size of the input is unknown.
+  uint32_t add_by_channel(PayloadNode node, const Sizes& dims);
   uint32_t unary(NodeType type, uint32_t x);
   /// `x` as f32 or f16; nodes and constants that follow are of that type until the next call or the next model node.
   uint32_t as_type(uint32_t x, DataType type);

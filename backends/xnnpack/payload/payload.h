@@ -92,11 +92,16 @@ constexpr size_t kNumNodeTypes = static_cast<size_t>(NodeType::cos) + 1;
 const char* name_of(NodeType type);
 /// Tensors that a node of this type reads: 1 for unary ones, 2 or 3 (with bias, which may be absent) .. 5.
 size_t num_inputs(NodeType type);
+/// Whether the library's kernel keeps pointers to the pixels of its input from one call to the next, and renews them
+/// only for another height or width, although they depend on the number of channels, too.
+bool keeps_pointers(NodeType type);
 
 enum NodeFlags : uint32_t {
   kTransposeWeights = 0x1,  // fully_connected: filter [ic, oc]; batch_matrix_multiply: rhs [.., n, k]
   kAlignCorners = 0x8,
   kKeepDims = 0x40,
+  kZeroOfNone = 0x10000000,  // global_avg_pooling_2d: the mean of no elements is 0, for it becomes a sum; else NaN.
+                             // Only Wick's runtime knows it
   kZeroPointOfLeast = 0x20000000,  // convert to int8 by rows: the zero point is -128 - round(least / scale), as torchao
                                    // has it. Only Wick's library knows it
   kZeroRows = 0x40000000,          // softmax: rows of minus infinity give 0. Only Wick's library knows it

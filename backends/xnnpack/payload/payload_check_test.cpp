@@ -251,6 +251,8 @@ TEST(XnnpackPayloadCheck, Convolutions) {
       {N::conv_transpose_2d, "an adjustment of 2, not below the stride", [](P&, O& n) { n.window.adjustment[0] = 2; }},
       {N::conv_transpose_2d, "smaller than its stride", [](P&, O& n) { n.window.pad_top = 16; }},
       {N::conv_transpose_2d, "smaller than its stride", [](P&, O& n) { n.window.pad_top = 1u << 30; }},
+      {N::conv_transpose_2d, "without rows or columns",
+       [](P&, O& n) { n.window.pad_top = 32, n.window.dilation[0] = 2; }},
       {N::conv_transpose_2d, "a result too large", [](P&, O& n) { n.window.stride[0] = ~0u; }},
       {N::conv_transpose_2d, "too many elements in all windows",
        [](P&, O& n) { n.window.stride[0] = n.window.stride[1] = 1u << 12; }},

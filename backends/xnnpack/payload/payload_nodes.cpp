@@ -28,7 +28,7 @@ constexpr NodeRow kRows[] = {
     {"subtract", 2, NodeLayout::binary, 0, check_binary},
     {"floor", 1, NodeLayout::unary, 0, check_unary},
     {"convert", 1, NodeLayout::unary, kZeroPointOfLeast, check_convert},
-    {"global_avg_pooling_2d", 1, NodeLayout::unary, kKeepDims, check_global_pooling},
+    {"global_avg_pooling_2d", 1, NodeLayout::unary, kKeepDims | kZeroOfNone, check_global_pooling},
     {"static_reshape", 1, NodeLayout::reshape, 0, check_reshape},
     {"arg_max_pooling_2d", 1, NodeLayout::arg_max_pooling, 0, check_arg_max_pooling},
     {"square_root", 1, NodeLayout::unary, 0, check_unary},
@@ -143,6 +143,10 @@ const NodeRow& row_of(NodeType type) { return kRows[static_cast<size_t>(type)]; 
 const char* name_of(NodeType type) { return static_cast<size_t>(type) < kNumNodeTypes ? row_of(type).name : "?"; }
 
 size_t num_inputs(NodeType type) { return static_cast<size_t>(type) < kNumNodeTypes ? row_of(type).num_inputs : 0; }
+
+bool keeps_pointers(NodeType type) {
+  return type == NodeType::max_pooling_2d || type == NodeType::static_resize_bilinear_2d;
+}
 
 bool has_optional_bias(NodeType type) {
   const NodeLayout layout = row_of(type).layout;

@@ -24,6 +24,14 @@ class PayloadConstants {
   PayloadConstants(const Payload& payload, size_t read_beyond_bytes)
       : payload_(payload), read_beyond_bytes_(read_beyond_bytes), sources_(payload.constants.size()) {}
 
+  /// With the constants that `found` has, which outlives it. The first constants of `payload` are those of its payload.
+  PayloadConstants(const Payload& payload, const PayloadConstants& found)
+      : payload_(payload), read_beyond_bytes_(found.read_beyond_bytes_), sources_(found.sources_) {
+    sources_.resize(payload.constants.size());
+  }
+  /// The constant is these bytes, which outlive it.
+  void provide(uint32_t constant, Span<const uint8_t> bytes) { sources_[constant] = {bytes, true}; }
+
   /// Errors: DelegateInvalidCompatibility, with text: named data is missing, sizes do not fit, the channel dimension is
   /// out of range. Requires: `value` is a constant with these dims.
   Error find(const BackendInit& context, uint32_t value, const std::vector<uint32_t>& dims, Bytes* bytes);

@@ -6,6 +6,7 @@
 
 #include "backends/delegate_table.h"
 #include "backends/xnnpack/payload/bf16_elements.h"
+#include "backends/xnnpack/payload/payload_empty.h"
 #include "backends/xnnpack/payload/payload_memory.h"
 #include "backends/xnnpack/runtime/engine.h"
 #include "runtime/platform/cpu.h"
@@ -60,11 +61,22 @@ class Delegate {
   void execute(KernelContext& context, Span<EValue*> args);
 
  private:
+  /// What is computed where inputs are empty.
+  struct Rest {
+    ValueDims inputs;
+    NonEmptyPart part;                   // but for its payload, which the delegate has
+    std::unique_ptr<Delegate> delegate;  // null: nothing has elements
+    std::vector<EValue*> args;
+  };
+  Error prepare(BackendInit& context);
+  Error load_part(const Delegate& whole, NonEmptyPart* part, ErrorText* text);
   Error take_memory(BackendInit& context, const ValueDims& dims);
   bool find_externals(const LiveNodes& nodes, ErrorText* text);
   bool read_shapes(KernelContext& context, Span<EValue*> args, bool* changed);
   bool reshape(KernelContext& context);
-  bool infer_empty(KernelContext& context);
+  bool make_rest(KernelContext& context);
+  void execute_empty(KernelContext& context, Span<EValue*> args);
+  ValueDims input_dims() const;
   void take_shapes(const ValueDims& dims);
   bool resize_outputs(KernelContext& context, Span<EValue*> args);
   void find_overlaps(Span<EValue*> args);
@@ -74,6 +86,7 @@ class Delegate {
   Payload payload_;
   std::unique_ptr<PayloadConstants> constants_;
   std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Rest> rest_;
   std::vector<External> externals_;
   std::vector<Binding> bindings_;
   struct Place {
@@ -84,6 +97,7 @@ class Delegate {
   bool has_shapes_ = false, is_set_up_ = false;
   bool is_empty_ = false;  // an input
   uint64_t max_bytes_ = 0;
+  const void* instance_ = nullptr;
   char message_[256] = "";
 };
 
@@ -121,16 +135,22 @@ Error Delegate::take_memory(BackendInit& context, const ValueDims& dims) {
 }
 
 Error Delegate::load(BackendInit& context, Span<const uint8_t> blob) {
-  Error error = read_payload(blob, &payload_, context.text());
+  const Error error = read_payload(blob, &payload_, context.text());
   if (error != Error::Ok) return error;
+  constants_ = std::make_unique<PayloadConstants>(payload_, kReadBeyondBytes);
+  return prepare(context);
+}
+
+/// Checks payload_ and hands it to the engine.
+Error Delegate::prepare(BackendInit& context) {
+  instance_ = context.instance();
   ValueDims dims;
-  error = check_payload(payload_, nullptr, &dims, context.text());
+  Error error = check_payload(payload_, nullptr, &dims, context.text());
   if (error != Error::Ok) return error;
   error = take_memory(context, dims);
   if (error != Error::Ok) return error;
   const LiveNodes nodes(payload_, dims);
   if (!find_externals(nodes, context.text())) return Error::DelegateInvalidCompatibility;
-  constants_ = std::make_unique<PayloadConstants>(payload_, kReadBeyondBytes);
   engine_ = make_engine();
   if (!engine_) return Error::DelegateMemoryAllocationFailed;
   error = engine_->build(context, {payload_, nodes, *constants_}, dims);
@@ -196,43 +216,57 @@ bool Delegate::read_shapes(KernelContext& context, Span<EValue*> args, bool* cha
   return true;
 }
 
-/// Engines have no empty tensors. Sizes of the outputs from those that sizes of 1 and of 2 in place of 0 give;
-/// false if an output has elements all the same.
-bool Delegate::infer_empty(KernelContext& context) {
-  has_shapes_ = false;
+/// Engines have no empty tensors: what has elements becomes a delegate of its own.
+bool Delegate::make_rest(KernelContext& context) {
+  ValueDims inputs = input_dims();
+  if (rest_ && rest_->inputs == inputs) return true;
+  rest_ = std::make_unique<Rest>();
   ErrorText text(message_);
-  ValueDims at[2];
-  bool known = true;
-  for (uint32_t size = 1; size <= 2; ++size) {
-    ValueDims inputs;
-    for (const uint32_t id : payload_.input_ids) {
-      inputs.push_back(payload_.values[id].dims);
-      for (const External& external : externals_) {
-        for (size_t i = 0; external.value == id && i < external.rank; ++i)
-          inputs.back()[i] = external.dims[i] == 0 ? size : static_cast<uint32_t>(external.dims[i]);
-      }
-    }
-    known = known && check_payload(payload_, &inputs, &at[size - 1], &text) == Error::Ok;
+  text.append("an input of the delegate is empty: ");
+  Error error = non_empty_part(payload_, inputs, &rest_->part, &text);
+  if (error == Error::Ok && rest_->part.payload.num_externals != 0) {
+    rest_->delegate = std::make_unique<Delegate>();
+    error = rest_->delegate->load_part(*this, &rest_->part, &text);
   }
-  for (External& external : externals_) {
-    if (!known || external.is_input) continue;
-    const std::vector<uint32_t>&one = at[0][external.value], &two = at[1][external.value];
-    external.numel = one.size() == external.rank ? 1 : SIZE_MAX;
-    for (size_t i = 0; i < one.size() && external.numel != SIZE_MAX; ++i) {
-      const bool shrinks = two[i] > 2 * one[i];
-      external.dims[i] = shrinks ? 0 : 2 * one[i] - two[i];
-      external.numel = shrinks ? SIZE_MAX : external.numel * external.dims[i];
-    }
-    known = external.numel == 0;
+  if (error != Error::Ok) {
+    rest_.reset();
+    context.fail(Error::NotSupported, message_);
+    return false;
   }
-  if (!known)
-    context.fail(Error::NotSupported, "an input of the delegate is empty; the XNNPACK library has no empty tensors");
-  return known;
+  rest_->inputs = std::move(inputs);
+  return true;
 }
 
-bool Delegate::reshape(KernelContext& context) {
+Error Delegate::load_part(const Delegate& whole, NonEmptyPart* part, ErrorText* text) {
+  payload_ = std::move(part->payload);
+  constants_ = std::make_unique<PayloadConstants>(payload_, *whole.constants_);
+  for (const auto& [constant, bytes] : part->fills) constants_->provide(constant, {bytes.data(), bytes.size()});
+  const MethodMeta none(nullptr, nullptr);  // all constants are there
+  uint64_t budget = whole.max_bytes_;
+  BackendInit context(none, 0, {}, nullptr, nullptr, IsaLevel::baseline, text, whole.instance_, nullptr, &budget);
+  return prepare(context);
+}
+
+void Delegate::execute_empty(KernelContext& context, Span<EValue*> args) {
   has_shapes_ = false;
-  // What the library does not check itself holds for the declared sizes only; now for these.
+  if (!make_rest(context)) return;
+  for (External& external : externals_) {
+    if (external.is_input) continue;
+    const std::vector<uint32_t>& dims = rest_->part.dims[external.value];
+    external.numel = 1;
+    for (size_t i = 0; i < external.rank && i < dims.size(); ++i) {
+      external.dims[i] = dims[i];
+      external.numel *= dims[i];
+    }
+  }
+  if (!resize_outputs(context, args) || !rest_->delegate) return;
+  rest_->args.clear();
+  for (const uint32_t argument : rest_->part.arguments) rest_->args.push_back(args[argument]);
+  rest_->delegate->execute(context, {rest_->args.data(), rest_->args.size()});
+}
+
+/// What read_shapes found.
+ValueDims Delegate::input_dims() const {
   ValueDims inputs;
   for (const uint32_t id : payload_.input_ids) {
     inputs.push_back(payload_.values[id].dims);
@@ -240,6 +274,13 @@ bool Delegate::reshape(KernelContext& context) {
       if (external.value == id) inputs.back().assign(external.dims, external.dims + external.rank);
     }
   }
+  return inputs;
+}
+
+bool Delegate::reshape(KernelContext& context) {
+  has_shapes_ = false;
+  // What the library does not check itself holds for the declared sizes only; now for these.
+  const ValueDims inputs = input_dims();
   ErrorText text(message_);
   ValueDims dims;
   const Error error = check_payload(payload_, &inputs, &dims, &text);
@@ -369,10 +410,7 @@ void Delegate::execute(KernelContext& context, Span<EValue*> args) {
     has_shapes_ = has_shapes_ && !changed;
     return;
   }
-  if (is_empty_) {
-    if (infer_empty(context)) resize_outputs(context, args);
-    return;
-  }
+  if (is_empty_) return execute_empty(context, args);
   if (changed && !reshape(context)) return;
   if (!resize_outputs(context, args) || !bind(context, args)) return;
   const EngineFailure failure = engine_->run();

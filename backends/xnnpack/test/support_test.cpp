@@ -61,6 +61,17 @@ constexpr Edge kEdges[] = {
     {"aten.convolution.default", kIn, "%x: f16[1, 4, 4, 4, 4]",
      "const %w: f16[4, 3, 2, 3, 3] = ...\n %y = aten.convolution(%x, %w, none, [2, 2, 2], [0, 1, 1], [1, 1, 1], true, "
      "[0, 1, 1], 1)"},
+    {"aten.convolution.default", kIn, "%x: f32[1, 4, s0]",
+     "range s0: 1..9\n const %w: f32[4, 6, 3] = ...\n %y = aten.convolution(%x, %w, none, [2], [1], [1], true, [0], "
+     "1)"},
+    {"aten.convolution.default", kIn, "%x: f32[1, 4, 1, 1]",
+     "const %w: f32[4, 6, 3, 3] = ...\n %y = aten.convolution(%x, %w, none, [2, 2], [1, 1], [1, 1], true, [0, 0], 1)"},
+    {"aten.convolution.default", kIn, "%x: f32[1, 4, s0, 8]",
+     "range s0: 2..9\n const %w: f32[4, 6, 3, 3] = ...\n %y = aten.convolution(%x, %w, none, [2, 2], [1, 1], [1, 1], "
+     "true, [0, 0], 1)"},
+    {"aten.convolution.default", "fewer rows or columns than its stride", "%x: f32[1, 4, s0, 8]",
+     "range s0: 1..9\n const %w: f32[4, 6, 3, 3] = ...\n %y = aten.convolution(%x, %w, none, [2, 2], [1, 1], [1, 1], "
+     "true, [0, 0], 1)"},
     {"aten.convolution.default", "overlap in depth", "%x: f32[1, 4, 4, 4, 4]",
      "const %w: f32[4, 3, 3, 3, 3] = ...\n %y = aten.convolution(%x, %w, none, [2, 2, 2], [0, 0, 0], [1, 1, 1], true, "
      "[0, 0, 0], 1)"},
@@ -88,6 +99,8 @@ constexpr Edge kEdges[] = {
     {"aten.cat.default", "equality is known only at run time", "%a: f32[s0, s1], %b: f32[2, s0]",
      SYMBOL "range s1: 2..8\n %y = aten.cat([%a, %b])"},
     {"aten.constant_pad_nd.default", kIn, "%x: f32[2, 3]", "%y = aten.constant_pad_nd(%x, [1, 2, -1, 1], 3)"},
+    {"aten.constant_pad_nd.default", "cuts off all elements", "%x: f32[1, 3]",
+     "%y = aten.constant_pad_nd(%x, [0, 0, 1, -1])"},
     {"aten.constant_pad_nd.default", "padding value", "%x: f32[2, 3], %n: f32[s0]",
      SYMBOL "%y = aten.constant_pad_nd(%x, [1, 2], s0)"},
     {"aten.expand.default", kIn, "%x: f32[2, 1, 3]", "%y = aten.expand(%x, [4, 2, 5, 3])"},
@@ -416,6 +429,10 @@ constexpr Edge kEdges[] = {
      "%y = aten.avg_pool2d(%x, [3, 3], [2, 2], [1, 1], true, true)"},
     {"aten.max_pool2d_with_indices.default", kIn, "%x: f32[1, 3, 7, 7]",
      "%y, %i = aten.max_pool2d_with_indices(%x, " POOL ", [1, 1], [1, 1], true)"},
+    {"aten.max_pool2d_with_indices.default", kIn, "%x: f32[2, s0, 6, 6]",
+     "range s0: 1..3\n %y, %i = aten.max_pool2d_with_indices(%x, " POOL ")"},
+    {"aten.max_pool2d_with_indices.default", "a number of channels known only at run time", "%x: f32[s1, s0, 6, 6]",
+     "range s0: 1..3\n range s1: 1..3\n %y, %i = aten.max_pool2d_with_indices(%x, " POOL ")"},
     {"aten.max_pool2d_with_indices.default", "stride larger", "%x: f32[1, 3, 7, 7]",
      "%y, %i = aten.max_pool2d_with_indices(%x, [2, 2], [3, 3])"},
     {"aten.max_pool2d_with_indices.default", "more than its first result", "%x: f32[1, 3, 6, 6]",

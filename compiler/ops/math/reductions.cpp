@@ -293,8 +293,15 @@ Results decompose_vector_norm(Builder& b, Node& node) {
 
 // The largest of numbers that are not negative; 0 of none.
 Value* largest(Compose& c, Value* x, int64_t dim, bool keepdim) {
-  const bool none = x->sizes()[static_cast<size_t>(wrap_dim(dim, x->rank()))].is(0);
-  return none ? c.sum(x, {dim}, keepdim) : c.amax(x, {dim}, keepdim);
+  const auto at = static_cast<size_t>(wrap_dim(dim, x->rank()));
+  const Sym& size = x->sizes()[at];
+  if (size.is(0)) return c.sum(x, {dim}, keepdim);
+  if (!size.is_const() && SymScope::range(size).min <= 0) {
+    Ints one_more(2 * (x->rank() - at), Sym(0));
+    one_more.back() = 1;
+    x = c.pad(x, std::move(one_more));
+  }
+  return c.amax(x, {dim}, keepdim);
 }
 
 // Matrix norms that are functions of singular values: "nuc" their sum, 2 the largest, -2 the least. Null for others.

@@ -174,7 +174,11 @@ void infer_adaptive(Node& node) {
     reject(fmt::format("adaptive pooling: rank {} is not supported", x->rank()));
   const Ints target = adaptive_target(node, spatial);
   Sizes sizes = x->sizes();
-  for (size_t i = 0; i < spatial; ++i) sizes[x->rank() - spatial + i] = target[i];
+  for (size_t i = 0; i < spatial; ++i) {
+    Sym& size = sizes[x->rank() - spatial + i];
+    require(!size.is(0), "adaptive pooling of an image without rows or columns");
+    size = target[i];
+  }
   set_result(node, 0, x->dtype(), sizes);
   if (node.results().size() > 1) set_result(node, 1, DType::i64, sizes);
 }

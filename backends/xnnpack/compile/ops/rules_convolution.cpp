@@ -44,6 +44,57 @@ Verdict plain_volume(const Node& node, const Convolution& conv) {
   return Verdict::yes();
 }
 
+// Sizes of a window over one dimension, as those of a window over two whose height is 1; of three, the last two.
+std::vector<int64_t> two_dimensional(std::vector<int64_t> sizes, int64_t height) {
+  if (sizes.size() == 1) sizes.insert(sizes.begin(), height);
+  if (sizes.size() == 3) sizes.erase(sizes.begin());
+  return sizes;
+}
+
+std::vector<int64_t> kernel_of(const Convolution& conv) {
+  std::vector<int64_t> kernel;
+  for (size_t i = 2; i < conv.weight.size(); ++i) kernel.push_back(conv.weight[i].value());
+  return two_dimensional(std::move(kernel), 1);
+}
+
+// Where strides are at most as large as the window, the library computes every so manieth element of a transposed
+// convolution's result in one go, and counts below zero if the result has fewer rows than the stride.
+bool may_be_shorter_than_stride(const Convolution& conv, const PayloadNode::Window& window) {
+  if (!conv.transposed || window.dilation[0] > 1 || window.dilation[1] > 1) return false;
+  if (window.stride[0] > window.kernel[0] || window.stride[1] > window.kernel[1]) return false;
+  for (size_t i = 0; i < 2; ++i) {
+    if (conv.input.size() == 3 && i == 0) continue;
+    const int64_t stride = window.stride[i];
+    const int64_t cut = i == 0 ? window.pad_top + window.pad_bottom : window.pad_left + window.pad_right;
+    const int64_t least = std::max<int64_t>(compiler::SymScope::range(conv.input[conv.input.size() - 2 + i]).min, 1);
+    int64_t rows = (least - 1) * stride + window.adjustment[i] + window.kernel[i] - cut;
+    if (rows < 1) rows = ((rows - 1) % stride + stride) % stride + 1;  // of the least input that gives a result
+    if (rows < stride) return true;
+  }
+  return false;
+}
+
+// A dilation, which does nothing where the window has one row, makes the library compute element by element.
+bool has_single_row(const PayloadNode::Window& window) { return window.kernel[0] == 1 || window.kernel[1] == 1; }
+
+PayloadNode::Window window_of(const Convolution& conv) {
+  PayloadNode::Window window;
+  const auto padding = two_dimensional(conv.padding, 0), stride = two_dimensional(conv.stride, 1);
+  const auto dilation = two_dimensional(conv.dilation, 1), adjustment = two_dimensional(conv.output_padding, 0);
+  const auto kernel = kernel_of(conv);
+  window.pad_top = window.pad_bottom = static_cast<uint32_t>(padding[0]);
+  window.pad_left = window.pad_right = static_cast<uint32_t>(padding[1]);
+  for (size_t i = 0; i < 2; ++i) {
+    window.kernel[i] = static_cast<uint32_t>(kernel[i]);
+    window.stride[i] = static_cast<uint32_t>(stride[i]);
+    window.dilation[i] = static_cast<uint32_t>(dilation[i]);
+    if (conv.transposed) window.adjustment[i] = static_cast<uint32_t>(adjustment[i]);
+  }
+  if (has_single_row(window) && may_be_shorter_than_stride(conv, window))
+    window.dilation[window.kernel[0] == 1 ? 0 : 1] = 2;
+  return window;
+}
+
 Verdict plain_convolution(const Node& node, const TargetOptions& options) {
   Verdict constant = constant_weights(node, options);
   if (!constant.taken) return constant;
@@ -59,36 +110,9 @@ Verdict plain_convolution(const Node& node, const TargetOptions& options) {
   for (size_t i = 0; conv.transposed && i < conv.output_padding.size(); ++i) {
     if (conv.output_padding[i] >= conv.stride[i]) return Verdict::no("output padding of a whole stride");
   }
+  if (may_be_shorter_than_stride(conv, window_of(conv)) && num_symbolic({conv.input.end() - 2, conv.input.end()}) > 0)
+    return Verdict::no("a transposed convolution whose result may have fewer rows or columns than its stride");
   return rank == 5 ? plain_volume(node, conv) : Verdict::yes();
-}
-
-// Sizes of a window over one dimension, as those of a window over two whose height is 1; of three, the last two.
-std::vector<int64_t> two_dimensional(std::vector<int64_t> sizes, int64_t height) {
-  if (sizes.size() == 1) sizes.insert(sizes.begin(), height);
-  if (sizes.size() == 3) sizes.erase(sizes.begin());
-  return sizes;
-}
-
-std::vector<int64_t> kernel_of(const Convolution& conv) {
-  std::vector<int64_t> kernel;
-  for (size_t i = 2; i < conv.weight.size(); ++i) kernel.push_back(conv.weight[i].value());
-  return two_dimensional(std::move(kernel), 1);
-}
-
-PayloadNode::Window window_of(const Convolution& conv) {
-  PayloadNode::Window window;
-  const auto padding = two_dimensional(conv.padding, 0), stride = two_dimensional(conv.stride, 1);
-  const auto dilation = two_dimensional(conv.dilation, 1), adjustment = two_dimensional(conv.output_padding, 0);
-  const auto kernel = kernel_of(conv);
-  window.pad_top = window.pad_bottom = static_cast<uint32_t>(padding[0]);
-  window.pad_left = window.pad_right = static_cast<uint32_t>(padding[1]);
-  for (size_t i = 0; i < 2; ++i) {
-    window.kernel[i] = static_cast<uint32_t>(kernel[i]);
-    window.stride[i] = static_cast<uint32_t>(stride[i]);
-    window.dilation[i] = static_cast<uint32_t>(dilation[i]);
-    if (conv.transposed) window.adjustment[i] = static_cast<uint32_t>(adjustment[i]);
-  }
-  return window;
 }
 
 // Filters: [oc, ic / g, h, w] becomes [oc, h, w, ic / g], or [1, h, w, oc] for a depthwise one; the transposed
@@ -127,7 +151,18 @@ uint32_t convolved(Lowering& l, const Convolution& conv, uint32_t x, uint32_t fi
                    const Sizes& result, OutputRange range) {
   PayloadNode out = without_filter(conv, x, bias, result, range);
   out.inputs[1] = filter;
-  return l.add(std::move(out), result);
+  if (!may_be_shorter_than_stride(conv, out.window)) return l.add(std::move(out), result);
+  // All rows and columns, and a slice of them.
+  PayloadNode::Window& window = out.window;
+  Sizes all = result;
+  const std::vector<uint32_t> offsets{0, window.pad_top, window.pad_left, 0};
+  const uint32_t cut[] = {window.pad_top + window.pad_bottom, window.pad_left + window.pad_right};
+  window.pad_top = window.pad_bottom = window.pad_left = window.pad_right = 0;
+  for (size_t i = 0; i < 2; ++i) {
+    all[i + 1] = all[i + 1] + (cut[i] + window.stride[i] - 1 - window.adjustment[i]);
+    window.adjustment[i] = window.stride[i] - 1;
+  }
+  return l.slice(l.add(std::move(out), all), offsets, result);
 }
 
 // --- depthwise convolutions with large windows ---

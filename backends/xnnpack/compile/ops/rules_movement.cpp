@@ -272,6 +272,10 @@ Verdict known_pad(const Node& node, const TargetOptions&) {
       return Verdict::no("negative padding of sizes known only at run time");
     Sym& size = padded[padded.size() - 1 - i / 2];
     size = size + amounts[i];
+    const int64_t kept = bound(dims_of(*node.operands()[0])[padded.size() - 1 - i / 2]) +
+                         std::min<int64_t>(amounts[i].value(), 0) +
+                         (i % 2 == 1 ? std::min<int64_t>(amounts[i - 1].value(), 0) : 0);
+    if (kept < 1) return Verdict::no("a pad that cuts off all elements");
   }
   return padded == result_dims(node) ? Verdict::yes() : Verdict::no(kAgreeOnlyAtRunTime);
 }

@@ -21,12 +21,12 @@ namespace {
 constexpr int64_t kLongSum = 256;
 
 // Over the two dimensions before the last, which keep size 1.
-uint32_t global_mean(Lowering& l, uint32_t x) {
+uint32_t global_mean(Lowering& l, uint32_t x, uint32_t flags = 0) {
   const Sizes dims = l.dims(x);
   PayloadNode node;
   node.type = NodeType::global_avg_pooling_2d;
   node.inputs[0] = x;
-  node.flags = kKeepDims;
+  node.flags = kKeepDims | flags;
   Sizes out = dims;
   out[dims.size() - 3] = out[dims.size() - 2] = 1;
   return l.add(std::move(node), out);
@@ -249,7 +249,8 @@ uint32_t sum_of(Lowering& l, const Reduction& reduction) {
   const Split& split = reduction.split;
   if (reduction.count == 1) return sum_along(l, reduction);
   if (reduction.count == 0 && split.inner.is(1)) return row_sum(l, rows_of(l, reduction));
-  return l.binary(NodeType::multiply, mean_of(l, reduction), count_of(l, reduction));
+  const uint32_t mean = reduction.count == 2 ? global_mean(l, reduction.x, kZeroOfNone) : mean_of(l, reduction);
+  return l.binary(NodeType::multiply, mean, count_of(l, reduction));
 }
 
 // Sets as result what `body` makes of the operand of a reduction, in f32.
@@ -313,7 +314,7 @@ uint32_t largest_of(Lowering& l, uint32_t x, const Split& split) {
   if (split.reduced.is(1)) return node.inputs[0];
   node.window.kernel[0] = static_cast<uint32_t>(split.reduced.value());
   node.window.stride[0] = node.window.kernel[0];
-  return l.add(std::move(node), {split.outer, 1, 1, split.inner});
+  return l.add_by_channel(std::move(node), {split.outer, 1, 1, split.inner});
 }
 
 // The library takes neighbours side by side, but not one after the other.

@@ -100,6 +100,10 @@ Verdict plain_pooling(const Node& node, const TargetOptions&) {
 Verdict max_pooling(const Node& node, const TargetOptions& options) {
   Verdict verdict = plain_pooling(node, options);
   if (!verdict.taken) return verdict;
+  const Sizes dims = dims_of(*node.operands()[0]);
+  // Lowering::add_by_channel.
+  if (!dims[dims.size() - 1 - pooling_of(node).rank()].is_const() && num_symbolic(dims) > 1)
+    return Verdict::no("a number of channels known only at run time beside other unknown sizes");
   for (const Pooling& part : parts_of_pool(pooling_of(node))) {
     const bool skips = part.stride[0] > part.kernel[0] || part.stride[1] > part.kernel[1];
     if (skips && !is_trivial(part)) return Verdict::no("a stride larger than the window");
@@ -151,7 +155,7 @@ uint32_t pooled(Lowering& l, NodeType type, uint32_t x, const Pooling& pool) {
   out.inputs[0] = x;
   set_window(out, pool);
   const Sizes dims = l.dims(x);
-  return l.add(std::move(out), {dims[0], pool.output[0], pool.output[1], dims[3]});
+  return l.add_by_channel(std::move(out), {dims[0], pool.output[0], pool.output[1], dims[3]});
 }
 
 // x [n, d, h, w, c]: the windows of rows and columns, then those of depths.
@@ -290,7 +294,7 @@ uint32_t resized(Lowering& l, const Node& node, uint32_t x, const compiler::Sym&
   resize.inputs[0] = x;
   resize.first = {static_cast<uint32_t>(height.value()), static_cast<uint32_t>(width.value())};
   if (node.boolean("align_corners")) resize.flags = kAlignCorners;
-  return l.add(std::move(resize), {dims[0], height, width, dims[3]});
+  return l.add_by_channel(std::move(resize), {dims[0], height, width, dims[3]});
 }
 
 void lower_bilinear(Lowering& l, const Node& node) {

@@ -250,6 +250,7 @@ Error LibraryEngine::make_runtime(const Build& build) {
 /// For the largest dims: calls with these take no memory.
 Error LibraryEngine::plan_memory(const Build& build) {
   (void)keeps_images(build.dims);
+  (void)keeps_channels(build.dims);
   if (!images_.empty()) first_dims_ = build.dims;
   constexpr Error kError = Error::DelegateInvalidCompatibility;
   if (!propagate(build.dims)) return fail(build.context, kError, "the XNNPACK library cannot work out the shapes");
@@ -310,6 +311,21 @@ bool LibraryEngine::keeps_images(const ValueDims& dims) {
   return true;
 }
 
+/// Whether each node that keeps pointers has as many channels as when it made them, or makes new ones.
+bool LibraryEngine::keeps_channels(const ValueDims& dims) {
+  if (lost_pixels_) return false;
+  std::vector<Pixels> next;
+  for (const PayloadNode& node : payload_->nodes) {
+    if (!keeps_pointers(node.type)) continue;
+    const std::vector<uint32_t>& in = dims[node.inputs[0]];
+    const Pixels* last = next.size() < pixels_.size() ? &pixels_[next.size()] : nullptr;
+    if (last && last->height == in[1] && last->width == in[2] && last->channels != in[3]) return false;
+    next.push_back({in[1], in[2], in[3]});
+  }
+  pixels_ = std::move(next);
+  return true;
+}
+
 /// Hands the inputs' dims to the library.
 bool LibraryEngine::propagate(const ValueDims& dims) {
   for (const uint32_t value : externals_) {
@@ -343,8 +359,15 @@ EngineFailure LibraryEngine::reshape(const ValueDims& dims) {
             "the XNNPACK library cannot change number and size of the images of a convolution that is quantized at run "
             "time"};
   }
+  if (!keeps_channels(dims)) {
+    return {
+        Error::NotSupported,
+        "the XNNPACK library cannot change the number of channels of a max pooling or resize whose height and width "
+        "stay"};
+  }
   if (!propagate(dims)) {
     for (Images& images : images_) images.height = 0;  // not known any more
+    lost_pixels_ = !pixels_.empty();
     return {Error::NotSupported, "the XNNPACK library does not take these input sizes"};
   }
   if (find_other_shape(dims) != kNone) return {Error::Internal, "the XNNPACK library gives a value a different shape"};

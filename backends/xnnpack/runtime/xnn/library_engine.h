@@ -40,6 +40,10 @@ class LibraryEngine final : public Engine {
   struct Images {
     uint32_t count, height, width;
   };
+  /// Of the input of a node that keeps pointers, when the library made them last.
+  struct Pixels {
+    uint32_t height, width, channels;
+  };
   Error define_values(const Build& build);
   Error define_value(const Build& build, uint32_t value);
   xnn_status define_tensor(const Build& build, uint32_t value, const PayloadConstants::Bytes& constant);
@@ -49,6 +53,7 @@ class LibraryEngine final : public Engine {
   Error make_runtime(const Build& build);
   Error plan_memory(const Build& build);
   bool keeps_images(const ValueDims& dims);
+  bool keeps_channels(const ValueDims& dims);
   bool propagate(const ValueDims& dims);
   uint32_t find_other_shape(const ValueDims& dims) const;
 
@@ -65,7 +70,9 @@ class LibraryEngine final : public Engine {
   std::shared_ptr<xnn_workspace> workspace_;
   xnn_runtime_t runtime_ = nullptr;
   std::vector<Images> images_;
-  ValueDims first_dims_;  // where there are images
+  std::vector<Pixels> pixels_;
+  bool lost_pixels_ = false;  // the library stopped while it renewed them
+  ValueDims first_dims_;      // where there are images
   std::vector<xnn_external_value> bindings_;
   const Tracer* tracer_ = nullptr;
   std::unique_ptr<OperatorTimes> times_;

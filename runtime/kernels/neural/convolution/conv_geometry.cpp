@@ -57,6 +57,8 @@ bool read_geometry(KernelContext& context, const Tensor& input, const Tensor& we
   for (int d = 0; d < 3; ++d) {
     if (!require(context, g.kernel[d] >= 1, Error::InvalidArgument, "convolution: kernel must not be empty"))
       return false;
+    if (!require(context, g.input[d] >= 1, Error::InvalidArgument, "convolution: the input has no rows or columns"))
+      return false;
     const int64_t reach = g.dilation[d] * (g.kernel[d] - 1) + 1;
     const int64_t outputs =
         g.transposed ? (g.input[d] - 1) * g.stride[d] - 2 * g.padding[d] + reach + output_padding[d]

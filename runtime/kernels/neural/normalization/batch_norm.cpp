@@ -102,6 +102,9 @@ void run(KernelContext& context, BatchNorm& n) {
   if (!require(context, types && vectors && (n.training || n.mean), Error::InvalidArgument,
                "batch norm: weight, bias and statistics must have one element for each channel, all tensors one dtype"))
     return;
+  if (!require(context, !n.training || n.in->numel != 0, Error::InvalidArgument,
+               "batch norm: statistics of no elements"))
+    return;
   const int32_t saved = n.training ? n.in->sizes[1] : 0;
   if (!resize_or_fail(context, *n.out, n.in->sizes, n.in->rank, "batch norm: out has a different shape") ||
       !resize_or_fail(context, *n.saved_mean, &saved, 1, "batch norm: saved mean has a different shape") ||

@@ -66,11 +66,12 @@ void native_group_norm(KernelContext& context, Span<EValue*> args) {
   GroupNorm n = {args[0]->tensor,  optional(args[1]), optional(args[2]), args[3]->integer,
                  args[4]->integer, args[5]->integer,  args[6]->integer,  args[7]->real,
                  args[8]->tensor,  args[9]->tensor,   args[10]->tensor};
-  const bool positive = n.images >= 0 && n.channels >= 0 && n.plane >= 0 && n.groups >= 1 && n.images <= INT32_MAX &&
-                        n.channels <= INT32_MAX && n.plane <= INT32_MAX && n.groups <= INT32_MAX;
+  const bool positive = n.images >= 0 && n.channels >= 0 && n.plane >= 0 && n.groups >= (n.channels == 0 ? 0 : 1) &&
+                        n.images <= INT32_MAX && n.channels <= INT32_MAX && n.plane <= INT32_MAX &&
+                        n.groups <= INT32_MAX;
   if (!require(context,
                positive && n.in->rank >= 2 && n.in->sizes[0] == n.images && n.in->sizes[1] == n.channels &&
-                   n.channels % n.groups == 0 &&
+                   (n.channels == 0 || n.channels % n.groups == 0) &&
                    static_cast<uint64_t>(n.images * n.channels) * static_cast<uint64_t>(n.plane) == n.in->numel,
                Error::InvalidArgument, "group norm: N, C, HxW and group do not fit the input"))
     return;
@@ -83,8 +84,12 @@ void native_group_norm(KernelContext& context, Span<EValue*> args) {
   const int32_t sizes[2] = {static_cast<int32_t>(n.images), static_cast<int32_t>(n.groups)};
   if (!resize_or_fail(context, *n.out, n.in->sizes, n.in->rank, "group norm: out has a different shape") ||
       !resize_or_fail(context, *n.mean, sizes, 2, "group norm: mean has a different shape") ||
-      !resize_or_fail(context, *n.deviation, sizes, 2, "group norm: rstd has a different shape") || n.in->numel == 0)
+      !resize_or_fail(context, *n.deviation, sizes, 2, "group norm: rstd has a different shape"))
     return;
+  if (n.in->numel == 0) {
+    require(context, n.mean->numel == 0, Error::InvalidArgument, "group norm: statistics of no elements");
+    return;
+  }
   if (!require(context, is_contiguous(*n.mean) && is_contiguous(*n.deviation), Error::NotSupported,
                "group norm: mean and rstd must be row-major"))
     return;

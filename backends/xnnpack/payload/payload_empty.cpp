@@ -1,0 +1,314 @@
+#include "backends/xnnpack/payload/payload_empty.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include "backends/xnnpack/payload/payload_check.h"
+#include "common/float16.h"
+
+namespace wick::xnnpack {
+namespace {
+
+bool is_empty(const Dims& dims) { return std::find(dims.begin(), dims.end(), 0u) != dims.end(); }
+
+/// `number` as one element of `value`.
+std::vector<uint8_t> element_of(const PayloadValue& value, float number) {
+  std::vector<uint8_t> bytes;
+  const auto append = [&](const auto& element) {
+    bytes.resize(sizeof element);
+    memcpy(bytes.data(), &element, sizeof element);
+  };
+  const bool is_signed = value.type == DataType::qint8;
+  switch (value.type) {
+    case DataType::fp16: append(Half(number).bits); break;
+    case DataType::bf16: {
+      uint32_t bits;
+      memcpy(&bits, &number, sizeof bits);
+      append(static_cast<uint16_t>(bits >> 16));
+      break;
+    }
+    case DataType::qint8:
+    case DataType::quint8: {
+      const float step = isnan(number) ? 0.0f : number / value.quantization.scale;
+      const float low = is_signed ? -128 : 0, high = is_signed ? 127 : 255;
+      const float element = nearbyintf(step) + static_cast<float>(value.quantization.zero_point);
+      append(static_cast<uint8_t>(static_cast<int32_t>(std::min(std::max(element, low), high))));
+      break;
+    }
+    default: append(number);
+  }
+  return bytes;
+}
+
+class Split {
+ public:
+  Split(const Payload& whole, NonEmptyPart* part, ErrorText* text)
+      : whole_(whole), part_(*part), text_(text), unknown_(whole.values.size()) {}
+  Error run(const std::vector<Dims>& input_dims);
+
+ private:
+  const Dims& dims(uint32_t value) const { return part_.dims[value]; }
+  const Dims& in(const PayloadNode& node, size_t i) const { return dims(node.inputs[i]); }
+  Error visit(size_t index);
+  Error infer(size_t index, Dims* out);
+  Error infer_image(size_t index, Dims* out);
+  bool infer_product(const PayloadNode& node, Dims* out) const;
+  Error make_of_none(size_t index);
+  Error concatenate(const PayloadNode& node);
+  void fill(const PayloadNode& node, float number);
+  Error finish();
+  Error fail(size_t index, const char* what) {
+    return refuse(text_, "node ", static_cast<uint64_t>(index), " (", name_of(whole_.nodes[index].type), ") ", what);
+  }
+
+  const Payload& whole_;
+  NonEmptyPart& part_;
+  ErrorText* text_;
+  std::vector<bool> unknown_;  // values that hold elements which do not exist
+};
+
+// Rows and columns need elements; a number of images or channels of 0 gives a result without elements.
+Error Split::infer_image(size_t index, Dims* out) {
+  const PayloadNode& node = whole_.nodes[index];
+  const Dims from = in(node, 0);
+  if (from.size() != 4 || from[1] == 0 || from[2] == 0) return fail(index, "reads an image without rows or columns");
+  std::vector<Dims> with_ones = part_.dims;
+  for (const size_t i : {size_t{0}, size_t{3}}) with_ones[node.inputs[0]][i] = std::max(from[i], 1u);
+  NodeCheck check(whole_, index, &with_ones, text_);
+  const Error error = row_of(node.type).check(check);
+  if (error != Error::Ok) return error;
+  *out = with_ones[node.output];
+  for (const size_t i : {size_t{0}, size_t{3}}) (*out)[i] = from[i] == 0 ? 0 : (*out)[i];
+  return Error::Ok;
+}
+
+bool Split::infer_product(const PayloadNode& node, Dims* out) const {
+  const Dims &a = in(node, 0), &b = in(node, 1);
+  const bool transposed = (node.flags & kTransposeWeights) != 0;
+  if (node.type == NodeType::fully_connected) {
+    if (a.empty() || b.size() != 2 || a.back() != b[transposed ? 0 : 1]) return false;
+    *out = a;
+    out->back() = b[transposed ? 1 : 0];
+    return true;
+  }
+  if (a.size() < 2 || b.size() < 2 || a.back() != b[b.size() - (transposed ? 1 : 2)]) return false;
+  out->assign(std::max(a.size(), b.size()), 1);
+  for (size_t i = 3; i <= out->size(); ++i) {
+    const uint32_t left = i <= a.size() ? a[a.size() - i] : 1, right = i <= b.size() ? b[b.size() - i] : 1;
+    if (left != right && left != 1 && right != 1) return false;
+    (*out)[out->size() - i] = left == 1 ? right : left;
+  }
+  (*out)[out->size() - 2] = a[a.size() - 2];
+  out->back() = b[b.size() - (transposed ? 2 : 1)];
+  return true;
+}
+
+// The result's dims, where an operand is empty.
+Error Split::infer(size_t index, Dims* out) {
+  const PayloadNode& node = whole_.nodes[index];
+  const Dims& x = in(node, 0);
+  *out = x;
+  switch (row_of(node.type).layout) {
+    case NodeLayout::unary:
+      if (node.type != NodeType::global_avg_pooling_2d) return Error::Ok;
+      if (x.size() < 3) return fail(index, "reads an input of rank below 3");
+      out->erase(out->end() - 3, out->end() - 1);
+      if (node.flags & kKeepDims) out->insert(out->end() - 1, 2, 1);
+      return Error::Ok;
+    case NodeLayout::sloped: return Error::Ok;
+    case NodeLayout::fully_connected: return infer_product(node, out) ? Error::Ok : fail(index, "has other sizes");
+    case NodeLayout::binary: {
+      if (node.type == NodeType::batch_matrix_multiply)
+        return infer_product(node, out) ? Error::Ok : fail(index, "has other sizes");
+      const Dims& y = in(node, 1);
+      out->assign(std::max(x.size(), y.size()), 1);
+      for (size_t i = 1; i <= out->size(); ++i) {
+        const uint32_t left = i <= x.size() ? x[x.size() - i] : 1, right = i <= y.size() ? y[y.size() - i] : 1;
+        if (left != right && left != 1 && right != 1) return fail(index, "has other sizes");
+        (*out)[out->size() - i] = left == 1 ? right : left;
+      }
+      return Error::Ok;
+    }
+    case NodeLayout::convolution:
+    case NodeLayout::pooling:
+    case NodeLayout::resize: return infer_image(index, out);
+    case NodeLayout::transpose:
+      for (size_t i = 0; i < out->size(); ++i) {
+        if (node.first.size() != x.size() || node.first[i] >= x.size()) return fail(index, "has other sizes");
+        (*out)[i] = x[node.first[i]];
+      }
+      return Error::Ok;
+    case NodeLayout::reshape:
+      // The size that is to be inferred is 0.
+      *out = node.first;
+      return is_empty(*out) ? Error::Ok : fail(index, "has other sizes");
+    case NodeLayout::slice:
+      for (size_t i = 0; i < out->size(); ++i) {
+        if (node.second.size() != x.size()) return fail(index, "has other sizes");
+        if (node.second[i] != 0) (*out)[i] = node.second[i];
+      }
+      return Error::Ok;
+    case NodeLayout::constant_pad:
+      for (size_t i = 0; i < out->size(); ++i) {
+        if (node.first.size() != x.size() || node.second.size() != x.size()) return fail(index, "has other sizes");
+        (*out)[i] += node.first[i] + node.second[i];
+      }
+      return Error::Ok;
+    case NodeLayout::concatenate:
+      if (node.axis >= x.size()) return fail(index, "has other sizes");
+      for (size_t i = 1; i < num_inputs(node.type); ++i) {
+        if (in(node, i).size() != x.size()) return fail(index, "has other sizes");
+        (*out)[node.axis] += in(node, i)[node.axis];
+      }
+      return Error::Ok;
+    case NodeLayout::arg_max_pooling:
+    case NodeLayout::none: break;
+  }
+  return fail(index, "does not take an empty input");
+}
+
+void Split::fill(const PayloadNode& node, float number) {
+  if (!isnan(number)) number = std::min(std::max(number, node.output_min), node.output_max);
+  const std::vector<uint8_t> element = element_of(whole_.values[node.output], number);
+  std::vector<uint8_t> bytes;
+  for (uint64_t i = count_of(dims(node.output)); i-- > 0;) bytes.insert(bytes.end(), element.begin(), element.end());
+  const auto constant = static_cast<uint32_t>(part_.payload.constants.size());
+  part_.payload.constants.push_back({"fill", 0, bytes.size()});
+  part_.fills.emplace_back(constant, std::move(bytes));
+  PayloadValue& value = part_.payload.values[node.output];
+  if (!value.is_output) {
+    value.constant = constant;
+    return;
+  }
+  PayloadValue copied;
+  copied.type = value.type;
+  copied.quantization = value.quantization;
+  copied.constant = constant;
+  copied.dims = dims(node.output);
+  PayloadNode copy;
+  copy.type = NodeType::copy;
+  copy.inputs[0] = static_cast<uint32_t>(part_.payload.values.size());
+  copy.output = node.output;
+  part_.payload.values.push_back(std::move(copied));
+  part_.payload.nodes.push_back(std::move(copy));
+}
+
+Error Split::concatenate(const PayloadNode& node) {
+  constexpr NodeType kTypes[] = {NodeType::copy, NodeType::concatenate_2, NodeType::concatenate_3,
+                                 NodeType::concatenate_4};
+  PayloadNode rest = node;
+  std::fill(std::begin(rest.inputs), std::end(rest.inputs), kNoValue);
+  size_t count = 0;
+  for (size_t i = 0; i < num_inputs(node.type); ++i) {
+    if (!is_empty(in(node, i))) rest.inputs[count++] = node.inputs[i];
+  }
+  rest.type = kTypes[count - 1];
+  part_.payload.nodes.push_back(std::move(rest));
+  return Error::Ok;
+}
+
+// An operand is empty and the result is not.
+Error Split::make_of_none(size_t index) {
+  const PayloadNode& node = whole_.nodes[index];
+  switch (node.type) {
+    case NodeType::global_avg_pooling_2d: fill(node, node.flags & kZeroOfNone ? 0.0f : NAN); return Error::Ok;
+    case NodeType::fully_connected:
+      if (node.inputs[2] != kNoValue) return fail(index, "adds a bias to products of no elements");
+      fill(node, 0);
+      return Error::Ok;
+    case NodeType::batch_matrix_multiply: fill(node, 0); return Error::Ok;
+    case NodeType::static_constant_pad: fill(node, node.value); return Error::Ok;
+    case NodeType::concatenate_2:
+    case NodeType::concatenate_3:
+    case NodeType::concatenate_4:
+    case NodeType::concatenate_5: return concatenate(node);
+    default:
+      // A slice. Results without elements may depend on it, others may not.
+      fill(node, 0);
+      unknown_[node.output] = true;
+      return Error::Ok;
+  }
+}
+
+Error Split::visit(size_t index) {
+  const PayloadNode& node = whole_.nodes[index];
+  bool from_empty = false, from_unknown = false;
+  for (size_t i = 0; i < num_inputs(node.type); ++i) {
+    if (node.inputs[i] == kNoValue) continue;
+    from_empty |= is_empty(in(node, i));
+    from_unknown |= unknown_[node.inputs[i]];
+  }
+  if (!from_empty) {
+    NodeCheck check(whole_, index, &part_.dims, text_);
+    const Error error = row_of(node.type).check(check);
+    if (error != Error::Ok) return error;
+    part_.payload.nodes.push_back(node);
+  } else {
+    Dims out;
+    Error error = infer(index, &out);
+    if (error != Error::Ok) return error;
+    if (out.size() > kMaxRank || count_of(out) >= kMaxElements) return fail(index, "is too large");
+    part_.dims[node.output] = std::move(out);
+    if (!is_empty(dims(node.output))) error = make_of_none(index);
+    if (error != Error::Ok) return error;
+  }
+  if (from_unknown) unknown_[node.output] = true;
+  if (!unknown_[node.output] || !whole_.values[node.output].is_output || is_empty(dims(node.output))) return Error::Ok;
+  return fail(index, "gives an output that needs an element of an empty tensor");
+}
+
+// Values without elements become values that nothing reads or writes.
+Error Split::finish() {
+  Payload& payload = part_.payload;
+  for (size_t i = 0; i < part_.dims.size(); ++i) {
+    PayloadValue& value = payload.values[i];
+    if (value.constant == 0 || value.constant >= whole_.constants.size()) value.dims = part_.dims[i];
+    if (!is_empty(part_.dims[i])) continue;
+    std::replace(value.dims.begin(), value.dims.end(), 0u, 1u);
+    value.is_input = value.is_output = false;
+    value.external_id = kNoValue;
+  }
+  payload.input_ids.clear();
+  payload.output_ids.clear();
+  std::vector<uint32_t> owner(payload.num_externals, kNoValue);
+  for (uint32_t i = 0; i < payload.values.size(); ++i) {
+    if (payload.values[i].external_id != kNoValue) owner[payload.values[i].external_id] = i;
+  }
+  payload.num_externals = 0;
+  for (uint32_t argument = 0; argument < owner.size(); ++argument) {
+    if (owner[argument] == kNoValue) continue;
+    PayloadValue& value = payload.values[owner[argument]];
+    value.external_id = payload.num_externals++;
+    (value.is_input ? payload.input_ids : payload.output_ids).push_back(owner[argument]);
+    part_.arguments.push_back(argument);
+  }
+  return Error::Ok;
+}
+
+Error Split::run(const std::vector<Dims>& input_dims) {
+  part_ = {};
+  part_.payload = whole_;
+  part_.payload.nodes.clear();
+  for (const PayloadValue& value : whole_.values) part_.dims.push_back(value.dims);
+  if (input_dims.size() != whole_.input_ids.size()) return refuse(text_, "a different number of inputs");
+  for (size_t i = 0; i < input_dims.size(); ++i) {
+    Dims& dims = part_.dims[whole_.input_ids[i]];
+    if (dims.size() != input_dims[i].size()) return refuse(text_, "an input of another rank");
+    dims = input_dims[i];
+  }
+  for (size_t i = 0; i < whole_.nodes.size(); ++i) {
+    const Error error = visit(i);
+    if (error != Error::Ok) return error;
+  }
+  return finish();
+}
+
+}  // namespace
+
+Error non_empty_part(const Payload& payload, const std::vector<Dims>& input_dims, NonEmptyPart* part, ErrorText* text) {
+  return Split(payload, part, text).run(input_dims);
+}
+
+}  // namespace wick::xnnpack
