@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "backends/xnnpack/payload/payload_check.h"
 #include "common/float16.h"
@@ -57,6 +59,7 @@ class Split {
   bool infer_product(const PayloadNode& node, Dims* out) const;
   Error make_of_none(size_t index);
   Error concatenate(const PayloadNode& node);
+  std::optional<float> uniform_result(const PayloadNode& node) const;
   void fill(const PayloadNode& node, float number);
   Error finish();
   Error fail(size_t index, const char* what) {
@@ -66,7 +69,8 @@ class Split {
   const Payload& whole_;
   NonEmptyPart& part_;
   ErrorText* text_;
-  std::vector<bool> unknown_;  // values that hold elements which do not exist
+  std::vector<bool> unknown_;          // values that hold elements which do not exist
+  std::map<uint32_t, float> uniform_;  // values whose elements are all this number
 };
 
 // Rows and columns need elements; a number of images or channels of 0 gives a result without elements.
@@ -171,6 +175,7 @@ Error Split::infer(size_t index, Dims* out) {
 
 void Split::fill(const PayloadNode& node, float number) {
   if (!isnan(number)) number = std::min(std::max(number, node.output_min), node.output_max);
+  uniform_[node.output] = number;
   const std::vector<uint8_t> element = element_of(whole_.values[node.output], number);
   std::vector<uint8_t> bytes;
   for (uint64_t i = count_of(dims(node.output)); i-- > 0;) bytes.insert(bytes.end(), element.begin(), element.end());
@@ -232,6 +237,27 @@ Error Split::make_of_none(size_t index) {
   }
 }
 
+// What is computed of numbers that are all NaN is NaN; the library's kernels give other numbers. A mean may also be the
+// quotient of a sum and a count.
+std::optional<float> Split::uniform_result(const PayloadNode& node) const {
+  const DataType type = whole_.values[node.output].type;
+  const NodeLayout layout = row_of(node.type).layout;
+  if ((kFloats & bit_of(type)) == 0 || layout == NodeLayout::concatenate || layout == NodeLayout::constant_pad ||
+      layout == NodeLayout::arg_max_pooling) {
+    return std::nullopt;
+  }
+  std::optional<float> first;
+  for (size_t i = 0; i < num_inputs(node.type); ++i) {
+    const auto found = uniform_.find(node.inputs[i]);
+    if (found == uniform_.end()) continue;
+    if (isnan(found->second)) return NAN;
+    if (i == 0) first = found->second;
+    if (i == 1 && node.type == NodeType::div && first == 0.0f && found->second == 0) return NAN;
+  }
+  const bool moves = layout == NodeLayout::transpose || layout == NodeLayout::reshape || node.type == NodeType::copy;
+  return moves ? first : std::nullopt;
+}
+
 Error Split::visit(size_t index) {
   const PayloadNode& node = whole_.nodes[index];
   bool from_empty = false, from_unknown = false;
@@ -244,7 +270,11 @@ Error Split::visit(size_t index) {
     NodeCheck check(whole_, index, &part_.dims, text_);
     const Error error = row_of(node.type).check(check);
     if (error != Error::Ok) return error;
-    part_.payload.nodes.push_back(node);
+    if (const std::optional<float> number = uniform_result(node)) {
+      fill(node, *number);
+    } else {
+      part_.payload.nodes.push_back(node);
+    }
   } else {
     Dims out;
     Error error = infer(index, &out);

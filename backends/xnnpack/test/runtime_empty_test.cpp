@@ -44,6 +44,10 @@ TEST(XnnpackEmptyInputs, GiveWhatTheirAbsenceLeaves) {
   delegate.node(NodeType::global_avg_pooling_2d, {x}, mean).flags = kKeepDims;
   delegate.node(NodeType::global_avg_pooling_2d, {x}, total).flags = kKeepDims | kZeroOfNone;
   delegate.node(NodeType::add, {total, one}, sum);
+  const uint32_t weights = delegate.constant({3, 2}, Floats{1, 0, 0, 1, 2, 3}),
+                 bias = delegate.constant({3}, Floats(3));
+  const uint32_t linear = delegate.output({1, 1, 1, 3});
+  delegate.node(NodeType::fully_connected, {mean, weights, bias}, linear);
   delegate.node(NodeType::static_transpose, {x}, rows).first = {0, 2, 3, 1};
   delegate.node(NodeType::static_transpose, {x}, columns).first = {0, 2, 1, 3};
   delegate.node(NodeType::batch_matrix_multiply, {rows, columns}, product);
@@ -68,6 +72,7 @@ TEST(XnnpackEmptyInputs, GiveWhatTheirAbsenceLeaves) {
     ASSERT_EQ(means.size(), 2u);
     EXPECT_EQ(std::isnan(means[0]), none);
     EXPECT_EQ(std::isnan(means[1]), none);
+    for (const float element : test.output<float>(7)) EXPECT_EQ(std::isnan(element), none);
     EXPECT_EQ(test.output<float>(1), none ? Floats({1, 1}) : Floats({5, -1}));
     EXPECT_EQ(test.output<float>(2), none ? Floats({2, 2, 2, 2}) : Floats({18, -6, -6, 6}));
     EXPECT_EQ(test.output<float>(3), none ? Floats({3, 3}) : Floats({3, 3, 4, -2}));

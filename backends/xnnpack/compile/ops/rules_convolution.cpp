@@ -29,6 +29,8 @@ Convolution convolution_of(const Node& node) {
           dims_of(*node.tensor("input")),     dims_of(*node.tensor("weight"))};
 }
 
+using Pair = std::array<uint32_t, 2>;  // rows, columns
+
 // Each slice of a window over three dimensions becomes a convolution, whose results are added.
 constexpr int64_t kMaxSlices = 16;
 
@@ -59,19 +61,24 @@ std::vector<int64_t> kernel_of(const Convolution& conv) {
 
 // Where strides are at most as large as the window, the library computes every so manieth element of a transposed
 // convolution's result in one go, and counts below zero if the result has fewer rows than the stride.
-bool may_be_shorter_than_stride(const Convolution& conv, const PayloadNode::Window& window) {
-  if (!conv.transposed || window.dilation[0] > 1 || window.dilation[1] > 1) return false;
-  if (window.stride[0] > window.kernel[0] || window.stride[1] > window.kernel[1]) return false;
-  for (size_t i = 0; i < 2; ++i) {
-    if (conv.input.size() == 3 && i == 0) continue;
+// How many rows and columns the least result lacks.
+Pair missing_rows(const Convolution& conv, const PayloadNode::Window& window) {
+  Pair missing{};
+  if (!conv.transposed || window.dilation[0] > 1 || window.dilation[1] > 1) return missing;
+  if (window.stride[0] > window.kernel[0] || window.stride[1] > window.kernel[1]) return missing;
+  for (size_t i = conv.input.size() == 3 ? 1 : 0; i < 2; ++i) {
     const int64_t stride = window.stride[i];
     const int64_t cut = i == 0 ? window.pad_top + window.pad_bottom : window.pad_left + window.pad_right;
     const int64_t least = std::max<int64_t>(compiler::SymScope::range(conv.input[conv.input.size() - 2 + i]).min, 1);
     int64_t rows = (least - 1) * stride + window.adjustment[i] + window.kernel[i] - cut;
     if (rows < 1) rows = ((rows - 1) % stride + stride) % stride + 1;  // of the least input that gives a result
-    if (rows < stride) return true;
+    missing[i] = static_cast<uint32_t>(std::max<int64_t>(stride - rows, 0));
   }
-  return false;
+  return missing;
+}
+
+bool may_be_shorter_than_stride(const Convolution& conv, const PayloadNode::Window& window) {
+  return missing_rows(conv, window) != Pair{};
 }
 
 // A dilation, which does nothing where the window has one row, makes the library compute element by element.
@@ -110,8 +117,11 @@ Verdict plain_convolution(const Node& node, const TargetOptions& options) {
   for (size_t i = 0; conv.transposed && i < conv.output_padding.size(); ++i) {
     if (conv.output_padding[i] >= conv.stride[i]) return Verdict::no("output padding of a whole stride");
   }
-  if (may_be_shorter_than_stride(conv, window_of(conv)) && num_symbolic({conv.input.end() - 2, conv.input.end()}) > 0)
-    return Verdict::no("a transposed convolution whose result may have fewer rows or columns than its stride");
+  const Pair missing = missing_rows(conv, window_of(conv));
+  const bool is_known = num_symbolic({conv.input.end() - 2, conv.input.end()}) == 0;
+  if (missing != Pair{} && !is_known && (node.result()->is_quantized() || node.operands()[0]->is_quantized()))
+    return Verdict::no(
+        "a transposed convolution on integers whose result may have fewer rows or columns than its stride");
   return rank == 5 ? plain_volume(node, conv) : Verdict::yes();
 }
 
@@ -147,30 +157,46 @@ PayloadNode without_filter(const Convolution& conv, uint32_t x, uint32_t bias, c
   return out;
 }
 
+// x [n, h, w, c] without its last rows and columns: a slice has a known size, so each element is the first of a window.
+uint32_t without_last(Lowering& l, uint32_t x, const Pair& count, const Sizes& result) {
+  const int64_t rows = count[0] + 1, columns = count[1] + 1, channels = result[3].value();
+  PayloadNode out;
+  out.type = NodeType::depthwise_conv_2d;
+  out.inputs[0] = x;
+  std::vector<float> first(static_cast<size_t>(rows * columns * channels), 0.0f);
+  std::fill(first.begin(), first.begin() + channels, 1.0f);
+  out.inputs[1] = l.constant(first, {1, rows, columns, channels}, true);
+  out.window.kernel[0] = static_cast<uint32_t>(rows);
+  out.window.kernel[1] = static_cast<uint32_t>(columns);
+  out.groups = static_cast<uint32_t>(channels);
+  out.group_input_channels = out.group_output_channels = 1;
+  return l.add(std::move(out), result);
+}
+
 uint32_t convolved(Lowering& l, const Convolution& conv, uint32_t x, uint32_t filter, uint32_t bias,
                    const Sizes& result, OutputRange range) {
   PayloadNode out = without_filter(conv, x, bias, result, range);
   out.inputs[1] = filter;
-  if (!may_be_shorter_than_stride(conv, out.window)) return l.add(std::move(out), result);
-  // All rows and columns, and a slice of them.
-  PayloadNode::Window& window = out.window;
+  const Pair missing = missing_rows(conv, out.window);
+  if (missing == Pair{}) return l.add(std::move(out), result);
+  // With as many more at the end, which are then cut off: the padding there, and what is left of a stride, suffice.
   Sizes all = result;
-  const std::vector<uint32_t> offsets{0, window.pad_top, window.pad_left, 0};
-  const uint32_t cut[] = {window.pad_top + window.pad_bottom, window.pad_left + window.pad_right};
-  window.pad_top = window.pad_bottom = window.pad_left = window.pad_right = 0;
+  uint32_t* const after[] = {&out.window.pad_bottom, &out.window.pad_right};
   for (size_t i = 0; i < 2; ++i) {
-    all[i + 1] = all[i + 1] + (cut[i] + window.stride[i] - 1 - window.adjustment[i]);
-    window.adjustment[i] = window.stride[i] - 1;
+    const uint32_t added = std::min(missing[i], out.window.stride[i] - 1 - out.window.adjustment[i]);
+    out.window.adjustment[i] += added;
+    *after[i] -= missing[i] - added;
+    all[i + 1] = all[i + 1] + missing[i];
   }
-  return l.slice(l.add(std::move(out), all), offsets, result);
+  const uint32_t whole = l.add(std::move(out), all);
+  const bool known = result[1].is_const() && result[2].is_const();
+  return known ? l.slice(whole, std::vector<uint32_t>(4, 0), result) : without_last(l, whole, missing, result);
 }
 
 // --- depthwise convolutions with large windows ---
 
 // The limit of the library's depthwise kernels. It computes larger windows channel by channel as matmuls.
 constexpr uint32_t kMaxTaps = 25;
-
-using Pair = std::array<uint32_t, 2>;  // rows, columns
 
 // Some taps of a window, at equal distances: a window of their own, over all of the input or most of it.
 struct Taps {
