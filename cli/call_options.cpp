@@ -9,6 +9,7 @@ SessionOptions CallOptions::session() const {
   session.data_paths = data;
   session.num_threads = threads;
   session.seed = seed;
+  session.max_unbounded_bytes = max_memory;
   session.device = device;
   session.allow_device_code = !no_device_code;
   return session;
@@ -32,6 +33,10 @@ Option add_call_options(Command command, CallOptions& options, const std::string
   command.option("--data", options.data, "a .ptd file with weights of the .pte; may repeat")
       .takes("FILE")
       .one_at_a_time();
+  command
+      .option("--max-memory", options.max_memory,
+              "bytes, or such as 256KB, that values without an upper bound may take together")
+      .as_size();
   command.flag("--no-device-code", options.no_device_code,
                "refuse programs that hold machine code for a device: nobody can check what it does");
   return program;

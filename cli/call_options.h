@@ -16,6 +16,7 @@ struct CallOptions {
   std::vector<std::string> inputs, data;
   uint64_t seed = 0;
   int threads = 0;
+  uint64_t max_memory = ModuleOptions().max_unbounded_bytes;
   std::string device = device::kHost;
   bool no_device_code = false;
 
@@ -24,7 +25,8 @@ struct CallOptions {
   std::vector<std::string> files() const;
 };
 
-/// The program as positional argument, which is returned, --method, -i, --seed, --data. `purpose` ends "the .pte to
+/// The program as positional argument, which is returned, --method, -i, --seed, --data, --max-memory. `purpose` ends
+/// "the .pte to
 /// ..".
 Option add_call_options(Command command, CallOptions& options, const std::string& purpose);
 /// --device. `purpose` as above, without its object: "run".

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Compiles common, core, program and exec for size and checks that they need no heap, exceptions, RTTI, static
-# constructors or libm, and stay below a limit of code bytes.
+# constructors or libm, and stay below a limit of code bytes (without what only methods with an allocator link).
 # Usage: check_freestanding.sh COMPILER INCLUDE_FOLDER_OF_GENERATED_HEADERS
 set -eu
 compiler=$1
@@ -11,8 +11,8 @@ trap 'rm -rf "$work"' EXIT
 
 # GCC builds for devices and sets the limit; clang inlines more even at -Oz.
 case $("$compiler" --version) in
-  *clang*) size_flag=-Oz limit=50176 ;;
-  *) size_flag=-Os limit=43008 ;;
+  *clang*) size_flag=-Oz limit=51200 ;;
+  *) size_flag=-Os limit=44032 ;;
 esac
 
 for source in "$root"/common/*.cpp "$root"/runtime/core/*.cpp "$root"/runtime/program/*.cpp "$root"/runtime/exec/*.cpp; do
@@ -36,6 +36,8 @@ if objdump -h "$work/all.o" | grep -E '\.(init_array|ctors)'; then
   status=1
 fi
 # Code; constants are counted apart.
+rm "$work/unbounded_memory.cpp.o"
+ld -r -o "$work/all.o" "$work"/*.cpp.o
 text=$(objdump -h "$work/all.o" | awk '$2 ~ /^\.text/ {print $3}' | while read -r hex; do echo $((0x$hex)); done |
   awk '{sum += $1} END {print sum}')
 rodata=$(objdump -h "$work/all.o" | awk '$2 ~ /^\.(rodata|data)/ {print $3}' | while read -r hex; do echo $((0x$hex)); done |

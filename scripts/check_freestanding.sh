@@ -4,7 +4,7 @@
 set -euo pipefail
 folder="${1:?usage: scripts/check_freestanding.sh BUILD_FOLDER [TOOL_PREFIX]}"
 prefix="${2:-}"
-max_core_text_bytes=41600
+max_core_text_bytes=42400
 
 mapfile -t archives < <(find "$folder/common" "$folder/runtime" "$folder/backends" -name '*.a' | sort)
 if [ ${#archives[@]} -eq 0 ]; then
@@ -34,7 +34,7 @@ for archive in "${archives[@]}"; do
   fi
 done
 
-# The core: everything but the kernels, the math functions that only they call, and what only packages link. Linked into one object, so that what
+# The core: everything but the kernels, the math functions that only they call, and what only packages or methods with an allocator link. Linked into one object, so that what
 # several files instantiate counts once, as it does in a program.
 core=()
 for archive in "${archives[@]}"; do
@@ -42,6 +42,7 @@ for archive in "${archives[@]}"; do
   case "$archive" in
     */kernels/* | */math/*) kind="kernels" ;;
     */firmware/*) kind="packages" ;;
+    */libwick_runtime_unbounded.a) kind="allocator" ;;
     *) kind="core"; core+=("$archive") ;;
   esac
   printf '%-8s %8d bytes of text  %s\n' "$kind" "$text_bytes" "${archive#"$folder"/}"

@@ -38,6 +38,18 @@ struct CompileFlags {
   bool share_state = false, caller_io = false, strict_nan = false, require_full_delegation = false, json = false;
 };
 
+void write_unbounded(const compiler::MethodReport& method, compiler::JsonWriter& json) {
+  json.key("unbounded");
+  json.array();
+  for (const compiler::UnboundedValue& value : method.unbounded) {
+    json.object();
+    json.field("name", value.name);
+    json.field("memory", value.memory);
+    json.end();
+  }
+  json.end();
+}
+
 std::string report_json(const compiler::CompileResult& result, const std::vector<std::string>& advice,
                         double compile_ms) {
   compiler::JsonWriter json;
@@ -65,6 +77,7 @@ std::string report_json(const compiler::CompileResult& result, const std::vector
     json.field("arena_lower_bound_bytes", method.arena_lower_bound_bytes);
     json.field("above_lower_bound", method.above_lower_bound);
     json.field("device_arena_bytes", method.device_arena_bytes);
+    write_unbounded(method, json);
     for (const auto& [key, list] : {std::pair("not_stock", &method.not_stock), std::pair("notes", &method.notes)}) {
       json.key(key);
       json.array();
@@ -129,6 +142,14 @@ Status check_budgets(const compiler::CompileResult& result, const CompileFlags& 
       found.push_back(fmt::format("the arena of method '{}' has {} bytes, --max-arena allows {}", method.name,
                                   method.arena_bytes, flags.max_arena));
     }
+  }
+  const auto has_unbounded = [](const compiler::MethodReport& method) { return !method.unbounded.empty(); };
+  const auto unbounded = std::find_if(result.methods.begin(), result.methods.end(), has_unbounded);
+  if (flags.max_arena != UINT64_MAX && unbounded != result.methods.end()) {
+    found.push_back(
+        fmt::format("method '{}' has values without an upper bound ({}), so --max-arena does not limit its "
+                    "memory; --max-size N does",
+                    unbounded->name, unbounded->unbounded[0].name));
   }
   if (result.file_bytes > flags.max_file)
     found.push_back(fmt::format("the program has {} bytes, --max-file allows {}", result.file_bytes, flags.max_file));
@@ -217,6 +238,19 @@ void print_reasons(const compiler::MethodReport& method) {
   for (const auto& [what, count] : asked_for) fmt::print(stderr, "note: {} x {}: {}\n", count, what.first, what.second);
 }
 
+void print_unbounded(const compiler::MethodReport& method) {
+  if (method.unbounded.empty()) return;
+  std::string names;
+  for (size_t i = 0; i < method.unbounded.size() && i < 3; ++i)
+    names += fmt::format("{}{}", i ? ", " : "", method.unbounded[i].name);
+  fmt::print(
+      stderr,
+      "note: {} value{} without an upper bound ({}{}): the program needs a runtime with an allocator; --max-size "
+      "N plans their memory\n",
+      method.unbounded.size(), method.unbounded.size() == 1 ? "" : "s", names,
+      method.unbounded.size() > 3 ? ", .." : "");
+}
+
 void print_result(const compiler::CompileResult& result, const CompileFlags& flags, double compile_ms) {
   for (const compiler::MethodReport& method : result.methods) {
     fmt::print("{}: {}{} kernel calls, arena {} bytes (lower bound {})\n", method.name,
@@ -225,6 +259,7 @@ void print_result(const compiler::CompileResult& result, const CompileFlags& fla
                    : fmt::format("{} delegate{}, ", method.delegates, method.delegates == 1 ? "" : "s"),
                method.kernels, method.arena_bytes, method.arena_lower_bound_bytes);
     print_reasons(method);
+    print_unbounded(method);
     for (const std::string& note : method.notes) fmt::print(stderr, "note: {}\n", note);
     if (!method.above_lower_bound.empty()) fmt::print(stderr, "note: {}\n", method.above_lower_bound);
     for (const std::string& name : method.not_stock)

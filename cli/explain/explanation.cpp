@@ -72,9 +72,10 @@ InstructionRow instruction_row(const compiler::MethodPlan& plan, const compiler:
     row.where = delegate.id;
     row.why = "the nodes that the backend takes, together";
   } else {
-    row.what = instruction.kind == compiler::Instruction::Kind::move ? "move" : "jump";
+    const bool frees = instruction.kind == compiler::Instruction::Kind::free;
+    row.what = frees ? "free" : instruction.kind == compiler::Instruction::Kind::move ? "move" : "jump";
     row.where = "executor";
-    row.why = "control flow";
+    row.why = frees ? "a value without an upper bound is not read any more" : "control flow";
   }
   if (instruction.origin) {
     row.source = instruction.origin->source;
@@ -96,6 +97,7 @@ MethodExplained explain_plan(const compiler::MethodPlan& plan) {
   explained.copies = copies.size();
   explained.delegates = plan.delegates.size();
   explained.arena = arena_picture(plan);
+  explained.unbounded = compiler::unbounded_values(plan);
   return explained;
 }
 
@@ -103,7 +105,8 @@ InstructionRow instruction_row(const MethodMeta& method, size_t chain, size_t in
   const InstructionMeta instruction = method.instruction(chain, index);
   InstructionRow row;
   row.where = "executor";
-  row.why = "control flow";
+  row.why = instruction.kind == InstructionKind::free ? "a value without an upper bound is not read any more"
+                                                      : "control flow";
   row.what = instruction_text(method, instruction);
   if (instruction.kind == InstructionKind::kernel) {
     row.what = operator_text(method.op(instruction.target));

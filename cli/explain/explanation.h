@@ -40,6 +40,7 @@ struct MethodExplained {
   std::vector<compiler::BufferPlace> buffers;  // mutable ones, of a .pt2 with backends
   size_t copies = 0, delegates = 0;
   ArenaPicture arena;
+  std::vector<compiler::UnboundedValue> unbounded;  // of a .pt2
   std::string cost_model;  // what the costs are predicted for, "KEY=VALUE" each; "" if no backend does
   CostTotals totals;
   FloatCost conversions;  // between floats and integers, all of them

@@ -99,6 +99,11 @@ void print_arena(const MethodExplained& method) {
     owners.row({fmt::format("{}", block->size_bytes), fmt::format("{}", block->offset), printable(block->label, 80)});
   }
   fmt::print("{}", owners.text());
+  if (method.unbounded.empty()) return;
+  Table unbounded({"without an upper bound", "memory of the caller's allocator"});
+  for (const compiler::UnboundedValue& value : method.unbounded)
+    unbounded.row({printable(value.name, 60), value.memory});
+  fmt::print("\n{}", unbounded.text());
 }
 
 void print_buffers(const MethodExplained& method) {

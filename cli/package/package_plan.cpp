@@ -48,6 +48,13 @@ Status refuse(const std::string& path, const Program& program) {
       const std::string id = compiler::printable(meta.delegate(k).id);
       if (delegates.find(id) == std::string::npos) delegates += (delegates.empty() ? "" : ", ") + id;
     }
+    if (const size_t count = meta.num_unbounded(); count != 0) {
+      return Diag(Code::incompatible_file,
+                  fmt::format("{} value{} of method '{}' ha{} no upper bound, and a firmware has no allocator", count,
+                              count == 1 ? "" : "s", compiler::printable(meta.name()), count == 1 ? "s" : "ve"))
+          .at_file(path)
+          .with_help("give sizes a bound: wick compile --max-size N");
+    }
     for (size_t k = 0; k < meta.num_values(); ++k) {
       if (meta.tag(k) != Tag::tensor || !meta.value(k).tensor.external) continue;
       return Diag(Code::incompatible_file, "the program keeps weights in a .ptd file, which a firmware cannot read")

@@ -294,7 +294,8 @@ Result<std::vector<HostValue>> random_inputs(const MethodMeta& method, const Met
     std::vector<int32_t> sizes(meta.tensor.sizes.begin(), meta.tensor.sizes.end());
     for (size_t d = 0; facts.inputs[i].type && d < sizes.size(); ++d) {
       const auto size = compiler::evaluate(facts.inputs[i].type->tensor.sizes[d], symbols);
-      if (size && *size >= 0 && *size <= sizes[d]) sizes[d] = static_cast<int32_t>(*size);
+      const int64_t most = meta.tensor.dynamism == ShapeDynamism::unbounded ? INT32_MAX : sizes[d];
+      if (size && *size >= 0 && *size <= most) sizes[d] = static_cast<int32_t>(*size);
     }
     values.push_back(HostValue(random_tensor(meta.tensor.dtype, std::move(sizes), random_word(seed, i))));
     if (!is_integral(meta.tensor.dtype)) continue;

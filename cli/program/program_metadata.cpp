@@ -284,9 +284,13 @@ std::string value_text(const ValueMeta& value) {
     default: return "list";
   }
   std::string text = fmt::format("{}[", dtype_name(value.tensor.dtype));
-  const bool fixed = value.tensor.dynamism == ShapeDynamism::fixed;
-  for (size_t i = 0; i < value.tensor.sizes.size(); ++i)
-    text += fmt::format("{}{}{}", i ? ", " : "", fixed ? "" : "<=", value.tensor.sizes[i]);
+  const bool bounded = value.tensor.dynamism == ShapeDynamism::upper_bound;
+  const bool unbounded = value.tensor.dynamism == ShapeDynamism::unbounded;
+  for (size_t i = 0; i < value.tensor.sizes.size(); ++i) {
+    const int32_t size = value.tensor.sizes[i];
+    text += i ? ", " : "";
+    text += unbounded && size == 0 ? "?" : fmt::format("{}{}", bounded ? "<=" : "", size);
+  }
   text += ']';
   bool plain = true;
   for (size_t i = 0; i < value.tensor.dim_order.size(); ++i) plain = plain && value.tensor.dim_order[i] == i;

@@ -100,6 +100,34 @@ std::vector<StateRow> states_of(const MethodMeta& method) {
   return rows;
 }
 
+struct UnboundedRow {
+  uint64_t value;
+  std::string type, memory;
+};
+
+// Tensors without an upper bound, and who frees their memory.
+std::vector<UnboundedRow> unbounded_of(const MethodMeta& method) {
+  std::map<uint32_t, std::string> memory;
+  for (size_t chain = 0; chain < method.num_chains(); ++chain) {
+    for (size_t i = 0; i < method.num_instructions(chain); ++i) {
+      const InstructionMeta instruction = method.instruction(chain, i);
+      if (instruction.kind == InstructionKind::free)
+        memory.emplace(instruction.value, fmt::format("freed by instruction {}", i));
+    }
+  }
+  for (size_t i = 0; i < method.num_inputs(); ++i) memory[method.input(i)] = "the caller's";
+  std::vector<UnboundedRow> rows;
+  for (size_t i = 0; i < method.num_values(); ++i) {
+    if (method.tag(i) != Tag::tensor) continue;
+    const ValueMeta value = method.value(i);
+    if (value.tensor.dynamism != ShapeDynamism::unbounded) continue;
+    const auto known = memory.find(static_cast<uint32_t>(i));
+    rows.push_back(
+        {i, value_text(value), known == memory.end() ? "a view, or kept until the next execution" : known->second});
+  }
+  return rows;
+}
+
 size_t num_instructions(const MethodMeta& method) {
   size_t count = 0;
   for (size_t chain = 0; chain < method.num_chains(); ++chain) count += method.num_instructions(chain);
@@ -275,6 +303,10 @@ void print_method(const MethodMeta& method, const MethodFacts& facts, bool instr
   for (const StateRow& row : states_of(method))
     states.row({row.name, row.type, fmt::format("{}", row.bytes), row.initialized ? "stored values" : "zeros"});
   fmt::print("{}", states.text());
+  Table unbounded({"without an upper bound", "type", "memory"});
+  for (const UnboundedRow& row : unbounded_of(method))
+    unbounded.row({fmt::format("value {}", row.value), row.type, row.memory});
+  fmt::print("{}", unbounded.text());
   if (instructions) print_instructions(method);
 }
 
@@ -338,6 +370,16 @@ void write_method(const MethodMeta& method, const MethodFacts& facts, bool instr
   json.key("arenas");
   json.array();
   for (size_t i = 0; i < method.num_arenas(); ++i) json.value(method.arena_bytes(i));
+  json.end();
+  json.key("unbounded");
+  json.array();
+  for (const UnboundedRow& row : unbounded_of(method)) {
+    json.object();
+    json.field("value", row.value);
+    json.field("type", row.type);
+    json.field("memory", row.memory);
+    json.end();
+  }
   json.end();
   json.field("instruction_count", static_cast<uint64_t>(num_instructions(method)));
   json.key("operators");

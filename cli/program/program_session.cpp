@@ -109,6 +109,7 @@ Result<Session> Session::make(const std::string& path, const SessionOptions& opt
   module_options.seed = options.seed;
   module_options.max_instructions = compiler::limits().instructions;
   module_options.max_memory_bytes = compiler::limits().arena_bytes;
+  module_options.max_unbounded_bytes = options.max_unbounded_bytes;
   module_options.device = options.device;
   module_options.allow_device_code = options.allow_device_code;
   module_options.tracer = options.tracer;
@@ -233,6 +234,8 @@ Diag execution_diag(const std::string& path, const MethodMeta& method, const dev
             fmt::format("a check failed at run time: {} [{}]", refusal.message, error_name(refusal.code)));
   if (refusal.message.find("max_instructions") != std::string::npos)
     diag.help = "if the program needs that many, raise the limit: --limit instructions=N";
+  if (refusal.message.find("more memory than the limit allows") != std::string::npos)
+    diag.help = "raise the limit with --max-memory BYTES";
   if (refusal.in_instruction) {
     diag.where = instruction_source(method, refusal.chain, refusal.instruction);
     diag.where.file = path;

@@ -17,6 +17,7 @@ struct SessionOptions {
   std::vector<std::string> data_paths;  // .ptd files
   int num_threads = 0;                  // 0: WICK_NUM_THREADS, else one per core
   uint64_t seed = 0;
+  uint64_t max_unbounded_bytes = ModuleOptions().max_unbounded_bytes;
   IsaLevel max_isa = IsaLevel::avx512;
   const Tracer* tracer = nullptr;  // of the host; must outlive the session
   std::string device = device::kHost;

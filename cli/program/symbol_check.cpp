@@ -167,9 +167,10 @@ class SymbolCheck {
   std::map<std::string, const Rule*, std::less<>> sources_;
 };
 
-// Without metadata all there is are upper bounds.
+// Without metadata all there is are upper bounds; of an unbounded tensor the program's own checks.
 Status check_bounds(const MethodMeta& method, const MethodFacts& facts, size_t index, const HostTensor& tensor) {
   const TensorMeta meta = method.input_value(index).tensor;
+  if (meta.dynamism == ShapeDynamism::unbounded) return {};
   const bool fixed = meta.dynamism == ShapeDynamism::fixed;
   for (size_t d = 0; d < tensor.sizes.size(); ++d) {
     if (fixed ? tensor.sizes[d] == meta.sizes[d] : tensor.sizes[d] <= meta.sizes[d]) continue;

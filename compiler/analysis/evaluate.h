@@ -43,7 +43,7 @@ using OperandFn = std::function<const HostValue*(const Value&)>;
 bool can_evaluate(const Node& node, const EvaluateOptions& options = {});
 
 /// The results of `node`. Views whose bytes lie in one range of their operand share them. A result whose sizes depend
-/// on values needs an upper bound in `ranges` and comes back with its real sizes. Errors: execution (the kernel refuses
+/// on values needs `ranges` and comes back with its real sizes. Errors: execution (the kernel refuses
 /// its arguments), unsupported_op (no kernel), limit (memory).
 Result<std::vector<HostValue>> evaluate_node(const Node& node, const OperandFn& operand,
                                              const EvaluateOptions& options = {});

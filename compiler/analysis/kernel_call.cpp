@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 #include "compiler/ir/builder.h"
@@ -29,7 +30,30 @@ std::vector<int32_t> sizes_of(const Node& node, const std::vector<int64_t>& size
   return out;
 }
 
+constexpr Allocator kHeap = {[](void*, size_t size_bytes, size_t alignment) {
+                               return std::aligned_alloc(alignment,
+                                                         (size_bytes + alignment - 1) / alignment * alignment);
+                             },
+                             [](void*, void* block, size_t, size_t) { std::free(block); }, nullptr};
+
+bool can_be_held(const std::vector<int64_t>& sizes) {
+  int64_t count = 1;
+  for (int64_t size : sizes) {
+    if (size < 0 || __builtin_mul_overflow(count, size, &count) || count > std::numeric_limits<int32_t>::max())
+      return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+KernelCall::KernelCall(const Node& node, const OperandFn& operand, const EvaluateOptions& options)
+    : node_(node), operand_(operand), options_(options), memory_(kHeap, options.max_result_bytes) {}
+
+KernelCall::~KernelCall() {
+  for (HeldTensor* held : results_) memory_.release(held->tensor);
+  memory_.free_all();
+}
 
 int64_t KernelCall::evaluate_sym(const Sym& sym) const {
   if (sym.is_const()) return sym.value();
@@ -98,6 +122,7 @@ Tensor* KernelCall::result_tensor(const Value& value) {
     if (!known) fail(Diag(Code::execution, fmt::format("the size '{}' is not known", size.text())).in(where_of(node_)));
     sizes.push_back(*known);
   }
+  if (bounded && !can_be_held(sizes)) return unbounded_result(value);
   HeldTensor& held = hold(value.dtype(), sizes_of(node_, sizes), value.tensor().dim_order);
   held.tensor.dynamism = bounded ? ShapeDynamism::upper_bound : ShapeDynamism::fixed;
   held.tensor.capacity_bytes = held.tensor.nbytes();
@@ -109,6 +134,15 @@ Tensor* KernelCall::result_tensor(const Value& value) {
   }
   held.bytes = std::make_shared<std::vector<uint8_t>>(held.tensor.nbytes());
   held.tensor.data = held.bytes->data();
+  results_.push_back(&held);
+  return &held.tensor;
+}
+
+// The kernel gives it a shape, and with that memory.
+Tensor* KernelCall::unbounded_result(const Value& value) {
+  HeldTensor& held = hold(value.dtype(), std::vector<int32_t>(value.rank(), 0), value.tensor().dim_order);
+  held.tensor.dynamism = ShapeDynamism::unbounded;
+  held.tensor.memory = &memory_;
   results_.push_back(&held);
   return &held.tensor;
 }
@@ -264,7 +298,8 @@ void KernelCall::run(const Kernel& kernel) {
     if (check_arguments(context, kernel.signature, args)) kernel.fn(context, args);
     if (context.ok()) return;
     if (context.error() != Error::OutOfResources || temp_bytes >= options_.max_temp_bytes) {
-      fail(Diag(Code::execution, fmt::format("{} fails: {}", kernel.name, context.message())).in(where_of(node_)));
+      const char* why = memory_.failure() ? memory_.failure() : context.message();
+      fail(Diag(Code::execution, fmt::format("{} fails: {}", kernel.name, why)).in(where_of(node_)));
     }
     *random = before;
   }
@@ -278,6 +313,10 @@ std::vector<HostValue> KernelCall::take_results() {
     tensor.type = node_.result(i)->tensor();
     tensor.type.sizes = {};
     for (int32_t size : held.sizes) tensor.type.sizes.push_back(size);
+    if (held.tensor.dynamism == ShapeDynamism::unbounded) {
+      const auto* data = held.tensor.as<const uint8_t>();
+      held.bytes = std::make_shared<std::vector<uint8_t>>(data, data + held.tensor.nbytes());
+    }
     held.bytes->resize(held.tensor.nbytes());
     tensor.data = {Span<const uint8_t>(held.bytes->data(), held.bytes->size()), held.bytes};
     out.emplace_back(std::move(tensor));

@@ -6,14 +6,15 @@
 #include <vector>
 
 #include "compiler/analysis/evaluate.h"
+#include "wick/unbounded_memory.h"
 
 namespace wick::compiler {
 
 class KernelCall {
  public:
-  KernelCall(const Node& node, const OperandFn& operand, const EvaluateOptions& options)
-      : node_(node), operand_(operand), options_(options) {}
+  KernelCall(const Node& node, const OperandFn& operand, const EvaluateOptions& options);
   KernelCall(const KernelCall&) = delete;
+  ~KernelCall();
 
   /// Boxes arguments in the order of the out variant: schema order without generators and without the dtype, layout,
   /// device and pin_memory of factories; then the results; then the return slot. Throws Failure.
@@ -24,7 +25,7 @@ class KernelCall {
 
  private:
   struct HeldTensor {
-    Tensor tensor;
+    UnboundedTensor tensor;  // unbounded: a result that the kernel knows the size of, and nobody else a bound
     std::vector<int32_t> sizes, strides;
     std::vector<uint8_t> dim_order;
     std::shared_ptr<std::vector<uint8_t>> bytes;  // results, and operands that had to be copied
@@ -44,6 +45,7 @@ class KernelCall {
   EValue box_tensors(const Values& values, bool optional);
   Tensor* operand_tensor(const Value& value);
   Tensor* result_tensor(const Value& value);
+  Tensor* unbounded_result(const Value& value);
   void copy_operand(const Value& value, Tensor& result);
   HeldTensor& hold(DType dtype, std::vector<int32_t> sizes, const std::vector<uint8_t>& dim_order);
   int64_t evaluate_sym(const Sym& sym) const;
@@ -52,6 +54,7 @@ class KernelCall {
   const OperandFn& operand_;
   const EvaluateOptions& options_;
   uint64_t result_bytes_ = 0;
+  UnboundedMemory memory_;
   std::deque<EValue> values_;
   std::vector<EValue*> args_;
   std::deque<HeldTensor> tensors_;

@@ -62,6 +62,7 @@ MethodReport report_of(const MethodPlan& plan) {
   report.arena_bytes = plan.arena_bytes;
   report.arena_lower_bound_bytes = plan.arena_lower_bound_bytes;
   report.device_arena_bytes = plan.device_arena_bytes;
+  report.unbounded = unbounded_values(plan);
   report.above_lower_bound = above_lower_bound(plan);
   report.notes = plan.notes;
   for (const auto& delegate : plan.delegates)

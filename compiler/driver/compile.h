@@ -9,6 +9,7 @@
 #include "compiler/partition/partition.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/plan/method_plan.h"
+#include "compiler/plan/unbounded_values.h"
 #include "compiler/support/file_map.h"
 
 namespace wick::compiler {
@@ -67,7 +68,8 @@ struct MethodReport {
   std::vector<NodeVerdict> outside;  // those of `nodes` that no delegate of a requested backend takes
   uint64_t arena_bytes = 0, arena_lower_bound_bytes = 0;
   uint64_t device_arena_bytes = 0;
-  std::string above_lower_bound;   // what keeps the arena above its lower bound; "" if nothing does
+  std::vector<UnboundedValue> unbounded;  // what takes memory of the caller's allocator when the program runs
+  std::string above_lower_bound;          // what keeps the arena above its lower bound; "" if nothing does
   std::vector<StageTime> stages;   // import, each pass (its rounds together), partition, linearize, plan; in order of
                                    // first run
   std::vector<std::string> notes;  // conditions on sizes that the program does not check; weights that became floats;

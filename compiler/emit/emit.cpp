@@ -291,7 +291,8 @@ class ProgramWriter {
     fb::Offset<pte::AllocationDetails> allocation = 0;
     pte::TensorDataLocation location = pte::TensorDataLocation::SEGMENT;
     switch (storage.kind) {
-      case Storage::Kind::none: break;
+      case Storage::Kind::none:
+      case Storage::Kind::unbounded: break;
       case Storage::Kind::constant:
         if (is_external(item)) {
           location = pte::TensorDataLocation::EXTERNAL;
@@ -320,8 +321,12 @@ class ProgramWriter {
     const auto size_vector = builder_.CreateVector(sizes);
     const auto order_vector = builder_.CreateVector(item.dim_order);
     return pte::CreateTensor(builder_, static_cast<int8_t>(item.dtype), 0, size_vector, order_vector, false, data_index,
-                             allocation, 0,
-                             item.dynamic ? pte::ShapeDynamism::DYNAMIC_BOUND : pte::ShapeDynamism::STATIC, extra);
+                             allocation, 0, dynamism_of(item), extra);
+  }
+
+  static pte::ShapeDynamism dynamism_of(const PlannedTensor& item) {
+    if (item.unbounded) return pte::ShapeDynamism::DYNAMIC_UNBOUND;
+    return item.dynamic ? pte::ShapeDynamism::DYNAMIC_BOUND : pte::ShapeDynamism::STATIC;
   }
 
   static pte::DeviceType device_type(const MethodPlan& method) {
@@ -423,6 +428,9 @@ class ProgramWriter {
       case Instruction::Kind::move:
         return pte::CreateInstruction(builder_, pte::InstructionArguments::MoveCall,
                                       pte::CreateMoveCall(builder_, item.args[0], item.args[1]).Union());
+      case Instruction::Kind::free:
+        return pte::CreateInstruction(builder_, pte::InstructionArguments::FreeCall,
+                                      pte::CreateFreeCall(builder_, item.args[0]).Union());
       case Instruction::Kind::jump_false: break;
     }
     return pte::CreateInstruction(builder_, pte::InstructionArguments::JumpFalseCall,

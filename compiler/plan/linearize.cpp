@@ -217,9 +217,12 @@ int32_t Linearizer::changed_argument(const Node& node, size_t index) {
   const Value* value = node.arg(schema.mutated[index]).as<Value*>();
   const Value* result = node.result(schema.own_returns() + index);
   const int32_t source = tensor_index(value);
+  const auto is_ours = [&](const PlannedTensor& tensor) {
+    const Storage::Kind kind = plan_.storages[tensor.storage].kind;
+    return kind == Storage::Kind::arena || kind == Storage::Kind::unbounded;
+  };
   const bool ours = value->kind == ValueKind::result && value->producer && !is_view(value) && !placed_.count(value) &&
-                    position_.count(value->producer) && position_.count(&node) &&
-                    plan_.storages[tensor_at(source).storage].kind == Storage::Kind::arena;
+                    position_.count(value->producer) && position_.count(&node) && is_ours(tensor_at(source));
   int32_t target = source;
   if (!writes_state_.count(result) && !(ours && dies_in(value, node, 0))) {
     target = scratch_like(tensor_at(source), result->name);
@@ -354,7 +357,11 @@ void Linearizer::inputs() {
   for (const GraphInput& input : graph_.inputs) {
     int32_t index = 0;
     switch (input.kind) {
-      case GraphInput::Kind::value: index = allocate(input.value); break;
+      case GraphInput::Kind::value:
+        index = allocate(input.value);
+        // An unbounded input lies where the caller has it.
+        if (tensor_at(index).unbounded) plan_.storages[tensor_at(index).storage].kind = Storage::Kind::none;
+        break;
       case GraphInput::Kind::integer: index = add_value(input.integer); break;
       case GraphInput::Kind::real: index = add_value(input.real); break;
       case GraphInput::Kind::boolean: index = add_value(input.integer != 0); break;
@@ -395,7 +402,6 @@ void Linearizer::stored_values() {
 }
 
 void Linearizer::outputs() {
-  const auto end = static_cast<uint32_t>(plan_.instructions.size());
   for (const StateUpdate& update : graph_.updates) {
     if (update.target->kind == ValueKind::state) continue;
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {
@@ -420,7 +426,8 @@ void Linearizer::outputs() {
     plan_.outputs.push_back(index);
     plan_.output_leaves.push_back(output.leaf);
   }
-  for (int32_t index : plan_.outputs) touch(index, std::max(end, static_cast<uint32_t>(plan_.instructions.size())));
+  outputs_at_ = static_cast<uint32_t>(plan_.instructions.size());
+  for (int32_t index : plan_.outputs) touch(index, outputs_at_);
 }
 
 // A view whose pointer is set at run time keeps its source's memory alive.
@@ -452,6 +459,7 @@ MethodPlan Linearizer::run() {
   failures();
   extend_views();
   extend_loops();
+  free_unbounded();
   if (options_.stock_only && !plan_.not_stock.empty()) {
     Diag diag(Code::unsupported_op, "stock ExecuTorch has no kernel for what this model needs");
     diag.notes = plan_.not_stock;

@@ -33,6 +33,8 @@ std::string help_for_bound(const Sym& size, const SymRanges& ranges) {
       flags);
 }
 
+bool is_bounded(const SymRange& range) { return range.max >= 0 && range.max <= static_cast<int64_t>(kMaxElements); }
+
 }  // namespace
 
 int32_t Linearizer::add_value(PlannedValue value) {
@@ -207,21 +209,37 @@ uint32_t Linearizer::operator_index(std::string_view registry_name, bool stock) 
   return static_cast<uint32_t>(plan_.operators.size() - 1);
 }
 
+// A program for stock's runtime, which has no memory for such a value.
+void Linearizer::refuse_unbounded(const Value* value) {
+  size_t dim = 0;
+  while (dim + 1 < value->rank() && is_bounded(range_of(value->sizes()[dim], graph_.ranges))) ++dim;
+  Diag diag(Code::unsupported_model,
+            fmt::format("dimension {} of '{}' has no usable upper bound, and stock's runtime has no memory for such a "
+                        "value",
+                        dim, value->name));
+  if (value->producer) diag.where = where_of(*value->producer);
+  fail(std::move(diag)
+           .expected(value->sizes()[dim].text(), "a size with an upper bound below 2^31")
+           .with_help(help_for_bound(value->sizes()[dim], graph_.ranges)));
+}
+
 PlannedTensor Linearizer::describe(const Value* value) {
   PlannedTensor tensor;
   tensor.dtype = value->dtype();
   tensor.dynamic = !is_static(value->sizes());
   tensor.dim_order = layout::stored_order(*value);
-  for (size_t i = 0; i < value->rank(); ++i) {
-    const SymRange range = range_of(value->sizes()[i], graph_.ranges);
-    if (range.max == kUnbounded || range.max < 0 || range.max > static_cast<int64_t>(kMaxElements)) {
-      Diag diag(Code::unsupported_model, fmt::format("dimension {} of '{}' has no usable upper bound", i, value->name));
-      if (value->producer) diag.where = where_of(*value->producer);
-      fail(std::move(diag)
-               .expected(value->sizes()[i].text(), "a size with an upper bound below 2^31")
-               .with_help(help_for_bound(value->sizes()[i], graph_.ranges)));
-    }
+  uint64_t count = 1;
+  for (const Sym& size : value->sizes()) {
+    const SymRange range = range_of(size, graph_.ranges);
     tensor.sizes.push_back(range.max);
+    if (!is_bounded(range) || __builtin_mul_overflow(count, static_cast<uint64_t>(range.max), &count) ||
+        count > kMaxElements)
+      tensor.unbounded = tensor.dynamic;
+  }
+  if (!tensor.unbounded) return tensor;
+  if (options_.stock_only) refuse_unbounded(value);
+  for (size_t i = 0; i < value->rank(); ++i) {
+    if (!value->sizes()[i].is_const()) tensor.sizes[i] = 0;
   }
   return tensor;
 }
@@ -257,13 +275,17 @@ int32_t Linearizer::define_tensor(const Value* value, uint32_t storage, uint64_t
 int32_t Linearizer::allocate(const Value* value) {
   if (auto it = placed_.find(value); it != placed_.end())
     return define_tensor(value, it->second.first, it->second.second);
-  const uint64_t bytes = bound_bytes(describe(value));
-  return define_tensor(value, new_storage(Storage::Kind::arena, bytes, value->name), 0);
+  return define_tensor(value, storage_for(describe(value), value->name), 0);
+}
+
+uint32_t Linearizer::storage_for(const PlannedTensor& tensor, const std::string& label) {
+  return tensor.unbounded ? new_storage(Storage::Kind::unbounded, 0, label)
+                          : new_storage(Storage::Kind::arena, bound_bytes(tensor), label);
 }
 
 int32_t Linearizer::scratch_like(const PlannedTensor& tensor, const std::string& label) {
   PlannedTensor copy = tensor;
-  copy.storage = new_storage(Storage::Kind::arena, bound_bytes(tensor), label);
+  copy.storage = storage_for(tensor, label);
   copy.offset_bytes = 0;
   copy.name.clear();
   return add_value(std::move(copy));

@@ -37,10 +37,12 @@ class Linearizer {
   void note_not_stock(std::string_view text);
   uint32_t operator_index(std::string_view registry_name, bool stock);
   PlannedTensor describe(const Value* value);  // dtype and bounds, no storage
+  void refuse_unbounded(const Value* value);
   uint64_t bound_bytes(const PlannedTensor& tensor);
   uint32_t new_storage(Storage::Kind kind, uint64_t size_bytes, const std::string& label);
   int32_t define_tensor(const Value* value, uint32_t storage, uint64_t offset_bytes);
-  int32_t allocate(const Value* value);  // own arena storage
+  int32_t allocate(const Value* value);  // own storage, in the arena or from the allocator
+  uint32_t storage_for(const PlannedTensor& tensor, const std::string& label);
   int32_t scratch_like(const PlannedTensor& tensor, const std::string& label);
   void bind(const Value* value, int32_t index) { index_[value] = index; }
   const PlannedTensor& tensor_at(int32_t index) const {
@@ -77,6 +79,7 @@ class Linearizer {
   void outputs();
   void extend_views();
   void extend_loops();
+  void free_unbounded();
 
   // --- checks while running (linearize_checks.cpp) ---
   void check(int32_t condition, const std::string& message);
@@ -114,6 +117,7 @@ class Linearizer {
     uint32_t first, last;  // instructions, both included
   };
   std::vector<Loop> loops_;
+  uint32_t outputs_at_ = 0;  // instructions before the outputs are final
   struct Check {
     size_t jump;  // taken when it does not hold
     OriginPtr origin;

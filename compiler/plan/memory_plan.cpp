@@ -9,6 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "compiler/plan/unbounded_values.h"
+
 namespace wick::compiler {
 namespace {
 
@@ -513,6 +515,7 @@ std::string draw_plan(const MethodPlan& plan) {
                                 plan.arena_lower_bound_bytes, plan.instructions.size());
   if (const std::string reason = above_lower_bound(plan); !reason.empty()) out += reason + "\n";
   draw_blocks(plan, Arena::host, out);
+  out += draw_unbounded(plan);
   if (plan.device.is_host()) return out;
   out += fmt::format("arena of {}: {} bytes\n", plan.device.name, plan.device_arena_bytes);
   draw_blocks(plan, Arena::device, out);

@@ -18,8 +18,9 @@ struct Storage {
     arena,
     constant,
     state,
-    none
-  } kind = Kind::arena;     // none: a tensor whose pointer comes at run time
+    none,
+    unbounded
+  } kind = Kind::arena;     // none: a tensor whose pointer comes at run time; unbounded: from the caller's allocator
   uint64_t size_bytes = 0;  // at upper bounds
   ConstantData data;        // constant: bytes; state: initial value (empty = zeros)
   // Lifetime in instructions, both ends included; states live throughout.
@@ -33,9 +34,10 @@ struct Storage {
 
 struct PlannedTensor {
   DType dtype = DType::f32;
-  std::vector<int64_t> sizes;      // upper bounds where dynamic
+  std::vector<int64_t> sizes;      // upper bounds where dynamic, 0 there if unbounded
   std::vector<uint8_t> dim_order;  // one entry per dimension
   bool dynamic = false;
+  bool unbounded = false;     // no upper bound, or one of 2^31 elements and more: its storage is `unbounded` or `none`
   uint32_t storage = 0;       // index into MethodPlan::storages
   uint64_t offset_bytes = 0;  // inside the storage
   std::string name;           // fully qualified name of a parameter or buffer
@@ -49,10 +51,10 @@ using PlannedValue =
     std::variant<std::monostate, int64_t, double, bool, std::string, PlannedTensor, IndexList, Reals, Bools>;
 
 struct Instruction {
-  enum class Kind : uint8_t { kernel, delegate, move, jump_false } kind = Kind::kernel;
+  enum class Kind : uint8_t { kernel, delegate, move, jump_false, free } kind = Kind::kernel;
   uint32_t op = 0;  // kernel: index into MethodPlan::operators; delegate: into MethodPlan::delegates
   // kernel: value indices; delegate: those of its inputs, then of its outputs; move: from, to; jump_false: condition,
-  // destination instruction
+  // destination instruction; free: an unbounded tensor that nobody reads any more
   std::vector<int32_t> args;
   OriginPtr origin;
   std::string check;  // of an instruction that only fails: what did not hold

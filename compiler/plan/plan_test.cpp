@@ -406,20 +406,6 @@ TEST(Linearize, SymbolicSizesAreComputedOnce) {
   EXPECT_EQ(std::count(names.begin(), names.end(), "executorch_prim::et_view.default"), 2);
 }
 
-TEST(Linearize, ASizeWithoutUpperBoundIsRefusedWithAWayOut) {
-  auto function = parse_graph(R"(graph forward(%x: f32[s0*s1, 2]) {
-    range s0: 1..9
-    %y = aten.relu(%x)
-    return %y
-  })");
-  ASSERT_TRUE(function.ok());
-  const auto plan = linearize(*function, {});
-  ASSERT_FALSE(plan.ok());
-  EXPECT_NE(plan.diag().message.find("no usable upper bound"), std::string::npos);
-  EXPECT_TRUE(plan.diag().help.starts_with("give it one: --max-size s1=N; or in the model")) << plan.diag().help;
-  EXPECT_NE(plan.diag().help.find("torch.export.Dim"), std::string::npos);
-}
-
 TEST(Linearize, BranchesPutTheirResultsInOnePlace) {
   const MethodPlan plan = planned(R"(graph forward(%p: bool[], %x: f32[2]) {
     %y: f32[2] = higher_order.cond(%p, [%x]) graph(%a: f32[2]) {

@@ -133,6 +133,9 @@ Result<std::vector<HostValue>> sample_inputs(const compiler::MethodPlan& plan, u
     const compiler::PlannedValue& declared = plan.values[static_cast<size_t>(plan.inputs[i])];
     HostValue value;
     if (const auto* tensor = std::get_if<PlannedTensor>(&declared)) {
+      if (tensor->unbounded)
+        return Diag(Code::usage, fmt::format("input {} has a size without a bound, so none is made up", i))
+            .with_help("give the inputs, or sizes a bound: --max-size N");
       HostTensor host;
       host.dtype = tensor->dtype;
       int64_t count = 1;

@@ -17,7 +17,7 @@ struct Tolerance {
 
 /// Seeded inputs of the declared types, at the upper bounds of their sizes: floats in [-1, 1), 32- and 64-bit integers
 /// 0 or 1, smaller ones 0 to 127, bools either; burnt-in inputs have their value. Errors: usage (an input of more than
-/// 2^24 elements: sizes without a bound of their own).
+/// 2^24 elements, or without a bound).
 compiler::Result<std::vector<HostValue>> sample_inputs(const compiler::MethodPlan& plan, uint64_t seed);
 
 /// "" or what differs first and by how much. `step` is that of the output.

@@ -31,11 +31,15 @@ struct RandomState {
 /// gives the same bits on every host, and the compiler folds constants with it.
 enum class IsaLevel : uint8_t { baseline = 0, avx2 = 1, avx512 = 2 };
 
+class TensorMemory;
+
 /// What a kernel may use besides its arguments while it runs.
 class KernelContext {
  public:
-  KernelContext(Span<uint8_t> temp, RandomState* random, Parallelism* parallelism, IsaLevel isa = IsaLevel::baseline)
-      : temp_(temp), random_(random), parallelism_(parallelism), isa_(isa) {}
+  /// `memory` (may be null) gives what `temp` is too small for.
+  KernelContext(Span<uint8_t> temp, RandomState* random, Parallelism* parallelism, IsaLevel isa = IsaLevel::baseline,
+                TensorMemory* memory = nullptr)
+      : temp_(temp), random_(random), parallelism_(parallelism), memory_(memory), isa_(isa) {}
 
   /// Reports failure. The first report wins; the kernel should then return. `message` is a literal: what was found and
   /// wanted.
@@ -62,6 +66,7 @@ class KernelContext {
   size_t temp_available() const { return temp_.size() - temp_used_; }
   /// The most bytes, with alignment padding, that were allocated at one time.
   size_t temp_peak_bytes() const { return temp_peak_; }
+  TensorMemory* memory() const { return memory_; }
   RandomState& random() { return *random_; }
   IsaLevel isa() const { return isa_; }
   int num_threads() const { return parallelism_ ? parallelism_->num_threads() : 1; }
@@ -77,17 +82,21 @@ class KernelContext {
   }
   /// Between instructions: forgets temp memory and errors.
   void reset() {
+    if (memory_) free_scratch();
     temp_used_ = 0;
     error_ = Error::Ok;
     message_ = "";
   }
 
  private:
+  void free_scratch();
+
   Span<uint8_t> temp_;
   size_t temp_used_ = 0;
   size_t temp_peak_ = 0;
   RandomState* random_;
   Parallelism* parallelism_;
+  TensorMemory* memory_;
   IsaLevel isa_;
   Error error_ = Error::Ok;
   const char* message_ = "";

@@ -4,6 +4,7 @@
 #include "wick/error_kind.h"
 #include "wick/kernel.h"
 #include "wick/program.h"
+#include "wick/tensor_memory.h"
 
 namespace wick {
 
@@ -37,7 +38,8 @@ struct Tracer {
 struct MethodOptions {
   Span<const KernelTable> kernels;  // searched in order
   Span<const Backend* const> backends;
-  Span<const DataMap> data;  // .ptd files, searched in order
+  Span<const DataMap> data;           // .ptd files, searched in order
+  TensorMemory* unbounded = nullptr;  // of values without an upper bound; of this method only, and outlives it
   Parallelism* parallelism = nullptr;
   IsaLevel isa = IsaLevel::baseline;
   uint64_t seed = 0;                         // of random operators
@@ -59,13 +61,15 @@ struct MethodError {
   void append_to(ErrorText& text) const;
 };
 
-/// Executes without allocating. Use it from one thread at a time. Not copyable; movable.
+/// Executes without allocating, unless the method has values without an upper bound: these take memory from
+/// MethodOptions::unbounded. Use it from one thread at a time. Not copyable; movable.
 class Method {
  public:
   /// Bytes of method arena that `method` takes, delegates aside.
   static size_t required_bytes(const MethodMeta& method);
   /// Errors: OperatorMissing (all of them are named), NotFound (a backend: all are named), MemoryAllocationFailed (an
-  /// arena is too small), InvalidArgument (misaligned memory), InvalidExternalData, or what a backend says. The
+  /// arena is too small), InvalidArgument (misaligned memory), InvalidExternalData, NotSupported (values without an
+  /// upper bound, but no MethodOptions::unbounded), or what a backend says. The
   /// program, its file and all tables must outlive the method.
   static Result<Method> load(const MethodMeta& method, const MemoryPlan& memory, const MethodOptions& options);
   Method(Method&& other) noexcept : state_(other.state_) { other.state_ = nullptr; }

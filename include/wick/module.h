@@ -54,15 +54,17 @@ struct ModuleOptions {
   IsaLevel max_isa = IsaLevel::avx512;  // the machine's own level, or WICK_CPU's, if that is lower
   uint64_t seed = 0;
   uint64_t max_instructions = 10'000'000;
-  uint64_t max_memory_bytes = uint64_t{16}
-                              << 30;  // of the host, all that one method asks for: arenas, outputs, scratch, delegates
-  std::string device;                 // DelegateOptions::device
-  bool allow_device_code = true;      // the same
+  uint64_t max_memory_bytes = uint64_t{16} << 30;    // of the host, all that one method asks for: arenas, outputs,
+                                                     // scratch, delegates, values without an upper bound
+  uint64_t max_unbounded_bytes = uint64_t{4} << 30;  // what values without an upper bound may take of it, all together
+  std::string device;                                // DelegateOptions::device
+  bool allow_device_code = true;                     // the same
   const Tracer* tracer = nullptr;
 };
 
 /// Bytes that a module keeps for a method besides its file: arenas, outputs outside the arenas, and scratch memory
-/// (twice the largest tensor). Arenas on a device of one of `backends` do not count. Saturates at the largest uint64.
+/// (twice the largest tensor). Values without an upper bound do not count, nor do arenas on a device of one of
+/// `backends`. Saturates at the largest uint64.
 uint64_t memory_bytes(const MethodMeta& method, Span<const Backend* const> backends = {});
 
 struct ModuleError {

@@ -26,7 +26,7 @@ struct LoadOptions {
 
 /// Who provides the bytes of a tensor value.
 enum class Storage : uint8_t {
-  unbound,   // the caller (inputs, outputs) or a view instruction
+  unbound,   // the caller (inputs, outputs), a view instruction, or an allocator if the shape is unbounded
   constant,  // the program file or a .ptd file
   planned,   // an arena
 };
@@ -43,7 +43,7 @@ struct TensorMeta {
   uint32_t arena = 0;  // planned: index into the planned arenas
   uint64_t arena_offset = 0;
   size_t numel = 0;
-  size_t nbytes = 0;  // at the stored sizes, which are upper bounds if dynamic
+  size_t nbytes = 0;  // at the stored sizes: upper bounds if dynamic, 0 for a size without a bound
   Span<const int32_t> sizes;
   Span<const uint8_t> dim_order;
   Span<const uint8_t> bytes;   // constant or initial bytes inside the program file
@@ -115,6 +115,8 @@ class MethodMeta {
 
   size_t num_values() const;
   ValueMeta value(size_t index) const;
+  /// Values without an upper bound.
+  size_t num_unbounded() const;
   /// The value's tag alone: cheap.
   Tag tag(size_t index) const;
   size_t num_inputs() const;

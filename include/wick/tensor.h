@@ -15,6 +15,7 @@ constexpr size_t kMaxRank = 16;
 enum class ShapeDynamism : uint8_t {
   fixed = 0,        // no
   upper_bound = 1,  // yes, up to `capacity_bytes`, rank unchanged
+  unbounded = 2,    // yes, rank unchanged: the tensor is an UnboundedTensor, whose memory grows
 };
 
 /// A tensor is dense: its strides follow from sizes and dim order (`dim_order[k]` is the k-th dimension from
@@ -46,7 +47,8 @@ struct Tensor {
 Error compute_layout(Tensor& tensor);
 
 /// Gives `tensor` a new shape. Errors: NotSupported if the shape is fixed and differs, or the rank differs;
-/// OutOfResources if the new bytes exceed capacity_bytes. The tensor is unchanged on error.
+/// OutOfResources if the new bytes exceed capacity_bytes, for an unbounded tensor only from 2^31 elements on;
+/// MemoryAllocationFailed if an unbounded tensor cannot grow. The tensor is unchanged on error.
 Error resize(Tensor& tensor, Span<const int32_t> sizes);
 
 /// Whether the tensor is row-major (dim order 0, 1, 2 ..), apart from dimensions of size 1.

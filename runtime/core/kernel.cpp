@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "runtime/core/check_argument.h"
+#include "wick/tensor_memory.h"
 
 namespace wick {
 namespace {
@@ -120,6 +121,8 @@ void* KernelContext::allocate_temp(size_t size_bytes, size_t alignment) {
   const size_t padding = misaligned == 0 ? 0 : alignment - misaligned;
   const size_t available = temp_.size() - temp_used_;
   if (padding > available || size_bytes > available - padding) {
+    void* scratch = memory_ && alignment <= 64 ? memory_->take_scratch(size_bytes) : nullptr;
+    if (scratch) return scratch;
     fail(Error::OutOfResources, "temp memory is too small");
     return nullptr;
   }
@@ -128,6 +131,8 @@ void* KernelContext::allocate_temp(size_t size_bytes, size_t alignment) {
   if (temp_used_ > temp_peak_) temp_peak_ = temp_used_;
   return result;
 }
+
+void KernelContext::free_scratch() { memory_->free_scratch(); }
 
 bool check_arguments(KernelContext& context, const char* signature, Span<EValue*> args) {
   // The signature leaves the return slot out.

@@ -1,5 +1,7 @@
 #include "wick/tensor.h"
 
+#include "wick/tensor_memory.h"
+
 namespace wick {
 namespace {
 
@@ -59,7 +61,13 @@ Error resize(Tensor& tensor, Span<const int32_t> sizes) {
   uint64_t extent;
   if (!count_elements(sizes, &numel, &extent)) return Error::OutOfResources;
   const size_t element_bytes = dtype_size_bytes(tensor.dtype);
-  if (element_bytes == 0 || numel > tensor.capacity_bytes / element_bytes) return Error::OutOfResources;
+  if (element_bytes == 0) return Error::OutOfResources;
+  if (numel > tensor.capacity_bytes / element_bytes) {
+    if (tensor.dynamism != ShapeDynamism::unbounded || numel > SIZE_MAX / element_bytes) return Error::OutOfResources;
+    auto& unbounded = static_cast<UnboundedTensor&>(tensor);
+    if (!unbounded.memory->grow(unbounded, static_cast<size_t>(numel) * element_bytes))
+      return Error::MemoryAllocationFailed;
+  }
   for (size_t i = 0; i < sizes.size(); ++i) tensor.sizes[i] = sizes[i];
   tensor.numel = static_cast<size_t>(numel);
   write_strides(tensor);

@@ -41,12 +41,17 @@ bool is_aligned(const void* data, DType dtype) {
   return reinterpret_cast<uintptr_t>(data) % (element_bytes < 8 ? element_bytes : 8) == 0;
 }
 
+bool is_unbounded(const Tensor& tensor) { return tensor.dynamism == ShapeDynamism::unbounded; }
+
 /// The memory of a tensor that the caller provides changes; the next execution starts from it.
 void set_memory(Method::State& state, Tensor& tensor, void* data, size_t capacity_bytes, bool read_only) {
   tensor.data = data;
   tensor.capacity_bytes = capacity_bytes;
   tensor.read_only = read_only;
-  if (state.homes) state.homes[&tensor - state.tensors] = {data, capacity_bytes, read_only};
+  if (is_unbounded(tensor))
+    static_cast<UnboundedTensor&>(tensor).is_given = true;
+  else if (state.homes)
+    state.homes[&tensor - state.tensors] = {data, capacity_bytes, read_only};
 }
 
 /// Undoes what a view instruction did. Null if the memory it had at load no longer holds its shape: then only a new
@@ -63,8 +68,9 @@ Error set_tensor(Method::State& state, const TensorMeta& meta, Tensor& tensor, c
   if (given.rank != tensor.rank) return fail(state, Error::InvalidArgument, "input has a different rank");
   if (given.numel != 0 && !given.data) return fail(state, Error::InvalidArgument, "input has no data");
   if (meta.storage == Storage::constant) return fail(state, Error::NotSupported, "input is a constant");
-  if (state.homes) tensor.data = state.homes[&tensor - state.tensors].data;
-  tensor.capacity_bytes = meta.nbytes;
+  // An unbounded input lies where the caller has it, whatever its size.
+  if (state.homes && !is_unbounded(tensor)) tensor.data = state.homes[&tensor - state.tensors].data;
+  tensor.capacity_bytes = is_unbounded(tensor) ? given.nbytes() : meta.nbytes;
   const Error error = resize(tensor, given.shape());
   if (error == Error::NotSupported) return fail(state, error, "input has a different shape than the fixed one");
   if (error != Error::Ok) return fail(state, error, "input exceeds its upper bound");
@@ -90,6 +96,8 @@ class Executor {
   void run_kernel(const Instruction& instruction);
   void run_delegate(const Instruction& instruction);
   void run_move(const Instruction& instruction);
+  void run_free(const Instruction& instruction);
+  const char* message_of(uint32_t chain, uint32_t index) const;
   bool is_false(const EValue& condition);
   InstructionInfo info(uint32_t chain, uint32_t index) const;
 
@@ -126,6 +134,20 @@ void Executor::run_move(const Instruction& instruction) {
   for (uint32_t i = 0; i < state_.num_lists; ++i) refresh_list(state_.lists[i]);
 }
 
+/// Ends the life of an unbounded tensor; others keep their memory.
+void Executor::run_free(const Instruction& instruction) {
+  const EValue& value = *instruction.move.from;
+  if (value.tag == Tag::tensor && is_unbounded(*value.tensor))
+    state_.unbounded()->release(static_cast<UnboundedTensor&>(*value.tensor));
+}
+
+/// Why the instruction failed.
+const char* Executor::message_of(uint32_t chain, uint32_t index) const {
+  if (const char* check = state_.meta.check_message(chain, index)) return check;
+  const char* memory = state_.unbounded() ? state_.unbounded()->failure() : nullptr;
+  return memory ? memory : state_.context.message();
+}
+
 bool Executor::is_false(const EValue& condition) {
   if (condition.tag == Tag::boolean) return !condition.boolean;
   if (condition.tag != Tag::tensor || condition.tensor->dtype != DType::boolean) {
@@ -151,8 +173,7 @@ void Executor::run_instruction(const Instruction& instruction, uint32_t* next) {
     case InstructionKind::jump_false:
       if (is_false(*instruction.move.from)) *next = instruction.target;
       break;
-    // It ends the life of an unbounded tensor, and those are refused at load.
-    case InstructionKind::free: break;
+    case InstructionKind::free: run_free(instruction); break;
   }
 }
 
@@ -172,8 +193,7 @@ Error Executor::run_chain(uint32_t chain) {
       run_instruction(list.data[index], &next);
     }
     if (!state_.context.ok()) {
-      const char* check = state_.meta.check_message(chain, index);
-      fail(state_, state_.context.error(), check ? check : state_.context.message());
+      fail(state_, state_.context.error(), message_of(chain, index));
       state_.last_error.in_instruction = true;
       state_.last_error.instruction = info(chain, index);
       return state_.context.error();
@@ -192,9 +212,11 @@ Error Executor::run() {
     state_.values[meta.input(i)] = EValue::of_tensor(input.tensor);
   }
   for (uint32_t i = 0; state_.homes && i < state_.num_tensors; ++i) go_home(state_, state_.tensors[i]);
+  if (state_.unbounded()) state_.unbounded()->begin_execution();
   Error error = Error::Ok;
   for (uint32_t chain = 0; error == Error::Ok && chain < meta.num_chains(); ++chain) error = run_chain(chain);
   for (size_t i = 0; i < meta.num_inputs(); ++i) state_.inputs[i].is_set = false;
+  if (state_.unbounded()) state_.unbounded()->end_execution();
   return error;
 }
 
@@ -264,7 +286,8 @@ Error Method::set_output_memory(size_t index, void* data, size_t size_bytes) {
   State& state = *state_;
   if (index >= state.meta.num_outputs()) return fail(state, Error::InvalidArgument, "no such output");
   const ValueMeta meta = state.meta.output_value(index);
-  if (meta.tag != Tag::tensor || meta.tensor.storage != Storage::unbound) {
+  if (meta.tag != Tag::tensor || meta.tensor.storage != Storage::unbound ||
+      meta.tensor.dynamism == ShapeDynamism::unbounded) {
     return fail(state, Error::InvalidArgument, "output has memory of its own");
   }
   if (size_bytes < meta.tensor.nbytes) return fail(state, Error::InvalidArgument, "output memory is too small");

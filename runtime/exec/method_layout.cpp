@@ -46,10 +46,12 @@ Counts count_objects(const MethodMeta& method) {
   counts.chains = method.num_chains();
   for (size_t i = 0; i < method.num_values(); ++i) {
     switch (method.tag(i)) {
-      case Tag::tensor:
-        ++counts.tensors;
-        counts.dims += method.value(i).tensor.sizes.size();
+      case Tag::tensor: {
+        const TensorMeta tensor = method.value(i).tensor;
+        ++(tensor.dynamism == ShapeDynamism::unbounded ? counts.unbounded : counts.tensors);
+        counts.dims += tensor.sizes.size();
         break;
+      }
       case Tag::int_list:
         ++counts.int_lists;
         counts.int_items += method.value(i).int_items.size();

@@ -7,8 +7,9 @@ namespace wick {
 /// How many objects of each kind a method takes.
 struct Counts {
   size_t values = 0, inputs = 0, outputs = 0, operators = 0, delegates = 0, chains = 0;
-  size_t tensors = 0;
-  size_t dims = 0;  // over all tensors
+  size_t tensors = 0;    // with an upper bound
+  size_t unbounded = 0;  // tensors without one
+  size_t dims = 0;       // over all tensors
   size_t int_lists = 0;
   size_t int_items = 0;
   size_t tensor_lists = 0;
@@ -25,7 +26,8 @@ struct ObjectSize {
   size_t size_bytes, alignment;
 };
 struct ObjectSizes {
-  ObjectSize state, value, tensor, home, int_list, list_binding, input, delegate, instruction_list, instruction;
+  ObjectSize state, value, tensor, unbounded_tensor, home, int_list, list_binding, input, delegate, instruction_list,
+      instruction;
   ObjectSize pointer;
   ObjectSize int64 = {8, 8}, int32 = {4, 4}, boolean = {1, 1};
 };
@@ -35,13 +37,13 @@ constexpr ObjectSize size_of() {
   return {sizeof(T), alignof(T)};
 }
 /// Of this build.
-constexpr ObjectSizes kObjectSizes = {size_of<Method::State>(), size_of<EValue>(),        size_of<Tensor>(),
-                                      size_of<Home>(),          size_of<IntListValue>(),  size_of<ListBinding>(),
-                                      size_of<InputSlot>(),     size_of<BoundDelegate>(), size_of<InstructionList>(),
-                                      size_of<Instruction>(),   size_of<void*>()};
+constexpr ObjectSizes kObjectSizes = {size_of<Method::State>(),   size_of<EValue>(),      size_of<Tensor>(),
+                                      size_of<UnboundedTensor>(), size_of<Home>(),        size_of<IntListValue>(),
+                                      size_of<ListBinding>(),     size_of<InputSlot>(),   size_of<BoundDelegate>(),
+                                      size_of<InstructionList>(), size_of<Instruction>(), size_of<void*>()};
 /// Of builds with pointers of 32 bits, such as Arm's microcontrollers.
-constexpr ObjectSizes k32BitObjectSizes = {{168, 8}, {16, 8}, {28, 4}, {12, 4}, {12, 4}, {12, 4},
-                                           {8, 4},   {8, 4},  {8, 4},  {20, 4}, {4, 4}};
+constexpr ObjectSizes k32BitObjectSizes = {{168, 8}, {16, 8}, {28, 4}, {40, 4}, {12, 4}, {12, 4},
+                                           {12, 4},  {8, 4},  {8, 4},  {8, 4},  {20, 4}, {4, 4}};
 
 /// What a method with these objects takes: Method::required_bytes.
 constexpr uint64_t method_bytes(const Counts& counts, const ObjectSizes& sizes) {
@@ -59,6 +61,7 @@ struct Layout {
   void* state;
   EValue* values;
   Tensor* tensors;
+  UnboundedTensor* unbounded;
   Home* homes;
   int32_t* dims;  // sizes, then strides of each tensor
   IntListValue* int_lists;

@@ -52,6 +52,7 @@ class Loader {
 
  private:
   Error check_memory();
+  Error check_unbounded(size_t count);
   Error resolve_kernels();
   Error check_backends();
   const Kernel* find_kernel(const OperatorName& op) const;
@@ -100,6 +101,12 @@ Error Loader::check_memory() {
     return explain(text_, Error::InvalidArgument, "the method arena is not 16-byte aligned");
   }
   return Error::Ok;
+}
+
+Error Loader::check_unbounded(size_t count) {
+  if (count == 0 || options_.unbounded) return Error::Ok;
+  return explain(text_, Error::NotSupported, "the method has ", static_cast<uint64_t>(count),
+                 " values without an upper bound, and no allocator is given: give one, or compile with --max-size N");
 }
 
 const Kernel* Loader::find_kernel(const OperatorName& op) const {
@@ -184,7 +191,6 @@ Error Loader::place_external(size_t index, const TensorMeta& meta, Tensor* tenso
 }
 
 Error Loader::make_tensor(size_t index, const TensorMeta& meta, Tensor* tensor) {
-  new (tensor) Tensor();
   tensor->dynamism = meta.dynamism;
   tensor->read_only = meta.storage == Storage::constant;
   const Error error = describe_tensor(meta, pool_.dims, pool_.dims + meta.sizes.size(), tensor);
@@ -234,6 +240,7 @@ Error Loader::make_values() {
   state_->values = pool_.values;
   state_->tensors = pool_.tensors;
   state_->lists = pool_.tensor_lists;
+  size_t num_unbounded = 0;
   for (size_t i = 0; i < method_.num_values(); ++i) {
     const ValueMeta meta = method_.value(i);
     EValue* value = new (state_->values + i) EValue();
@@ -260,13 +267,21 @@ Error Loader::make_values() {
       case Tag::tensor_list:
       case Tag::optional_tensor_list: make_tensor_list(meta, value); break;
       case Tag::tensor: {
-        value->tensor = state_->tensors + state_->num_tensors++;
+        if (meta.tensor.dynamism == ShapeDynamism::unbounded) {
+          UnboundedTensor* tensor = new (num_unbounded++ + pool_.unbounded) UnboundedTensor();
+          tensor->memory = state_->unbounded();
+          value->tensor = tensor;
+        } else {
+          value->tensor = new (state_->num_tensors++ + state_->tensors) Tensor();
+        }
         const Error error = make_tensor(i, meta.tensor, value->tensor);
         if (error != Error::Ok) return error;
         break;
       }
     }
   }
+  if (state_->unbounded())
+    state_->unbounded()->set_tensors({state_->tensors, state_->num_tensors}, {pool_.unbounded, num_unbounded});
   return Error::Ok;
 }
 
@@ -433,6 +448,8 @@ Result<Method::State*> Loader::run() {
     return explain(text_, Error::MemoryAllocationFailed, "the method arena needs ", static_cast<uint64_t>(needed),
                    " bytes, ", static_cast<uint64_t>(memory_.method.size()), " are given");
   }
+  error = check_unbounded(counts.unbounded);
+  if (error != Error::Ok) return tell(options_.kind, ErrorKind::not_supported, error);
   pool_ = lay_out(counts, memory_.method.data());
   // Both are told of in one go.
   error = tell(options_.kind, ErrorKind::missing_operator, resolve_kernels());
@@ -477,7 +494,9 @@ Result<Method> Method::load(const MethodMeta& method, const MemoryPlan& memory, 
 }
 
 Method::~Method() {
-  if (state_) destroy_delegates(state_);
+  if (!state_) return;
+  destroy_delegates(state_);
+  if (state_->unbounded()) state_->unbounded()->free_all();
 }
 
 }  // namespace wick

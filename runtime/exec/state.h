@@ -57,7 +57,10 @@ struct Method::State {
         tracer(options.tracer),
         max_instructions(options.max_instructions),
         random{options.seed, 0},
-        context(memory.temp, &random, options.parallelism, options.isa) {}
+        context(memory.temp, &random, options.parallelism, options.isa,
+                method.num_unbounded() != 0 ? options.unbounded : nullptr) {}
+  /// Of values without an upper bound; null: there are none.
+  TensorMemory* unbounded() const { return context.memory(); }
 
   MethodMeta meta;
   const Tracer* tracer;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include <cstdlib>
 #include <deque>
 #include <map>
 
@@ -13,6 +14,7 @@
 #include "runtime/platform/cpu.h"
 #include "runtime/platform/memory.h"
 #include "runtime/platform/thread_pool.h"
+#include "wick/unbounded_memory.h"
 
 namespace wick {
 namespace {
@@ -44,8 +46,14 @@ struct LoadedMethod {
   std::deque<DeviceArena> device_arenas;
   std::deque<Mapping> outputs;
   Mapping temp;
+  std::unique_ptr<UnboundedMemory> unbounded;
   std::unique_ptr<Method> method;
 };
+
+void* allocate_on_heap(void*, size_t size_bytes, size_t alignment) {
+  return std::aligned_alloc(alignment, (size_bytes + alignment - 1) / alignment * alignment);
+}
+void free_on_heap(void*, void* block, size_t, size_t) { std::free(block); }
 
 uint64_t largest_tensor(const MethodMeta& meta) {
   uint64_t largest = 0;
@@ -208,7 +216,9 @@ bool Module::State::reserve(const MethodMeta& meta, LoadedMethod* loaded, std::v
 bool Module::State::bind_outputs(const MethodMeta& meta, LoadedMethod* loaded, ModuleError* error) {
   for (size_t i = 0; i < meta.num_outputs(); ++i) {
     const ValueMeta value = meta.output_value(i);
-    if (value.tag != Tag::tensor || value.tensor.storage != Storage::unbound) continue;
+    if (value.tag != Tag::tensor || value.tensor.storage != Storage::unbound ||
+        value.tensor.dynamism == ShapeDynamism::unbounded)
+      continue;
     Mapping memory;
     if (!Mapping::reserve(value.tensor.nbytes, &memory)) {
       return no_memory(error, "no memory for output " + std::to_string(i));
@@ -242,6 +252,13 @@ Method* Module::State::load_method(const std::string& name, ModuleError* error) 
   method_options.seed = options.seed;
   method_options.max_instructions = options.max_instructions;
   method_options.max_delegate_bytes = options.max_memory_bytes - memory_bytes(*meta, all_backends());
+  if (meta->num_unbounded() != 0) {
+    const uint64_t half = method_options.max_delegate_bytes / 2;
+    const uint64_t unbounded_bytes = half < options.max_unbounded_bytes ? half : options.max_unbounded_bytes;
+    method_options.max_delegate_bytes -= unbounded_bytes;
+    loaded.unbounded.reset(new UnboundedMemory({allocate_on_heap, free_on_heap, nullptr}, unbounded_bytes));
+    method_options.unbounded = loaded.unbounded.get();
+  }
   method_options.delegates = {options.device.c_str(), this, options.allow_device_code};
   method_options.tracer = options.tracer;
   method_options.text = &text;
@@ -315,6 +332,12 @@ std::string shape_text(DType dtype, Span<const int32_t> sizes) {
   return text + "]";
 }
 
+std::string limits_text(const TensorMeta& wanted) {
+  if (wanted.dynamism == ShapeDynamism::unbounded)
+    return std::string(dtype_name(wanted.dtype)) + " of " + std::to_string(wanted.sizes.size()) + " dimensions";
+  return shape_text(wanted.dtype, wanted.sizes) + (wanted.dynamism == ShapeDynamism::fixed ? "" : " at most");
+}
+
 bool set_tensor(Method& method, size_t index, const HostTensor& host, std::deque<InputView>* shared,
                 ModuleError* error) {
   const ValueMeta wanted = method.meta().input_value(index);
@@ -322,8 +345,7 @@ bool set_tensor(Method& method, size_t index, const HostTensor& host, std::deque
   const std::string name = "input " + std::to_string(index);
   if (wanted.tag != Tag::tensor)
     return bad_argument(error, Error::InvalidArgument, name + ": found a tensor, wanted none");
-  const std::string limits = shape_text(wanted.tensor.dtype, wanted.tensor.sizes) +
-                             (wanted.tensor.dynamism == ShapeDynamism::fixed ? "" : " at most");
+  const std::string limits = limits_text(wanted.tensor);
   const InputView& view = shared->emplace_back(host, wanted.tensor.dim_order);
   if (!view.ok()) {
     return bad_argument(

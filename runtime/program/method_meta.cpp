@@ -93,6 +93,15 @@ ValueMeta MethodMeta::value(size_t index) const {
   return meta;
 }
 
+size_t MethodMeta::num_unbounded() const {
+  size_t count = 0;
+  for (const pte::EValue* value : *plan_->values()) {
+    count += value->val_type() == pte::KernelTypes::Tensor &&
+             value->val_as_Tensor()->shape_dynamism() == pte::ShapeDynamism::DYNAMIC_UNBOUND;
+  }
+  return count;
+}
+
 size_t MethodMeta::num_arenas() const { return plan_->non_const_buffer_sizes()->size() - 1; }
 uint64_t MethodMeta::arena_bytes(size_t index) const {
   return static_cast<uint64_t>(plan_->non_const_buffer_sizes()->Get(static_cast<uoffset_t>(index + 1)));

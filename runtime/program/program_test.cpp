@@ -158,8 +158,17 @@ TEST(Program, RefusesBadTensors) {
   expect_refused(Error::InvalidProgram, shape, tensor({.sizes = {2, 2}, .dim_order = {1, 1}}));
   expect_refused(Error::NotSupported, "method forward: tensor 0: storage offset is not 0",
                  tensor({.sizes = {1}, .storage_offset = 1}));
-  expect_refused(Error::NotSupported, "method forward: tensor 0: unbounded shape",
-                 tensor({.sizes = {1}, .dynamism = pte::ShapeDynamism::DYNAMIC_UNBOUND}));
+  constexpr auto kUnbounded = pte::ShapeDynamism::DYNAMIC_UNBOUND;
+  expect_refused(Error::NotSupported, "method forward: tensor 0: unbounded, but with elements at its stated sizes",
+                 tensor({.sizes = {1}, .dynamism = kUnbounded}));
+  expect_refused(Error::InvalidProgram, "method forward: tensor 0: unbounded, but planned", [&](TestProgram& p) {
+    p.arena_sizes = {0, 16};
+    p.tensor({.sizes = {0}, .memory_id = 1, .dynamism = kUnbounded});
+  });
+  expect_refused(Error::InvalidProgram, "method forward: tensor 0: unbounded, but with stored bytes",
+                 [&](TestProgram& p) {
+                   p.tensor({.sizes = {0}, .data_index = p.add_constant(data, sizeof data), .dynamism = kUnbounded});
+                 });
   expect_refused(Error::InvalidExternalData, "method forward: tensor 0: external without a name",
                  tensor({.sizes = {1}, .external = true}));
   expect_refused(Error::InvalidArgument, "method forward: tensor 0: data index out of range",

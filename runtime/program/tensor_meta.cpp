@@ -90,6 +90,17 @@ Error read_planned(const FileView& view, const pte::Tensor& tensor, TensorMeta* 
   return read_subsegment(view, *segments->Get(0), tensor.data_buffer_idx(), meta->nbytes, &meta->bytes, why);
 }
 
+/// Its memory comes when it gets a shape, so it starts without elements: a size without a bound is stated as 0.
+Error read_unbounded(const pte::Tensor& tensor, TensorMeta* meta, const char** why) {
+  meta->dynamism = ShapeDynamism::unbounded;
+  read_extra(tensor, meta);
+  if (tensor.allocation_info()) return *why = "unbounded, but planned", Error::InvalidProgram;
+  if (meta->external || tensor.data_buffer_idx() != 0)
+    return *why = "unbounded, but with stored bytes", Error::InvalidProgram;
+  if (meta->numel != 0) return *why = "unbounded, but with elements at its stated sizes", Error::NotSupported;
+  return Error::Ok;
+}
+
 }  // namespace
 
 Error read_tensor(const FileView& view, const pte::Tensor& tensor, TensorMeta* meta, const char** why) {
@@ -100,7 +111,7 @@ Error read_tensor(const FileView& view, const pte::Tensor& tensor, TensorMeta* m
   switch (tensor.shape_dynamism()) {
     case pte::ShapeDynamism::STATIC: meta->dynamism = ShapeDynamism::fixed; break;
     case pte::ShapeDynamism::DYNAMIC_BOUND: meta->dynamism = ShapeDynamism::upper_bound; break;
-    case pte::ShapeDynamism::DYNAMIC_UNBOUND: return *why = "unbounded shape", Error::NotSupported;
+    case pte::ShapeDynamism::DYNAMIC_UNBOUND: return read_unbounded(tensor, meta, why);
     default: return *why = "unknown shape dynamism", Error::InvalidProgram;
   }
   read_extra(tensor, meta);

@@ -28,10 +28,12 @@ pt2::SymInt symbol(int64_t size) {
 }
 
 // Every size above 1 becomes a symbol; equal sizes share it.
-void make_dynamic(pt2::ExportedProgram& program, pt2::TensorMeta& meta) {
+void make_dynamic(pt2::ExportedProgram& program, pt2::TensorMeta& meta, bool bounded) {
   for (pt2::SymInt& size : meta.sizes) {
     if (size.value < 2) continue;
-    program.range_constraints[fmt::format("s{}", size.value)] = {2, size.value * 2};
+    auto& range = program.range_constraints[fmt::format("s{}", size.value)];
+    range.min = 2;
+    if (bounded) range.max = size.value * 2;
     size = symbol(size.value);
   }
 }
@@ -42,7 +44,31 @@ void add_output(pt2::ExportedProgram& program, pt2::Argument arg) {
 }
 
 // What the file says of results: their sizes, their sizes as far as they are symbols, or nothing.
-enum class Recorded { sizes, symbols, nothing };
+enum class Recorded { sizes, symbols, nothing, size_by_values };
+
+bool is_data_dependent(const Case& test) {
+  const compiler::OpDef* def = compiler::find_op(test.op);
+  return def && def->has(compiler::kDataDependent);
+}
+
+// The dimension of a result whose size the operands' values decide.
+size_t dim_by_values(const Case& test, size_t rank) {
+  for (const pt2::NamedArgument& input : test.inputs) {
+    const auto* dim = input.name == "dim" ? std::get_if<int64_t>(&input.arg) : nullptr;
+    if (dim) return static_cast<size_t>(*dim < 0 ? *dim + static_cast<int64_t>(rank) : *dim);
+  }
+  return 0;
+}
+
+void make_size_unbounded(pt2::ExportedProgram& program, const Case& test, pt2::TensorMeta& meta) {
+  const size_t dim = dim_by_values(test, meta.sizes.size());
+  if (dim >= meta.sizes.size()) return;
+  const std::string name = fmt::format("u{}", program.range_constraints.size());
+  auto expr = std::make_shared<pt2::SymExpr>();
+  expr->text = fmt::format("Symbol('{}', integer=True, nonnegative=True)", name);
+  program.range_constraints[name].min = 0;
+  meta.sizes[dim] = {0, expr};
+}
 
 // Masks select as many elements as their values say: the exporter has a symbol for them.
 bool selects_by_mask(const Case& test) {
@@ -56,7 +82,8 @@ bool selects_by_mask(const Case& test) {
 // Operators with a shape function say themselves what sizes they give.
 Recorded what_to_record(const Case& test, Operands operands) {
   if (operands == Operands::untyped_results) return Recorded::nothing;
-  if (operands != Operands::dynamic_inputs) return Recorded::sizes;
+  if (operands == Operands::unbounded_inputs && is_data_dependent(test)) return Recorded::size_by_values;
+  if (operands != Operands::dynamic_inputs && operands != Operands::unbounded_inputs) return Recorded::sizes;
   if (selects_by_mask(test)) return Recorded::symbols;
   const compiler::OpDef* def = compiler::find_op(test.op);
   return def && def->infer ? Recorded::nothing : Recorded::symbols;
@@ -109,6 +136,7 @@ pt2::Argument result_argument(pt2::ExportedProgram& program, const Case& test, s
     list.names.push_back(name);
     if (recorded == Recorded::nothing) continue;
     pt2::TensorMeta& meta = program.graph.tensor_values[name] = meta_of(expected.tensors[i]);
+    if (recorded == Recorded::size_by_values) make_size_unbounded(program, test, meta);
     if (recorded == Recorded::symbols) make_symbolic(program, meta, selects_by_mask(test));
   }
   if (expected.kind == Expected::Kind::tensors) return list;
@@ -164,7 +192,9 @@ pt2::ExportedProgram program_of(const Case& test, Operands operands, const OneSi
     program.graph.inputs.push_back(pt2::TensorArg{name});
     program.input_specs.push_back({kind, pt2::TensorArg{name}, kind == pt2::InputKind::user_input ? "" : name, true});
     program.graph.tensor_values[name] = meta_of(tensor);
-    if (operands == Operands::dynamic_inputs) make_dynamic(program, program.graph.tensor_values[name]);
+    const bool is_unbounded = operands == Operands::unbounded_inputs && !is_data_dependent(test);
+    if (operands == Operands::dynamic_inputs || is_unbounded)
+      make_dynamic(program, program.graph.tensor_values[name], !is_unbounded);
     if (one_size && !constant) make_dynamic(program, program.graph.tensor_values[name], number, *one_size);
     if (constant) program.constants[name] = payload_of(name, tensor);
     ++number;

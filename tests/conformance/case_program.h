@@ -12,7 +12,9 @@ namespace wick::conformance {
 /// itself, or all but the first from the file, as weights are. With dynamic sizes every size above 1 is a symbol, equal
 /// sizes the same one, and the file records of the results only what their operator cannot say itself; with untyped
 /// results, which are for operators that have a shape function, it records nothing of them.
-enum class Operands { inputs, constants, dynamic_inputs, first_input, untyped_results };
+/// Unbounded inputs are dynamic ones whose symbols have no maximum; of operators whose results' sizes depend on values,
+/// only that size is such a symbol.
+enum class Operands { inputs, constants, dynamic_inputs, unbounded_inputs, first_input, untyped_results };
 
 /// The bytes of a .pte with one method, "forward", whose inputs are the case's tensors in order, unless they are
 /// constants. Its outputs are the tensors it changes, in input order, then what the operator returns, lists flattened

@@ -32,6 +32,8 @@ constexpr Setting kSettings[] = {
     {"folded", compiler::Profile::automatic, IsaLevel::baseline, Operands::constants},
 };
 
+constexpr Setting kUnbounded = {"unbounded", compiler::Profile::automatic, IsaLevel::avx512,
+                                Operands::unbounded_inputs};
 constexpr Setting kDynamic = {"dynamic", compiler::Profile::automatic, IsaLevel::avx512, Operands::dynamic_inputs};
 
 // "" if the case holds in this setting, else why not. With dynamic sizes the compiler may refuse.
@@ -106,30 +108,39 @@ TEST_P(Conformance, EveryCaseGivesWhatEagerGives) {
   EXPECT_EQ(total.failed, 0u);
 }
 
-TEST_P(Conformance, DynamicSizesGiveTheSameOrAreRefused) {
+// Runs the cases of a family that `takes` names with symbols as sizes.
+void run_symbolic(const char* family, const Setting& setting, bool (*takes)(const compiler::OpDef&)) {
   const char* filter = std::getenv("WICK_CASES");
-  auto cases = read_cases(kFolder, GetParam());
+  auto cases = read_cases(kFolder, family);
   ASSERT_TRUE(cases.ok()) << compiler::render(cases.diag());
   size_t passed = 0, refused = 0, failed = 0;
   for (const Case& test : *cases) {
     if (filter && test.op.find(filter) == std::string::npos) continue;
     const compiler::OpDef* def = compiler::find_op(test.op);
-    // Sizes that depend on values come from the exported file.
-    if (is_expected_failure(test) || !def || def->has(compiler::kDataDependent)) continue;
+    if (is_expected_failure(test) || !def || !takes(*def)) continue;
     const size_t before = refused;
-    const std::string wrong = run_case(test, kDynamic, &refused);
+    const std::string wrong = run_case(test, setting, &refused);
     if (!wrong.empty()) {
       ++failed;
-      std::printf("FAIL %s line %zu %s%s\n  %s\n  [dynamic] %s\n", test.family.c_str(), test.line, test.op.c_str(),
-                  shapes(test).c_str(), test.arguments.c_str(), wrong.c_str());
+      std::printf("FAIL %s line %zu %s%s\n  %s\n  [%s] %s\n", test.family.c_str(), test.line, test.op.c_str(),
+                  shapes(test).c_str(), test.arguments.c_str(), setting.name, wrong.c_str());
     } else if (refused == before) {
       ++passed;
     } else if (std::getenv("WICK_CASES_REFUSED")) {
       std::printf("refused %s line %zu %s%s\n", test.family.c_str(), test.line, test.op.c_str(), shapes(test).c_str());
     }
   }
-  std::printf("%-15s dynamic: %5zu pass %5zu refused %5zu fail\n", GetParam(), passed, refused, failed);
+  std::printf("%-15s %s: %5zu pass %5zu refused %5zu fail\n", family, setting.name, passed, refused, failed);
   EXPECT_EQ(failed, 0u);
+}
+
+// Sizes that depend on values come from the exported file.
+TEST_P(Conformance, DynamicSizesGiveTheSameOrAreRefused) {
+  run_symbolic(GetParam(), kDynamic, [](const compiler::OpDef& def) { return !def.has(compiler::kDataDependent); });
+}
+
+TEST_P(Conformance, SizesWithoutABoundGiveTheSameOrAreRefused) {
+  run_symbolic(GetParam(), kUnbounded, [](const compiler::OpDef&) { return true; });
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Conformance, testing::ValuesIn(kFamilies),

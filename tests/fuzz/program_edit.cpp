@@ -50,7 +50,14 @@ void edit_tensor(TensorT& tensor, Random& random) {
     case 0: change_numbers(tensor.sizes, 9, random); return;
     case 1: change_numbers(tensor.dim_order, tensor.sizes.size(), random); return;
     case 2: tensor.scalar_type = static_cast<int8_t>(random.below(30)); return;
-    case 3: tensor.shape_dynamism = static_cast<ShapeDynamism>(random.below(3)); return;
+    case 3:
+      tensor.shape_dynamism = static_cast<ShapeDynamism>(random.below(3));
+      if (tensor.shape_dynamism != ShapeDynamism::DYNAMIC_UNBOUND || tensor.sizes.empty() || random.one_in(4)) return;
+      // One that loads.
+      tensor.allocation_info.reset();
+      tensor.data_buffer_idx = 0;
+      tensor.sizes[0] = 0;
+      return;
     case 4: change(tensor.data_buffer_idx, random); return;
     case 5: change(tensor.storage_offset, random); return;
     case 6:

@@ -15,6 +15,7 @@
 #include "tests/fuzz/random.h"
 #include "wick/backends.h"
 #include "wick/method.h"
+#include "wick/unbounded_memory.h"
 
 namespace wick::fuzz {
 namespace {
@@ -22,6 +23,14 @@ namespace {
 constexpr uint64_t kMaxArenaBytes = 1 << 20;
 constexpr uint64_t kMaxDelegateBytes = 32 << 20;
 constexpr size_t kMaxInputBytes = 1 << 16;
+constexpr uint64_t kMaxUnboundedBytes = 1 << 20;
+constexpr int32_t kUnboundedSize = 3;
+
+constexpr Allocator kHeap = {[](void*, size_t size_bytes, size_t alignment) {
+                               return std::aligned_alloc(alignment,
+                                                         (size_bytes + alignment - 1) / alignment * alignment);
+                             },
+                             [](void*, void* block, size_t, size_t) { std::free(block); }, nullptr};
 
 enum class Pass { given, awkward, zeros };
 
@@ -59,7 +68,11 @@ void set_inputs(Method& method, const MethodMeta& meta, Pass pass, Span<const Sp
     int32_t strides[kMaxRank];
     Tensor tensor;
     if (describe_tensor(value.tensor, sizes, strides, &tensor) != Error::Ok) abort();
-    memory.emplace_back(value.tensor.nbytes);
+    if (value.tensor.dynamism == ShapeDynamism::unbounded) {
+      for (size_t d = 0; d < tensor.rank; ++d) sizes[d] = sizes[d] == 0 ? kUnboundedSize : sizes[d];
+      if (compute_layout(tensor) != Error::Ok || tensor.nbytes() > kMaxInputBytes) continue;
+    }
+    memory.emplace_back(tensor.nbytes());
     fill_input(memory.back().bytes(), pass, own);
     tensor.data = memory.back().bytes().data();
     (void)method.set_input(i, tensor);
@@ -100,7 +113,9 @@ bool run_method(const MethodMeta& meta, Span<const DataMap> data, Span<const Spa
   const Block method_arena(Method::required_bytes(meta));
   std::vector<KernelTable> tables(all_kernels().begin(), all_kernels().end());
   tables.push_back(prim_kernels());
+  UnboundedMemory unbounded(kHeap, kMaxUnboundedBytes);
   MethodOptions options;
+  options.unbounded = &unbounded;
   options.kernels = Span<const KernelTable>(tables.data(), tables.size());
   options.data = data;
   options.backends = all_backends();
