@@ -7,6 +7,7 @@
 #include <set>
 
 #include "compiler/import/graph/graph_reader.h"
+#include "compiler/import/graph/mask_bounds.h"
 #include "compiler/import/graph/size_rules.h"
 #include "compiler/import/weights/constants.h"
 #include "compiler/ir/text/text.h"
@@ -36,6 +37,7 @@ class Importer {
     find_missing(program_.graph, missing);
     throw_if_error(missing.status());
     read_ranges();
+    const std::vector<Sym> untrue = widen_mask_bounds(program_.graph, graph_.ranges);
     bound_sizes();
     const SymScope scope(graph_.ranges);
     for (size_t i = 0; i < program_.input_specs.size(); ++i)
@@ -43,6 +45,7 @@ class Importer {
     for (const std::string& rule : program_.size_rules) read_rule(rule);
     GraphReader reader(program_.graph, graph_, scope_);
     reader.read_nodes();
+    drop_assertions(untrue);
     read_outputs(reader);
     for (Placeholder& placeholder : placeholders_) finish(placeholder);
   }
@@ -208,6 +211,13 @@ class Importer {
     }
     std::string message = fmt::format("the model was exported for sizes with {}", printable(shown));
     graph_.add_node(op("aten._assert_scalar.default"), {*rule, std::move(message)}, 0, nullptr, "");
+  }
+
+  void drop_assertions(const std::vector<Sym>& untrue) {
+    for (Node* node : graph_.node_list()) {
+      if (!node->is("aten._assert_scalar.default") || !node->arg(0).is<Sym>()) continue;
+      if (std::find(untrue.begin(), untrue.end(), node->arg(0).as<Sym>()) != untrue.end()) graph_.erase(node);
+    }
   }
 
   void read_input(const pt2::InputSpec& spec, const pt2::Argument& arg) {

@@ -12,13 +12,13 @@
 #include "wick/tensor.h"
 
 namespace wick::compiler {
-namespace {
 
-// "torch.ops.aten.add.Tensor" -> "aten.add.Tensor".
 std::string_view op_name(std::string_view target) {
   constexpr std::string_view kPrefix = "torch.ops.";
   return target.starts_with(kPrefix) ? target.substr(kPrefix.size()) : target;
 }
+
+namespace {
 
 // A tensor inside a tensor subclass, by the name of its attribute.
 constexpr std::string_view kInnerTensor = "export.access_subclass_inner_tensor.default";

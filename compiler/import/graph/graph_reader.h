@@ -40,6 +40,9 @@ struct MissingOps {
   Status status() const;
 };
 
+/// "torch.ops.aten.add.Tensor" -> "aten.add.Tensor".
+std::string_view op_name(std::string_view target);
+
 /// Collects every operator of `graph` and its sub-graphs that Wick does not know.
 void find_missing(const pt2::Graph& graph, MissingOps& missing);
 
