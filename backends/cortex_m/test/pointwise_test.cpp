@@ -310,6 +310,22 @@ TEST(CortexMCompileMovement, BetweenOtherOperatorsToo) {
   expect_integers(text, {{kTable, 2}, {kQuantize, 1}, {"cortex_m.transpose", 1}});
 }
 
+// The numbers of what is read are none of the elements that were written.
+TEST(CortexMCompileMovement, ElementsThatAreReadOnAnotherScale) {
+  for (const std::string& read : {parameters(0.03125, -20), parameters(0.0625, -11), parameters(0.05, 40)}) {
+    for (const char* body : {"%y = aten.view(%d, [3, 200])", "%y = aten.permute(%d, [1, 0])",
+                             "%y = aten.slice.Tensor(%d, 1, 3, 200, 2)", "%y = aten.cat([%d, %d], 0)"}) {
+      const std::string text = "graph f(%x: f32[2, 300]) {\n" + quantize_line("q", "x", parameters(0.03125, -11)) +
+                               dequantize_line("d", "q", read) + "  " + body + "\n" +
+                               fake_quantized("o", "y", "p", parameters(0.03125, -11)) + "  return %o\n}";
+      SCOPED_TRACE(text);
+      Pipeline p = Pipeline::from_text(text);
+      p.backend("cortex-m").run_and_compare(one_step());
+      EXPECT_EQ(p.failures(), "");
+    }
+  }
+}
+
 TEST(CortexMCompileMovement, ConcatenationsBringOtherScalesToTheirs) {
   const std::string q = parameters(0.015625, 5);
   expect_integers(binary("%y = aten.cat([%d, %e], 1)", "2, 3", "2, 4", q, q, q), {{kTable, 0}, {"aten.cat", 1}},

@@ -81,6 +81,14 @@ TEST(CortexMPrepare, NumbersThatTheGraphReturnsOrOthersReadStayNumbers) {
   EXPECT_EQ(behind(spread_quantization, read, "%v, %t"), read);
 }
 
+// A dequantize that is still there reads elements on another scale than they were written on.
+TEST(CortexMPrepare, WhatAnOperatorDequantizesStaysNumbers) {
+  const std::string read =
+      "  %d: f32[1, 2, 4, 4] = quantized_decomposed.dequantize_per_tensor(%x, 0.5, 1, -128, 127, i8)\n"
+      "  %v: i8[1, 2, 16]q(scale=0.5, zero=3) = aten.view(%d, [1, 2, 16])\n";
+  EXPECT_EQ(behind(spread_quantization, read, "%v"), read);
+}
+
 TEST(CortexMPrepare, PaddingWithZerosMovesIntoTheConvolution) {
   const std::string q = "i8[1, 2, 6, 6]q(scale=0.5, zero=3)", y = "i8[1, 1, 4, 4]q(scale=2.0, zero=0)";
   const std::string pad = "  %p: " + q + " = aten.constant_pad_nd(%x, [1, 1, 1, 1], ";

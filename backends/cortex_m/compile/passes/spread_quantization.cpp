@@ -17,10 +17,11 @@ using compiler::Value;
 
 namespace {
 
-// f32 numbers that only nodes of the graph read.
+// f32 numbers that only nodes of the graph read. What an operator dequantizes stays numbers: it is left where elements
+// are read on another scale than they were written on.
 bool may_be_elements(const Value& value) {
   return value.type.is_tensor() && !value.is_quantized() && value.dtype() == DType::f32 && value.producer &&
-         value.users().size() == value.num_uses();
+         !value.producer->op->has(compiler::kDequantizes) && value.users().size() == value.num_uses();
 }
 
 // A view, or padding with zeros: each number of the result is one of the operand's, or 0.
