@@ -60,7 +60,8 @@ Tolerance tolerance_of(DType dtype, const Tolerance& asked) {
   return {relative, asked.absolute.value_or(absolute), asked.absolute ? 0 : relative * of_relative, of_roundings};
 }
 
-Difference compare_arrays(const NamedArray& found_array, const NamedArray& wanted_array, const Tolerance& asked) {
+Difference compare_arrays(const NamedArray& found_array, const NamedArray& wanted_array, const Tolerance& asked,
+                          const std::vector<double>& of_each) {
   Difference result;
   result.same_type = found_array.dtype == wanted_array.dtype && found_array.sizes == wanted_array.sizes;
   if (!result.same_type) return result;
@@ -69,8 +70,10 @@ Difference compare_arrays(const NamedArray& found_array, const NamedArray& wante
   const size_t item = dtype_size_bytes(found.dtype);
   result.count = found.bytes.size() / item;
   result.of_roundings = tolerance.of_roundings;
-  double allowed = *tolerance.absolute + tolerance.of_roundings;
-  if (tolerance.of_largest > 0) allowed += tolerance.of_largest * largest_of(wanted, result.count);
+  const bool has_each = of_each.size() == result.count && !asked.absolute;
+  if (has_each && !of_each.empty()) result.of_roundings += *std::max_element(of_each.begin(), of_each.end());
+  double of_all = *tolerance.absolute;
+  if (tolerance.of_largest > 0) of_all += tolerance.of_largest * largest_of(wanted, result.count);
   uint64_t worst = 0;
   double worst_abs = -1;
   for (uint64_t i = 0; i < result.count; ++i) {
@@ -79,10 +82,11 @@ Difference compare_arrays(const NamedArray& found_array, const NamedArray& wante
     if (std::isnan(a) && std::isnan(b)) continue;
     double difference = std::fabs(a - b);
     if (std::isnan(difference)) difference = std::numeric_limits<double>::infinity();
+    const double of_roundings = tolerance.of_roundings + (has_each ? of_each[i] : 0);
+    const double allowed = of_all + of_roundings + *tolerance.relative * std::fabs(b);
     // 64-bit integers beyond 2^53 may look equal as doubles.
-    const bool outside = is_floating(found.dtype)
-                             ? !(difference <= allowed + *tolerance.relative * std::fabs(b)) || std::isinf(difference)
-                             : !(difference > 0 && difference <= tolerance.of_roundings);
+    const bool outside = is_floating(found.dtype) ? !(difference <= allowed) || std::isinf(difference)
+                                                  : !(difference > 0 && difference <= of_roundings);
     result.mismatches += outside;
     result.max_abs = std::max(result.max_abs, difference);
     if (difference > 0)

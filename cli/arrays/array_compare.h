@@ -26,11 +26,14 @@ struct Difference {
   uint64_t count = 0;       // elements (complex: real and imaginary parts count apart)
   uint64_t mismatches = 0;  // outside the tolerance; NaN fits NaN only, infinity itself only
   double max_abs = 0, max_rel = 0;
-  double of_roundings = 0;     // as it was allowed
+  double of_roundings = 0;     // as it was allowed, at most
   std::vector<int64_t> where;  // index of the largest absolute difference
   bool ok() const { return same_type && mismatches == 0; }
 };
-Difference compare_arrays(const NamedArray& found, const NamedArray& wanted, const Tolerance& tolerance);
+/// `of_each`: element by element, how far roundings may put it beyond the tolerance; empty: no further. Not used if an
+/// absolute tolerance is given.
+Difference compare_arrays(const NamedArray& found, const NamedArray& wanted, const Tolerance& tolerance,
+                          const std::vector<double>& of_each = {});
 
 /// "max abs 1.2e-03, max rel 4.0e-02, 7 of 10 elements outside, worst at [0, 3]".
 std::string to_text(const Difference& difference);

@@ -9,7 +9,7 @@
 #include "cli/command.h"
 #include "cli/text/table.h"
 #include "cli/trace/device_compare.h"
-#include "cli/trace/local_check.h"
+#include "cli/trace/follow_program.h"
 #include "cli/trace/node_trace.h"
 #include "cli/trace/rounding_flips.h"
 #include "compiler/analysis/quantization_step.h"
@@ -80,8 +80,13 @@ Result<std::vector<NamedArray>> run_watched(Session& session, const std::string&
   return output_arrays(facts, std::move(outputs));
 }
 
-/// By the name of an output: how far quantization may take it from the model's.
-using Allowances = std::map<std::string, double>;
+/// How far quantization may take an output from the model's: a step of its grid, or what roundings make of each
+/// element, whichever is more.
+struct Allowance {
+  double step = 0;
+  std::vector<double> each;  // empty: nothing
+};
+using Allowances = std::map<std::string, Allowance>;  // by the name of the output
 
 /// A run of the model on the portable kernels: what comes out, what each node gave, and, if it quantizes, how far
 /// roundings that flip take both.
@@ -100,7 +105,7 @@ Status allow_steps(const CompareFlags& flags, Span<const uint8_t> bytes, const s
   size_t index = 0;
   const auto note = [&](const compiler::Value* value) {
     if (index >= program.meta(method).num_outputs()) return;  // another model's
-    double& most = allowed[output_name(facts, index++)];
+    double& most = allowed[output_name(facts, index++)].step;
     if (value) most = std::max(most, compiler::quantization_step(*value));
   };
   for (const compiler::StateUpdate& update : function.graph->updates) {
@@ -140,29 +145,24 @@ Status run_reference(const CompareFlags& flags, const std::vector<uint8_t>& pte,
   if (!quantizes(probe.meta(method))) return {};
   if (int16.elements && !has_int16(probe.meta(method))) reference.flipper.allow_int16();
   if (int16.beyond_model) reference.flipper.allow_tables();
+  std::vector<TurnedElements> turned(reference.outputs.size());
   for (uint64_t each = 0; each < kFlippedRuns; ++each) {
     ASSIGN_OR_RETURN(const std::vector<NamedArray> flipped, run(reference.flipper));
-    for (size_t i = 0; i < flipped.size() && i < reference.outputs.size(); ++i) {
-      double& most = reference.allowed[flipped[i].name];
-      most = std::max(most, kFlippedBothWays * largest_difference(flipped[i], reference.outputs[i]));
-    }
+    for (size_t i = 0; i < std::min(flipped.size(), turned.size()); ++i)
+      turned[i].add(flipped[i], reference.outputs[i]);
   }
+  for (size_t i = 0; i < turned.size(); ++i) reference.allowed[reference.outputs[i].name].each = turned[i].allowed();
   return {};
 }
 
-/// The first kernel whose integers are not those that the model makes of the program's own integers before it.
-Result<std::optional<Deviation>> check_locally(const CompareFlags& flags, const std::vector<uint8_t>& model,
-                                               const std::string& method, const std::vector<HostValue>& inputs) {
+/// What the program's kernels write as elements of quantized tensors.
+Result<std::vector<Elements>> read_elements(const CompareFlags& flags, const std::string& method,
+                                            const std::vector<HostValue>& inputs) {
   ElementRecorder program(kTraceBytes);
-  ASSIGN_OR_RETURN(Session recorded,
-                   Session::open(flags.program, options_of(flags, IsaLevel::avx512, program.tracer())));
-  RETURN_IF_ERROR(run_watched(recorded, method, inputs, &program));
-  LocalCheck check(program.all());
-  if (program.all().empty()) return check.first_deviation();
   ASSIGN_OR_RETURN(Session session,
-                   Session::open_bytes(model, flags.model, options_of(flags, IsaLevel::baseline, check.tracer())));
-  RETURN_IF_ERROR(run_watched(session, method, inputs, &check));
-  return check.first_deviation();
+                   Session::open(flags.program, options_of(flags, IsaLevel::avx512, program.tracer())));
+  RETURN_IF_ERROR(run_watched(session, method, inputs, &program));
+  return program.all();
 }
 
 Result<Comparison> compare_outputs(const std::vector<NamedArray>& found, const std::vector<NamedArray>& wanted,
@@ -174,11 +174,59 @@ Result<Comparison> compare_outputs(const std::vector<NamedArray>& found, const s
   Comparison comparison;
   for (size_t i = 0; i < found.size(); ++i) {
     Tolerance tolerance = asked;
+    std::vector<double> beyond;  // the step
     const auto known = allowed.find(wanted[i].name);
-    if (known != allowed.end()) tolerance.of_roundings = known->second;
-    comparison.outputs.push_back({wanted[i].name, compare_arrays(found[i], wanted[i], tolerance)});
+    if (known != allowed.end()) {
+      tolerance.of_roundings = known->second.step;
+      for (const double each : known->second.each) beyond.push_back(std::max(0.0, each - known->second.step));
+    }
+    comparison.outputs.push_back({wanted[i].name, compare_arrays(found[i], wanted[i], tolerance, beyond)});
   }
   return comparison;
+}
+
+/// The program's outputs beside those that the model gives for the program's own elements. `steps`: of outputs on a
+/// grid.
+Result<Comparison> compare_followed(const std::vector<NamedArray>& found, const FollowedOutputs& followed,
+                                    const Allowances& steps, const Tolerance& asked) {
+  Allowances allowed = steps;
+  for (size_t i = 0; i < std::min(followed.outputs.size(), followed.departures.size()); ++i) {
+    Allowance& allowance = allowed[followed.outputs[i].name];
+    allowance.each = followed.departures[i];
+    for (double& each : allowance.each) each += allowance.step;
+  }
+  return compare_outputs(found, followed.outputs, allowed, asked);
+}
+
+/// What the program's outputs are beside those that the model gives for the program's own elements; `found` are the
+/// program's outputs, `steps` those of outputs on a grid.
+Result<FollowedOutputs> follow(const CompareFlags& flags, const std::vector<uint8_t>& model, const std::string& method,
+                               const std::vector<HostValue>& inputs, const std::vector<NamedArray>& found,
+                               const Allowances& steps, bool outputs_agree) {
+  ASSIGN_OR_RETURN(const std::vector<Elements> elements, read_elements(flags, method, inputs));
+  FollowedOutputs nothing_to_follow;
+  nothing_to_follow.mismatches = 1;
+  if (elements.empty()) return nothing_to_follow;
+  struct Watcher {
+    std::function<void(const MethodMeta&)> watch;
+  };
+  const RunModel run = [&](const Tracer* tracer,
+                           const std::function<void(const MethodMeta&)>& watch) -> Result<std::vector<NamedArray>> {
+    Watcher watcher{watch};
+    ASSIGN_OR_RETURN(Session session,
+                     Session::open_bytes(model, flags.model, options_of(flags, IsaLevel::baseline, tracer)));
+    return run_watched(session, method, inputs, &watcher);
+  };
+  const CountMismatches count = [&](const FollowedOutputs& each) -> uint64_t {
+    const Result<Comparison> compared = compare_followed(found, each, steps, flags.tolerance);
+    uint64_t mismatches = 0;
+    for (size_t i = 0; compared.ok() && i < compared->outputs.size(); ++i) {
+      const Difference& difference = compared->outputs[i].difference;
+      mismatches += difference.same_type ? difference.mismatches : 1;
+    }
+    return mismatches;
+  };
+  return follow_program(elements, run, count, outputs_agree);
 }
 
 Result<Comparison> compare(const CompareFlags& flags) {
@@ -198,7 +246,9 @@ Result<Comparison> compare(const CompareFlags& flags) {
   ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, compile_model(flags, model.bytes(), method, import, true));
   ASSIGN_OR_RETURN(const Int16 int16, read_int16(flags, probe.meta(method), bytes, method));
   RETURN_IF_ERROR(run_reference(flags, plain_bytes, method, inputs, int16, plain));
-  RETURN_IF_ERROR(allow_steps(flags, model.bytes(), method, import, probe, plain.allowed));
+  Allowances steps;
+  RETURN_IF_ERROR(allow_steps(flags, model.bytes(), method, import, probe, steps));
+  for (const auto& [name, allowance] : steps) plain.allowed[name].step = allowance.step;
   RETURN_IF_ERROR(run_reference(flags, bytes, method, inputs, int16, optimized));
   if (!optimized.nodes.is_complete())
     fmt::print(stderr, "note: the model is large; only the first 2 GiB of its intermediate results are compared\n");
@@ -208,9 +258,16 @@ Result<Comparison> compare(const CompareFlags& flags) {
   ASSIGN_OR_RETURN(std::vector<NamedArray> found, run_watched(program, method, inputs, &nodes));
   ASSIGN_OR_RETURN(Comparison comparison, compare_outputs(found, plain.outputs, plain.allowed, flags.tolerance));
   comparison.nodes_compared = nodes.num_compared();
-  ASSIGN_OR_RETURN(comparison.deviation, check_locally(flags, plain_bytes, method, inputs));
+  ASSIGN_OR_RETURN(const FollowedOutputs followed,
+                   follow(flags, plain_bytes, method, inputs, found, steps, comparison.ok()));
+  comparison.deviation = followed.deviation;
   comparison.exact = comparison.deviation.has_value();
   if (comparison.exact) return comparison;
+  if (followed.ok() && !comparison.ok()) {
+    ASSIGN_OR_RETURN(comparison, compare_followed(found, followed, steps, flags.tolerance));
+    comparison.nodes_compared = nodes.num_compared();
+    return comparison;
+  }
   // Where the outputs agree, elements that are near nothing that the model quantizes are those of a node that it lacks.
   comparison.deviation = nodes.first_deviation(!comparison.ok());
   if (comparison.ok() || comparison.deviation) return comparison;

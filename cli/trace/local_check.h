@@ -7,53 +7,44 @@
 #include <utility>
 #include <vector>
 
-#include "cli/trace/node_trace.h"
+#include "cli/trace/program_elements.h"
 
 namespace wick::cli {
 
-/// Elements of one tensor that a kernel of the program wrote.
-struct Elements {
-  std::string op, source, module;
-  uint32_t instruction = 0;
-  DType dtype = DType::i8;
-  std::vector<int32_t> values;  // row-major
-  bool is_known = false;        // the model quantizes numbers to these
+/// Which of the program's tensors stand for which of the model's quantized values: values by the order in which the
+/// model computes them.
+struct Reading {
+  std::map<size_t, size_t> choices;             // of candidates_of(); 0, the nearest, if not given
+  std::map<size_t, std::vector<double>> slack;  // of candidates_of(); none if not given
 };
 
-/// Keeps what each kernel of a program writes as int8, uint8 or int16, up to `max_bytes`.
-class ElementRecorder {
- public:
-  explicit ElementRecorder(uint64_t max_bytes) : max_bytes_(max_bytes), tracer_{ignore, record, this} {}
-  ElementRecorder(const ElementRecorder&) = delete;
-  const Tracer* tracer() const { return &tracer_; }
-  /// Must be called before the run.
-  void watch(const MethodMeta& method) { method_ = method; }
-  std::vector<Elements>& all() { return all_; }
+/// Whether the operator quantizes to a scale that the file states: its results are followed.
+bool is_followed(const OperatorName& op);
 
- private:
-  static void ignore(void*, const InstructionInfo&) {}
-  static void record(void* state, const InstructionInfo& instruction, Error error);
-
-  uint64_t max_bytes_, bytes_ = 0;
-  std::optional<MethodMeta> method_;
-  Tracer tracer_;
-  std::vector<Elements> all_;
+/// A quantized value of the model, as one run found it.
+struct Followed {
+  size_t num_candidates = 0;
+  std::vector<int32_t> values;  // as the model gave them; empty: a constant, or not on a grid of 8 or 16 bits
+  std::vector<int32_t> taken;   // the program's, with which the run went on; empty: it has none
 };
 
-/// A tracer for a run of the model on portable kernels. Where the model quantizes to elements that are within one step
-/// of some that the program has, in the same order or another one of dimensions, the run goes on with the program's:
-/// what follows is then judged apart from roundings before it. The program deviates at a kernel if the model quantizes
-/// what nodes of the kernel's source line and module compute from the program's own elements to as many elements, none
-/// of the program's are within one step of those, and the kernel's are near to nothing that the model quantizes.
+/// A tracer for a run of the model on portable kernels. Where the program has elements for what the model quantizes
+/// (candidates_of), the run goes on with the program's: what follows is then judged apart from roundings before it. The
+/// program deviates at a kernel if the model quantizes what nodes of the kernel's source line and module compute from
+/// the program's own elements to as many elements, none of the program's stand for those, and the kernel's stand for
+/// nothing that the model quantizes.
 class LocalCheck {
  public:
-  explicit LocalCheck(std::vector<Elements>& program) : program_(program), tracer_{ignore, check, this} {}
+  LocalCheck(const std::vector<Elements>& program, const Reading& reading)
+      : program_(program), reading_(reading), known_(program.size()), tracer_{ignore, check, this} {}
   LocalCheck(const LocalCheck&) = delete;
   const Tracer* tracer() const { return &tracer_; }
   /// Must be called before the run.
   void watch(const MethodMeta& method) { method_ = method; }
   /// After the run.
   std::optional<Deviation> first_deviation() const;
+  /// Each quantized value in the order of the run.
+  const std::vector<Followed>& followed() const { return followed_; }
 
  private:
   using Place = std::pair<std::string, std::string>;  // source, module
@@ -81,13 +72,16 @@ class LocalCheck {
   Made made_of(const Tensor& tensor) const;
   void note(const Tensor& tensor, const Made& made);
   void check_quantized(const InstructionInfo& instruction, Made made);
-  bool take_from_program(Tensor& tensor, const std::vector<int32_t>& values);
+  bool take_from_program(Tensor& tensor, const QuantizedValue& value, Followed& followed);
 
-  std::vector<Elements>& program_;
+  const std::vector<Elements>& program_;
+  const Reading& reading_;
+  std::vector<bool> known_;  // of the program's: the model quantizes numbers to these
   Tracer tracer_;
   std::optional<MethodMeta> method_;
   std::map<uintptr_t, Region> regions_;  // by their first byte; they do not overlap
   std::vector<Suspects> suspects_;
+  std::vector<Followed> followed_;
 };
 
 }  // namespace wick::cli

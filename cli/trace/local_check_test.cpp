@@ -16,7 +16,8 @@ void run(const std::string& body, Watcher& watcher) {
 std::optional<Deviation> deviation_of(const std::string& program, const std::string& model) {
   ElementRecorder recorder(1 << 20);
   run(program, recorder);
-  LocalCheck check(recorder.all());
+  const Reading reading;
+  LocalCheck check(recorder.all(), reading);
   run(model, check);
   return check.first_deviation();
 }

@@ -203,6 +203,26 @@ double largest_difference(const NamedArray& a, const NamedArray& b) {
   return largest;
 }
 
+void TurnedElements::add(const NamedArray& turned, const NamedArray& plain) {
+  if (turned.dtype != plain.dtype || turned.sizes != plain.sizes || is_complex(turned.dtype)) return;
+  most_.resize(turned.bytes.size() / dtype_size_bytes(turned.dtype));
+  for (size_t i = 0; i < most_.size(); ++i) {
+    const double difference = std::fabs(element_of(turned, i) - element_of(plain, i));
+    if (std::isfinite(difference)) most_[i] = std::max(most_[i], difference);
+  }
+}
+
+std::vector<double> TurnedElements::allowed() const {
+  if (most_.empty()) return {};
+  double squares = 0;
+  for (const double each : most_) squares += each * each;
+  const double root = std::sqrt(squares / static_cast<double>(most_.size()));
+  const double largest = *std::max_element(most_.begin(), most_.end());
+  std::vector<double> allowed(most_.size());
+  for (size_t i = 0; i < allowed.size(); ++i) allowed[i] = kFlippedBothWays * std::min(most_[i] + root, largest);
+  return allowed;
+}
+
 bool quantizes(const MethodMeta& method) {
   for (size_t i = 0; i < method.num_operators(); ++i) {
     if (quantize_kernel(method.op(i))) return true;

@@ -18,6 +18,18 @@ constexpr uint64_t kFlippedRuns = 8;
 /// The largest difference between finite elements of two arrays of the same type; 0 for different types.
 double largest_difference(const NamedArray& a, const NamedArray& b);
 
+/// How far the elements of a result are from those of the plain run, in any of the runs with roundings that turned.
+class TurnedElements {
+ public:
+  void add(const NamedArray& turned, const NamedArray& plain);
+  /// How far two correct programs may be apart, element by element: twice what was found there, and twice the root mean
+  /// square of all elements, because a few runs may miss what roundings do to one of them; at most twice the largest.
+  std::vector<double> allowed() const;
+
+ private:
+  std::vector<double> most_;
+};
+
 /// Whether the program quantizes anything at run time, by one operator or, as torchao does, by several.
 bool quantizes(const MethodMeta& method);
 /// Whether any of its tensors has elements of int16.

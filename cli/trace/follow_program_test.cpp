@@ -1,0 +1,119 @@
+#include "cli/trace/follow_program.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "cli/trace/watched_run.h"
+
+namespace wick::cli::follow_program_test {
+namespace {
+
+const std::vector<int32_t> kSizes = {2, 3};
+const std::vector<float> kElements = {1, -2, 3, 4, 25, -17};
+constexpr double kFloats = 1e-4;
+
+std::string quantize(const char* to, const char* from, const char* scale) {
+  return fmt::format(" %{} = quantized_decomposed.quantize_per_tensor(%{}, {}, 0, -128, 127, i8)\n", to, from, scale);
+}
+std::string on_grid(const char* to, const char* from, const char* scale) {
+  return quantize(("e" + std::string(to)).c_str(), from, scale) +
+         fmt::format(" %{} = quantized_decomposed.dequantize_per_tensor(%e{}, {}, 0, -128, 127, i8)\n", to, to, scale);
+}
+
+std::vector<NamedArray> arrays(const std::vector<HostValue>& values) {
+  std::vector<NamedArray> all;
+  for (const HostValue& value : values) {
+    const HostTensor& tensor = value.tensor;
+    NamedArray array;
+    array.dtype = tensor.dtype;
+    array.sizes.assign(tensor.sizes.begin(), tensor.sizes.end());
+    array.bytes = tensor.bytes;
+    all.push_back(std::move(array));
+  }
+  return all;
+}
+
+/// What the outputs of the program are beside the model's for its elements.
+FollowedOutputs follow(const std::string& program, const std::string& model) {
+  ElementRecorder recorder(1 << 20);
+  const std::vector<NamedArray> found = arrays(run_watched(program, kSizes, kElements, recorder));
+  const RunModel run =
+      [&](const Tracer* tracer,
+          const std::function<void(const MethodMeta&)>& watch) -> compiler::Result<std::vector<NamedArray>> {
+    return arrays(run_watched(model, kSizes, kElements, tracer, watch));
+  };
+  const CountMismatches count = [&](const FollowedOutputs& each) {
+    uint64_t mismatches = 0;
+    for (size_t i = 0; i < each.outputs.size(); ++i) {  // the program may have more
+      Tolerance tolerance;
+      tolerance.relative = kFloats;
+      mismatches += compare_arrays(found[i], each.outputs[i], tolerance,
+                                   i < each.departures.size() ? each.departures[i] : std::vector<double>())
+                        .mismatches;
+    }
+    return mismatches;
+  };
+  auto followed = follow_program(recorder.all(), run, count, false);
+  EXPECT_TRUE(followed.ok());
+  return std::move(*followed);
+}
+
+constexpr char kScaled[] = " %y = aten.mul.Scalar(%a, 0.3)\n";
+constexpr char kOut[] = " %z = aten.mul.Scalar(%b, 7.0)\n return %z\n";
+
+// One step, 0.4, becomes 2.8 in what floats make of it.
+TEST(FollowProgram, FloatsBehindAStepAreJudgedFromTheProgramsElements) {
+  const std::string first = on_grid("a", "x", "0.5") + kScaled, model = first + on_grid("b", "y", "0.4") + kOut;
+  const auto with = [&](const char* more, const char* factor) {
+    return first + " %u = aten.add.Scalar(%y, " + more + ")\n" + on_grid("b", "u", "0.4") +
+           " %z = aten.mul.Scalar(%b, " + factor + ")\n return %z\n";
+  };
+  EXPECT_TRUE(follow(with("0.0", "7.0"), model).ok());
+  EXPECT_TRUE(follow(with("0.4", "7.0"), model).ok());
+  EXPECT_TRUE(follow(with("-0.4", "7.0"), model).ok());
+  EXPECT_FALSE(follow(with("0.8", "7.0"), model).ok()) << "two steps";
+  EXPECT_FALSE(follow(with("0.4", "7.1"), model).ok()) << "another factor";
+  EXPECT_FALSE(follow(with("0.0", "7.1"), model).ok());
+}
+
+// %o has the elements that the model has, but %z is made of those a step away.
+TEST(FollowProgram, OfTensorsThatMayStandForAValueThatOneIsTakenThatFits) {
+  const std::string first = on_grid("a", "x", "0.5") + kScaled, model = first + on_grid("b", "y", "0.4") + kOut;
+  const std::string program = first + quantize("o", "y", "0.4") + " %u = aten.add.Scalar(%y, 0.4)\n" +
+                              on_grid("b", "u", "0.4") + " %z = aten.mul.Scalar(%b, 7.0)\n return %z, %o\n";
+  EXPECT_TRUE(follow(program, model).ok());
+}
+
+// The program has the mean in steps of 1/2. The model's are 0.4, four steps of what is made of them.
+std::string on_another_grid(const char* more) {
+  return on_grid("a", "x", "0.5") + " %m = aten.mean.dim(%a, [1], true)\n %u = aten.add.Scalar(%m, " + more + ")\n" +
+         on_grid("s", "u", "0.5") +
+         " %t = aten.mul.Scalar(%s, 2.5)\n %w = aten.round(%t)\n %b = aten.mul.Scalar(%w, 0.4)\n"
+         " %r = aten.relu(%b)\n" +
+         on_grid("c", "r", "0.1") + " return %c\n";
+}
+
+TEST(FollowProgram, AValueOnAnotherGridIsComparedInNumbers) {
+  const std::string model = on_grid("a", "x", "0.5") + " %m = aten.mean.dim(%a, [1], true)\n" +
+                            on_grid("b", "m", "0.4") + " %r = aten.relu(%b)\n" + on_grid("c", "r", "0.1") +
+                            " return %c\n";
+  for (const char* more : {"0.0", "0.3", "-0.3"}) EXPECT_TRUE(follow(on_another_grid(more), model).ok()) << more;
+  for (const char* more : {"1.0", "-0.9"}) EXPECT_FALSE(follow(on_another_grid(more), model).ok()) << more;
+}
+
+// What depends on one element only is computed exactly, also where it is not kept.
+TEST(FollowProgram, AFunctionOfOneElementIsExactWhereTheProgramLacksIt) {
+  const std::string first = on_grid("a", "x", "0.5") + kScaled;
+  const std::string model = first + on_grid("b", "y", "0.4") + " %r = aten.relu(%b)\n" + on_grid("c", "r", "0.1") +
+                            " %z = aten.mul.Scalar(%c, 7.0)\n return %z\n";
+  const auto program = [&](const char* more) {
+    return first + " %s = aten.mul.Scalar(%y, 2.5)\n %w = aten.round(%s)\n %b = aten.mul.Scalar(%w, 0.4)\n" +
+           " %u = aten.add.Scalar(%b, " + more + ")\n %r = aten.relu(%u)\n" + on_grid("c", "r", "0.1") +
+           " %z = aten.mul.Scalar(%c, 7.0)\n return %z\n";
+  };
+  EXPECT_TRUE(follow(program("0.0"), model).ok());
+  EXPECT_FALSE(follow(program("0.4"), model).ok());
+}
+
+}  // namespace
+}  // namespace wick::cli::follow_program_test

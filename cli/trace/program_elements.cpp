@@ -1,0 +1,215 @@
+#include "cli/trace/program_elements.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <numeric>
+
+#include "cli/arrays/array_summary.h"
+#include "devices/instruction_place.h"
+
+namespace wick::cli {
+
+namespace {
+
+constexpr size_t kMostOrdered = 4;  // dimensions above 1 whose order may differ
+constexpr double kOwnStep = 1, kInt16Steps = 4;
+constexpr double kCoarsest = 2;      // step of another grid, in the model's
+constexpr int kGrids = 9;            // powers of two below that
+constexpr double kFloats = 0x1p-12;  // of a step: what floats are off by
+
+/// Row-major positions of a tensor's elements, its dimensions taken in `order`.
+std::vector<size_t> positions(const std::vector<size_t>& sizes, const std::vector<size_t>& order) {
+  std::vector<size_t> strides(sizes.size(), 1), at(sizes.size(), 0), all;
+  for (size_t d = sizes.size(); d-- > 1;) strides[d - 1] = strides[d] * sizes[d];
+  all.reserve(sizes.empty() ? 1 : strides[0] * sizes[0]);
+  for (;;) {
+    size_t position = 0;
+    for (size_t d = 0; d < sizes.size(); ++d) position += at[d] * strides[order[d]];
+    all.push_back(position);
+    size_t d = sizes.size();
+    while (d-- > 0) {
+      if (++at[d] < sizes[order[d]]) break;
+      at[d] = 0;
+    }
+    if (d == SIZE_MAX) return all;
+  }
+}
+
+/// The orders in which the dimensions of `tensor` may lie in another tensor; the first one, empty, is its own.
+std::vector<std::vector<size_t>> orders_of(const Tensor& tensor) {
+  std::vector<size_t> sizes;
+  for (const int32_t size : tensor.shape()) {
+    if (size != 1) sizes.push_back(static_cast<size_t>(size));
+  }
+  std::vector<std::vector<size_t>> orders(1);
+  if (sizes.size() > kMostOrdered) return orders;
+  std::vector<size_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  while (std::next_permutation(order.begin(), order.end())) orders.push_back(positions(sizes, order));
+  return orders;
+}
+
+/// All steps between the elements, or nothing if some are further apart than they may be.
+std::optional<double> steps_apart(const std::vector<int32_t>& found, const std::vector<int32_t>& wanted, double own,
+                                  const std::vector<double>& slack, const std::vector<size_t>& order) {
+  double total = 0;
+  for (size_t i = 0; i < found.size(); ++i) {
+    const size_t at = order.empty() ? i : order[i];
+    const double apart = std::abs(found[i] - wanted[at]);
+    if (apart > own + (slack.empty() ? 0 : slack[at])) return {};
+    total += apart;
+  }
+  return total;
+}
+
+std::vector<int32_t> in_order(const std::vector<int32_t>& values, const std::vector<size_t>& order) {
+  if (order.empty()) return values;
+  std::vector<int32_t> moved(values.size());
+  for (size_t i = 0; i < values.size(); ++i) moved[order[i]] = values[i];
+  return moved;
+}
+
+double steps_between(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
+  double total = 0;
+  for (size_t i = 0; i < a.size(); ++i) total += std::fabs(static_cast<double>(a[i]) - b[i]);
+  return total;
+}
+
+/// Numbers that the program may keep the elements of a value as.
+struct Grid {
+  double step;
+  int32_t zero, low, high;
+};
+
+/// Grids that a value may have in the program. Those of int16 have zero point 0.
+std::vector<Grid> grids_of(const QuantizedValue& value, DType dtype) {
+  std::vector<Grid> grids;
+  if (!(value.scale > 0) || !std::isfinite(value.scale)) return grids;
+  const double coarsest = std::exp2(std::floor(std::log2(kCoarsest * value.scale)));
+  for (int i = 0; i < kGrids; ++i) {
+    const double step = coarsest * std::exp2(-i);
+    if (dtype == DType::i16) {
+      grids.push_back({step, 0, INT16_MIN, INT16_MAX});
+    } else {
+      for (const int32_t zero : {INT8_MIN, 0, INT8_MAX}) grids.push_back({step, zero, INT8_MIN, INT8_MAX});
+    }
+  }
+  return grids;
+}
+
+/// Whether each number is within a step of its element, or beyond the range that the element is at the end of.
+bool holds(const Grid& grid, const std::vector<int32_t>& elements, const std::vector<size_t>& order,
+           const QuantizedValue& value) {
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const double number = element_of(value.numbers, order.empty() ? i : order[i]);
+    const double above = number / grid.step - (elements[i] - grid.zero);
+    if (std::isnan(above) || (above > 1 + kFloats && elements[i] != grid.high) ||
+        (above < -1 - kFloats && elements[i] != grid.low))
+      return false;
+  }
+  return true;
+}
+
+/// The elements' numbers, on the model's grid.
+std::vector<int32_t> moved_to(const QuantizedValue& value, const Grid& grid, const std::vector<int32_t>& elements,
+                              bool to_even) {
+  std::vector<int32_t> moved(elements.size());
+  for (size_t i = 0; i < moved.size(); ++i) {
+    const double steps = grid.step * (elements[i] - grid.zero) / value.scale;
+    const double rounded = (to_even ? std::nearbyint(steps) : std::round(steps)) + static_cast<double>(value.zero);
+    moved[i] =
+        static_cast<int32_t>(std::clamp(rounded, static_cast<double>(value.low), static_cast<double>(value.high)));
+  }
+  return moved;
+}
+
+}  // namespace
+
+std::vector<int32_t> values_of(const Tensor& tensor) {
+  const NamedArray array = to_array(tensor);
+  std::vector<int32_t> values(tensor.numel);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<int32_t>(element_of(array, i)) - (tensor.dtype == DType::u8 ? 128 : 0);
+  return values;
+}
+
+void store_values(Tensor& tensor, const std::vector<int32_t>& values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    int64_t offset = 0;
+    for (size_t d = tensor.rank, position = i; d-- > 0;) {
+      const auto size = static_cast<size_t>(tensor.sizes[d]);
+      offset += static_cast<int64_t>(position % size) * tensor.strides[d];
+      position /= size;
+    }
+    if (tensor.dtype == DType::i16) tensor.as<int16_t>()[offset] = static_cast<int16_t>(values[i]);
+    if (tensor.dtype == DType::i8) tensor.as<int8_t>()[offset] = static_cast<int8_t>(values[i]);
+    if (tensor.dtype == DType::u8) tensor.as<uint8_t>()[offset] = static_cast<uint8_t>(values[i] + 128);
+  }
+}
+
+DType signed_of(DType dtype) { return dtype == DType::u8 ? DType::i8 : dtype; }
+
+QuantizedValue quantized_value(Span<EValue* const> args) {
+  const Tensor& tensor = *args[args.size() - 1]->tensor;
+  const int64_t least = tensor.dtype == DType::u8 ? 128 : 0;
+  return {tensor,
+          values_of(tensor),
+          to_array(*args[0]->tensor),
+          args[1]->to_double(),
+          args[2]->to_int() - least,
+          args[3]->to_int() - least,
+          args[4]->to_int() - least};
+}
+
+std::vector<Candidate> candidates_of(const QuantizedValue& value, const std::vector<double>& slack,
+                                     const std::vector<Elements>& program, std::vector<bool>& known) {
+  const std::vector<std::vector<size_t>> orders = orders_of(value.tensor);
+  const DType dtype = signed_of(value.tensor.dtype);
+  std::vector<Candidate> all;
+  const auto add = [&](std::vector<int32_t> values, double apart) {
+    const bool is_new =
+        std::none_of(all.begin(), all.end(), [&](const Candidate& other) { return other.values == values; });
+    if (is_new) all.push_back({std::move(values), apart});
+  };
+  const double own = dtype == DType::i16 ? kInt16Steps : kOwnStep;
+  for (size_t index = 0; index < program.size(); ++index) {
+    const Elements& elements = program[index];
+    if (elements.values.size() != value.values.size()) continue;
+    for (const std::vector<size_t>& order : orders) {
+      if (elements.dtype == dtype) {
+        if (const auto apart = steps_apart(elements.values, value.values, own, slack, order)) {
+          known[index] = true;
+          add(in_order(elements.values, order), *apart);
+        }
+      }
+      for (const Grid& grid : grids_of(value, elements.dtype)) {
+        if (!holds(grid, elements.values, order, value)) continue;
+        known[index] = true;
+        for (const bool to_even : {true, false}) {
+          std::vector<int32_t> moved = moved_to(value, grid, in_order(elements.values, order), to_even);
+          const double apart = steps_between(moved, value.values);
+          add(std::move(moved), apart);
+        }
+      }
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) { return a.apart < b.apart; });
+  return all;
+}
+
+void ElementRecorder::record(void* state, const InstructionInfo& instruction, Error error) {
+  auto& self = *static_cast<ElementRecorder*>(state);
+  if (error != Error::Ok || !self.method_ || instruction.kind != InstructionKind::kernel || instruction.args.empty())
+    return;
+  const compiler::Where where = device::instruction_source(*self.method_, instruction.chain, instruction.index);
+  for_each_tensor(*instruction.args[instruction.args.size() - 1], [&](const Tensor& tensor) {
+    if (!is_grid(tensor.dtype) || !tensor.data || self.bytes_ + 4 * tensor.numel > self.max_bytes_) return;
+    self.bytes_ += 4 * tensor.numel;
+    self.all_.push_back({device::operator_text(instruction.op), where.source, where.module, instruction.index,
+                         signed_of(tensor.dtype), values_of(tensor)});
+  });
+}
+
+}  // namespace wick::cli

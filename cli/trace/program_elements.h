@@ -1,0 +1,83 @@
+// Elements of quantized tensors that the kernels of a program wrote, and how near they are to a model's.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/trace/node_trace.h"
+
+namespace wick::cli {
+
+/// Elements of one tensor that a kernel of the program wrote.
+struct Elements {
+  std::string op, source, module;
+  uint32_t instruction = 0;
+  DType dtype = DType::i8;      // i8 also for elements of uint8
+  std::vector<int32_t> values;  // values_of()
+};
+
+/// Keeps what each kernel of a program writes as int8, uint8 or int16, up to `max_bytes`.
+class ElementRecorder {
+ public:
+  explicit ElementRecorder(uint64_t max_bytes) : max_bytes_(max_bytes), tracer_{ignore, record, this} {}
+  ElementRecorder(const ElementRecorder&) = delete;
+  const Tracer* tracer() const { return &tracer_; }
+  /// Must be called before the run.
+  void watch(const MethodMeta& method) { method_ = method; }
+  const std::vector<Elements>& all() const { return all_; }
+
+ private:
+  static void ignore(void*, const InstructionInfo&) {}
+  static void record(void* state, const InstructionInfo& instruction, Error error);
+
+  uint64_t max_bytes_, bytes_ = 0;
+  std::optional<MethodMeta> method_;
+  Tracer tracer_;
+  std::vector<Elements> all_;
+};
+
+/// Row-major. Those of uint8 as the elements of int8 that stand for the same numbers.
+std::vector<int32_t> values_of(const Tensor& tensor);
+/// Writes values_of() into a tensor of int8, uint8 or int16 with as many elements.
+void store_values(Tensor& tensor, const std::vector<int32_t>& values);
+/// i8 for u8.
+DType signed_of(DType dtype);
+
+/// A quantized value of the model, in one run.
+struct QuantizedValue {
+  const Tensor& tensor;         // the result of a quantize
+  std::vector<int32_t> values;  // values_of(tensor)
+  NamedArray numbers;           // that were quantized
+  double scale = 1;
+  int64_t zero = 0, low = 0, high = 0;  // as values_of() counts
+};
+QuantizedValue quantized_value(Span<EValue* const> args);
+
+/// Elements of the program as the model's value may have them.
+struct Candidate {
+  std::vector<int32_t> values;
+  double apart = 0;  // all steps together between them and the model's
+};
+
+/// What the program has for a value of the model, in the order of its dimensions or another one, the nearest first,
+/// equal ones once. Sets `known` of each tensor that it is made of, also of equal ones.
+/// - Elements within one step, in int16 within four: states of recurrent layers have 15 bits.
+/// - Elements on another grid: its step is a power of two and at most two of the model's, its zero point 0 or an end of
+///   the range. Each number is within a step of that grid, or beyond its range where the element is at the end. What
+///   they become on the model's grid may be the model's value; halves are rounded to even or away from 0.
+/// `slack`: steps that elements may be apart beyond the first kind's, one number for each element, or none.
+std::vector<Candidate> candidates_of(const QuantizedValue& value, const std::vector<double>& slack,
+                                     const std::vector<Elements>& program, std::vector<bool>& known);
+
+/// Calls function(tensor) for a tensor, or each of a list.
+template <typename Function>
+void for_each_tensor(const EValue& value, const Function& function) {
+  if (value.tag == Tag::tensor && value.tensor) function(*value.tensor);
+  if (value.tag == Tag::tensor_list) {
+    for (Tensor* tensor : value.tensors()) {
+      if (tensor) function(*tensor);
+    }
+  }
+}
+
+}  // namespace wick::cli
