@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
+#include "compiler/ir/delegate.h"
 #include "compiler/ir/text/text.h"
 #include "compiler/plan/linearizer.h"
 #include "compiler/support/failure.h"
@@ -64,8 +67,37 @@ std::string Linearizer::number_subject(const Node& node) const {
   return fmt::format("{}, a number read from data,", node.result()->type.expr.symbol_name());
 }
 
+// Of what stock's runtime runs: sizes that may be 0, which would leave an operand of a delegate without elements and
+// not all its results. Stock's delegates skip nodes over empty tensors and leave in the results what was there.
+std::set<std::string, std::less<>> Linearizer::sizes_that_stock_needs() const {
+  std::set<std::string, std::less<>> needed;
+  if (!options_.stock_only) return needed;
+  for (const auto& node : graph_.nodes()) {
+    if (!node->is(kCallDelegate)) continue;
+    std::set<std::string, std::less<>> symbols;
+    for (const Value* operand : node->operands()) {
+      for (size_t dim = 0; dim < operand->rank(); ++dim) collect_symbols(operand->sizes()[dim], symbols);
+    }
+    for (const std::string& symbol : symbols) {
+      if (range_of(Sym::symbol(symbol), graph_.ranges).min > 0) continue;
+      const std::map<std::string, Sym, std::less<>> none{{symbol, Sym(0)}};
+      const auto has_elements = [&](const Value* value) {
+        const Sizes& sizes = value->sizes();
+        return std::none_of(sizes.begin(), sizes.end(), [&](const Sym& size) { return substitute(size, none).is(0); });
+      };
+      const std::vector<Value*> operands = node->operands();
+      const std::vector<Value*>& results = node->results();
+      if (!std::all_of(operands.begin(), operands.end(), has_elements) &&
+          std::any_of(results.begin(), results.end(), has_elements))
+        needed.insert(symbol);
+    }
+  }
+  return needed;
+}
+
 // Ranges of the sizes that are symbols, and the sizes that other sizes determine.
 void Linearizer::check_input_sizes() {
+  const std::set<std::string, std::less<>> needed = sizes_that_stock_needs();
   std::set<std::string, std::less<>> checked;
   for (size_t i = 0; i < graph_.inputs.size(); ++i) {
     const GraphInput& input = graph_.inputs[i];
@@ -87,7 +119,11 @@ void Linearizer::check_input_sizes() {
       for (const std::string& symbol : symbols) {
         if (!checked.insert(symbol).second) continue;
         const Sym lone = Sym::symbol(symbol);
-        check_range(lone, symbol == size.text() ? subject : fmt::format("{} in {}", symbol, subject), 0);
+        const std::string named = symbol == size.text() ? subject : fmt::format("{} in {}", symbol, subject);
+        check_range(lone, named, 0);
+        if (needed.count(symbol) == 0) continue;
+        check(compare("ge", int_value(lone), literal_int(1)),
+              named + " must be 1 or more: delegates on the stock runtime have no empty tensors");
       }
     }
   }

@@ -1,6 +1,7 @@
 // Internal to linearize: the state of one translation.
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -87,6 +88,7 @@ class Linearizer {
   void check_range(const Sym& sym, const std::string& subject, int64_t natural_min);
   std::string number_subject(const Node& node) const;
   void check_input_sizes();
+  std::set<std::string, std::less<>> sizes_that_stock_needs() const;
   void assertion(const Node& node);
   void failures();
 

@@ -412,6 +412,28 @@ TEST_P(SeveralUnknownSizes, ExpertsAreOneDelegateBetweenTheRoutingAndTheRest) {
   EXPECT_EQ(p.failures(), "");
 }
 
+// Its delegates would leave in the sum what was there.
+TEST(UnknownSizes, ThatMayBeZeroAreRefusedAtRunTimeForStockWhereADelegateMakesElementsOfNone) {
+  if (!has_xnnpack_library()) GTEST_SKIP() << "this build has no XNNPACK";
+  const std::pair<const char*, bool> bodies[] = {
+      {"%r: f32[s0, 4] = aten.relu(%x)\n %y: f32[4] = aten.sum.dim_IntList(%r, [0])\n return %y", true},
+      {"%r: f32[s0, 4] = aten.relu(%x)\n %y: f32[s0, 4] = aten.add.Tensor(%r, %x)\n return %y", false}};
+  for (const auto& [body, makes_elements] : bodies) {
+    for (const bool stock : {false, true}) {
+      Pipeline p = Pipeline::from_text(fmt::format("graph f(%x: f32[s0, 4]) {{\n range s0: 0..9\n {}\n}}", body));
+      p.backend("xnnpack");
+      if (stock) p.options().profile = compiler::Profile::stock;
+      p.at(Stage::partition).check_delegates(1);
+      p.run_and_compare({}, {waves({0, 4}, 0.7f)});
+      if (stock && makes_elements) {
+        EXPECT_NE(p.failures().find("must be 1 or more: delegates on the stock runtime"), std::string::npos);
+      } else {
+        EXPECT_EQ(p.failures(), "");
+      }
+    }
+  }
+}
+
 constexpr Call kCalls[] = {{1, 2}, {1, 20}, {3, 7}, {4, 20}};
 INSTANTIATE_TEST_SUITE_P(Xnnpack, SeveralUnknownSizes, ::testing::ValuesIn(kCalls));
 
