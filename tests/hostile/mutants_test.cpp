@@ -15,6 +15,7 @@
 #include "tests/fuzz/block.h"
 #include "tests/fuzz/mutant.h"
 #include "tests/fuzz/program_document.h"
+#include "tests/fuzz/program_edit.h"
 #include "tests/fuzz/random.h"
 #include "tests/fuzz/run_program.h"
 #include "wick/error_text.h"
@@ -158,6 +159,32 @@ TEST(Mutants, OfProgramsAreRefusedOrRun) {
   const auto counts = run_mutants(seeds("tests/fixtures/stock/1.5", ".pte", 20'000), run_pte);
   EXPECT_GT(counts.count(0), 0u);
   EXPECT_GT(counts.count(4), 0u);
+}
+
+// Programs whose values take memory when they run, with other frees, views, jumps, arguments and shapes.
+TEST(Mutants, OfProgramsWithoutBoundsAreRefusedOrRun) {
+  std::vector<Bytes> programs;
+  for (const Bytes& file : seeds("tests/fixtures/structure", ".pt2", 33'000)) {
+    const auto result =
+        compiler::compile(std::vector<compiler::CompileBytes>{{"forward", "seed.pt2", {file.data(), file.size()}}}, {});
+    if (result.ok() && !result->methods[0].unbounded.empty()) programs.push_back(result->program.pte.join());
+  }
+  ASSERT_GE(programs.size(), 9u);
+  fuzz::Random random(20261129);
+  std::map<int, int> counts;
+  int ran = 0;
+  for (int i = 0; i < kMutants; ++i) {
+    Bytes bytes = programs[random.below(programs.size())];
+    for (size_t edits = 1 + random.below(3); edits > 0 && !bytes.empty(); --edits)
+      bytes = fuzz::edit_program({bytes.data(), bytes.size()}, random);
+    const fuzz::Block block({bytes.data(), bytes.size()});
+    ++counts[run_pte(block.bytes())];
+    ran += fuzz::run_program(block.bytes());
+  }
+  EXPECT_GT(counts[0], kMutants / 4);
+  EXPECT_GT(counts[4], 0);
+  EXPECT_GT(ran, kMutants / 20);
+  std::printf("%d of %d programs load, %d run\n", counts[0], kMutants, ran);
 }
 
 TEST(Mutants, OfExternalDataAreRefusedOrRun) {
