@@ -21,6 +21,7 @@ LARGE = {
     "backends/cortex_m/kernels": "what kernels share and tests of it; each kernel has a folder of its own",
     "compiler/ir": "the graph and what a node, value and type consist of; text and symbols have folders of their own",
     "compiler/passes/test": "one golden file per pass",
+    "tests/conformance": "one set of cases, how a case becomes a program, and one test for each way to run them",
     "tests/fixtures/exporters": "one module per kind of fixture and family of cases",
 }
 # Folders of data, one file per case, described by a README above them.

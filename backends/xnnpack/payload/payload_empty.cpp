@@ -57,6 +57,7 @@ class Split {
   Error infer(size_t index, Dims* out);
   Error infer_image(size_t index, Dims* out);
   bool infer_product(const PayloadNode& node, Dims* out) const;
+  bool infer_broadcast(const PayloadNode& node, Dims* out) const;
   Error make_of_none(size_t index);
   Error concatenate(const PayloadNode& node);
   std::optional<float> uniform_result(const PayloadNode& node) const;
@@ -109,6 +110,17 @@ bool Split::infer_product(const PayloadNode& node, Dims* out) const {
   return true;
 }
 
+bool Split::infer_broadcast(const PayloadNode& node, Dims* out) const {
+  const Dims &x = in(node, 0), &y = in(node, 1);
+  out->assign(std::max(x.size(), y.size()), 1);
+  for (size_t i = 1; i <= out->size(); ++i) {
+    const uint32_t left = i <= x.size() ? x[x.size() - i] : 1, right = i <= y.size() ? y[y.size() - i] : 1;
+    if (left != right && left != 1 && right != 1) return false;
+    (*out)[out->size() - i] = left == 1 ? right : left;
+  }
+  return true;
+}
+
 // The result's dims, where an operand is empty.
 Error Split::infer(size_t index, Dims* out) {
   const PayloadNode& node = whole_.nodes[index];
@@ -124,16 +136,9 @@ Error Split::infer(size_t index, Dims* out) {
     case NodeLayout::sloped: return Error::Ok;
     case NodeLayout::fully_connected: return infer_product(node, out) ? Error::Ok : fail(index, "has other sizes");
     case NodeLayout::binary: {
-      if (node.type == NodeType::batch_matrix_multiply)
-        return infer_product(node, out) ? Error::Ok : fail(index, "has other sizes");
-      const Dims& y = in(node, 1);
-      out->assign(std::max(x.size(), y.size()), 1);
-      for (size_t i = 1; i <= out->size(); ++i) {
-        const uint32_t left = i <= x.size() ? x[x.size() - i] : 1, right = i <= y.size() ? y[y.size() - i] : 1;
-        if (left != right && left != 1 && right != 1) return fail(index, "has other sizes");
-        (*out)[out->size() - i] = left == 1 ? right : left;
-      }
-      return Error::Ok;
+      const bool is_product = node.type == NodeType::batch_matrix_multiply;
+      const bool fits = is_product ? infer_product(node, out) : infer_broadcast(node, out);
+      return fits ? Error::Ok : fail(index, "has other sizes");
     }
     case NodeLayout::convolution:
     case NodeLayout::pooling:
