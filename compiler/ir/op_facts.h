@@ -149,6 +149,14 @@ struct Summand {
 inline constexpr Gemm kMatrices{0, 1, -1, 2}, kBatches{0, 1, -1, 3}, kAnyMatrices{0, 1}, kLinear{0, 1, 2, 2, true},
     kMatricesAndTerm{1, 2, 0, 2}, kBatchesAndTerm{1, 2, 0, 3};
 
+/// In which dtype eager reads the numbers (Scalar arguments, and numbers in the place of a tensor) of a call.
+enum class Numbers : uint8_t {
+  any,       // as they are
+  wrap,      // arguments 0 and 1 as elements of the dtype it computes in, integers modulo 2^bits; the others: fit
+  fit,       // as elements of the result's dtype; eager refuses a number that is beyond it
+  fit_wide,  // the same, but 16-bit floats as f32
+};
+
 /// The range of the results (compiler/ir/value_range.h). Null: for finite operands a finite number of any size, never
 /// NaN; for operands that may be infinite or NaN, that too. Overflow does not count (ValueRange). Functions that make
 /// NaN or an infinity of ordinary numbers (acos, 1 / x) need a rule: ranges::unknown at least.
@@ -174,6 +182,7 @@ struct OpFacts {
   Gemm gemm = {};
   Summand summand = {};
   Clamp clamp = {};
+  Numbers numbers = Numbers::any;
 
   constexpr OpFacts() = default;
   constexpr OpFacts(OpFlags answer) : flags(answer) {}
@@ -187,6 +196,7 @@ struct OpFacts {
   constexpr OpFacts(Gemm answer) : gemm(answer) {}
   constexpr OpFacts(Summand answer) : summand(answer) {}
   constexpr OpFacts(Clamp answer) : clamp(answer) {}
+  constexpr OpFacts(Numbers answer) : numbers(answer) {}
 };
 
 /// If both answer the same question, the later answer counts.
@@ -202,6 +212,7 @@ constexpr OpFacts operator|(OpFacts a, const OpFacts& b) {
   if (b.gemm) a.gemm = b.gemm;
   if (b.summand.op) a.summand = b.summand;
   if (b.clamp) a.clamp = b.clamp;
+  if (b.numbers != Numbers::any) a.numbers = b.numbers;
   return a;
 }
 /// For two plain enumerators: the overload above is found only if one operand is an OpFacts.

@@ -17,13 +17,22 @@ DType required_dtype(const Node& node, const char* name) {
   return *dtype;
 }
 
-void infer_quantize(Node& node) {
-  const Value* x = node.tensor("input");
-  require(is_floating(x->dtype()), "quantize of a tensor that is not floating");
+// As kernels read them.
+void check_parameters(const Node& node) {
   for (const char* name : {"scale", "scales"}) {
     const Value* scale = node.op->parsed->find(name) >= 0 ? tensor_or_null(node.arg(name)) : nullptr;
     require(!scale || scale->dtype() == DType::f32 || scale->dtype() == DType::f64, "scales must be f32 or f64");
   }
+  for (const char* name : {"zero_point", "zero_points"}) {
+    const Value* zero = node.op->parsed->find(name) >= 0 ? tensor_or_null(node.arg(name)) : nullptr;
+    require(!zero || zero->dtype() != DType::boolean, "zero points are bool");
+  }
+}
+
+void infer_quantize(Node& node) {
+  const Value* x = node.tensor("input");
+  require(is_floating(x->dtype()), "quantize of a tensor that is not floating");
+  check_parameters(node);
   set_result(node, required_dtype(node, "dtype"), x->sizes());
 }
 void infer_dequantize(Node& node) {
@@ -32,6 +41,7 @@ void infer_dequantize(Node& node) {
   const bool group = node.is("quantized_decomposed.dequantize_per_channel_group.default");  // it does not look
   const std::optional<DType> named = group ? std::nullopt : node.dtype("dtype");
   require(!named || *named == x->dtype(), "dequantize: the tensor does not have the dtype that is named");
+  if (!group) check_parameters(node);
   DType dtype = DType::f32;
   for (const char* name : {"out_dtype", "output_dtype"}) {
     if (node.op->parsed->find(name) >= 0) dtype = node.dtype(name).value_or(DType::f32);

@@ -20,6 +20,7 @@ Result<Changed> common_subexpressions(Graph& graph);
 Result<Changed> complex_as_pairs(Graph& graph, const TargetFacts& facts);
 Result<Changed> dead_code(Graph& graph);
 Result<Changed> defer_row_writes(Graph& graph);
+Result<Changed> fit_numbers(Graph& graph);
 Result<Changed> fold_batch_norm(Graph& graph);
 Result<Changed> fold_constants(Graph& graph, const FoldOptions& options, const ReleaseFn& release);
 Result<Changed> fold_norm_affine(Graph& graph);

@@ -42,6 +42,8 @@ struct Case {
 inline constexpr const char* kFamilies[] = {"pointwise",      "binary",    "movement", "reduction",
                                             "linear_algebra", "neural",    "indexing", "creation",
                                             "quantized",      "functions", "opdef",    "dtypes"};
+/// Numbers beside tensors that cannot hold them, and tensors of several dtypes: about values only.
+inline constexpr const char* kDtypeFamilies[] = {"numbers", "mixes"};
 
 /// All cases of a family. Errors: file_io, corrupt_file.
 compiler::Result<std::vector<Case>> read_cases(const std::string& folder, const std::string& family);

@@ -165,6 +165,15 @@ const DtypeException* dtype_exception(const Case& test) {
   return nullptr;
 }
 
+const DtypeException* mix_exception(const Case& test, std::string_view failure) {
+  if (test.family != "mixes") return nullptr;
+  const auto is_it = [&](const DtypeException& entry) {
+    return entry.op == test.op && (failure.empty() || explains(entry, failure));
+  };
+  const auto* found = std::find_if(std::begin(kMixExceptions), std::end(kMixExceptions), is_it);
+  return found == std::end(kMixExceptions) ? nullptr : found;
+}
+
 bool explains(const DtypeException& exception, std::string_view failure) {
   switch (exception.parting) {
     case Parting::refused:

@@ -32,6 +32,8 @@ bool is_untested(std::string_view op);
 bool is_expected_failure(const Case& test);
 /// The exception for the case's operator and dtype, or null.
 const DtypeException* dtype_exception(const Case& test);
+/// The exception for a case of family mixes that explains this failure, or null; "": the first one.
+const DtypeException* mix_exception(const Case& test, std::string_view failure = "");
 /// Is this failure the one that the exception is for? The compiler, not the program, must be what refuses.
 bool explains(const DtypeException& exception, std::string_view failure);
 /// The case's tensors, for messages: " t0: f32[2, 3]".

@@ -1,4 +1,5 @@
-// What the compiler takes, the kernels take: a call of each operator in each dtype that a file can hold.
+// What the compiler takes, the kernels take: a call of each operator in each dtype that a file can hold, and with one
+// floating operand of another dtype than the others.
 //   WICK_CASES=add.Tensor       only operators whose name contains the text
 //   WICK_UPDATE_TABLE=1         writes compiler/ops/limits/kernel_dtypes.inc
 #include <fmt/format.h>
@@ -27,11 +28,11 @@ constexpr const char* kTable = "compiler/ops/limits/kernel_dtypes.inc";
 constexpr DType kDtypes[] = {DType::f32, DType::f64, DType::c32, DType::c64,      DType::c128,
                              DType::u16, DType::u32, DType::u64, DType::f8e4m3fn, DType::f8e8m0fnu};
 
-// The case with its tensors of one dtype in another.
-Case in_dtype(const Case& test, DType replaced, DType dtype) {
+// The case with its tensors of one dtype in another; if `only` is not null, only that tensor.
+Case in_dtype(const Case& test, DType replaced, DType dtype, const std::string* only = nullptr) {
   Case out = test;
   for (auto& [name, tensor] : out.tensors) {
-    if (tensor.value.dtype != replaced) continue;
+    if (tensor.value.dtype != replaced || (only && name != *only)) continue;
     const size_t count = tensor.value.bytes.size() / dtype_size_bytes(replaced);
     std::vector<uint8_t> bytes(count * dtype_size_bytes(dtype));
     const bool unsigned_ones = is_integral(dtype);  // no integer divides by zero
@@ -62,6 +63,7 @@ std::string run(const Case& test, const CompiledCase& compiled) {
 using Dtypes = std::map<std::string, std::set<DType>, std::less<>>;
 struct Evidence {
   Dtypes taken, refused;
+  std::set<std::string, std::less<>> mixes_taken, mixes_refused;  // kernels
 };
 
 std::set<DType> dtypes_of(const compiler::Node& node) {
@@ -102,6 +104,34 @@ bool runs_anyhow(const Case& test, Evidence& evidence) {
   return failure.empty();
 }
 
+// What kernels do with a case of which one tensor of f32 is of f16 instead, though no pass makes one dtype of them.
+void note_mixes(const Case& test, Evidence& evidence) {
+  auto function = import_case(test, Operands::untyped_results);
+  if (!function.ok()) return;
+  compiler::PipelineOptions options;
+  options.skip = {"widen_numbers", "round_numbers"};
+  options.keep = [](const compiler::Node& each) { return each.op->kernel != nullptr; };
+  if (!compiler::run_pipeline(*function->graph, options).ok()) return;
+  const auto compiled = write_case(*function, compiler::Profile::automatic);
+  if (!compiled.ok()) return;
+  const std::string failure = run(test, *compiled);
+  for (const auto& node : function->graph->nodes()) {
+    if (!node->op->kernel || node->op->has(compiler::kOfBackend) || compiler::floating_dtypes(*node).size() < 2)
+      continue;
+    if (failure.empty()) evidence.mixes_taken.insert(node->op->kernel);
+    if (failure.find(fmt::format("({})", node->op->kernel)) != std::string::npos)
+      evidence.mixes_refused.insert(node->op->kernel);
+  }
+}
+
+void note_mixes_of(const Case& test, Evidence& evidence) {
+  const auto is_f32 = [](const auto& entry) { return entry.second.value.dtype == DType::f32; };
+  if (std::count_if(test.tensors.begin(), test.tensors.end(), is_f32) < 2) return;
+  for (const auto& entry : test.tensors) {
+    if (is_f32(entry)) note_mixes(in_dtype(test, DType::f32, DType::f16, &entry.first), evidence);
+  }
+}
+
 // "" if the compiler refuses the call or the program runs.
 std::string refused_at_run_time(const Case& test) {
   const auto compiled = compile_case(test, compiler::Profile::automatic, Operands::untyped_results);
@@ -135,6 +165,8 @@ std::string table_of(const Evidence& evidence) {
       const bool all = std::all_of(std::begin(kDtypes), std::end(kDtypes), is_taken);
       if (all != (set == compiler::kNoF32)) row += (row.empty() ? "" : " | ") + std::string(name);
     }
+    if (evidence.mixes_refused.count(kernel) != 0 && evidence.mixes_taken.count(kernel) == 0)
+      row += row.empty() ? "kAlike" : " | kAlike";
     text += fmt::format("TAKES(\"{}\", {})\n", kernel, row.empty() ? "kUsual" : row);
   }
   return text;
@@ -154,7 +186,7 @@ TEST(EveryDtype, CompilesOnlyIfTheKernelTakesIt) {
     const compiler::OpDef* def = compiler::find_op(op);
     if ((filter && op.find(filter) == std::string::npos) || !def || !def->infer) continue;
     for (const Case& each : list) {
-      runs_anyhow(each, evidence);
+      if (runs_anyhow(each, evidence)) note_mixes_of(each, evidence);
       std::set<DType> replaced;
       for (const auto& [name, tensor] : each.tensors) replaced.insert(tensor.value.dtype);
       for (const DType from : replaced) {

@@ -60,6 +60,50 @@ inline const DtypeException kDtypeExceptions[] = {
 #include "tests/conformance/dtype_exceptions.inc"
 };
 
+/// Operators that part from eager in some mixes of dtypes (family mixes); one that does in none fails the test. What is
+/// refused is refused by the compiler, with a reason.
+inline constexpr std::string_view kOneDtype =
+    "eager converts here what no exported model mixes: refused with the dtypes";
+inline constexpr std::string_view kNarrowSteps = "the result is wider than the steps before it, which round to float32";
+inline const DtypeException kMixExceptions[] = {
+    {"aten._native_multi_head_attention.default", {}, Parting::refused, kOneDtype},
+    {"aten._transformer_encoder_layer_fwd.default", {}, Parting::refused, kOneDtype},
+    {"aten.lstm.input", {}, Parting::refused, kOneDtype},
+    {"aten.lstm_cell.default", {}, Parting::refused, kOneDtype},
+    {"aten.linalg_solve_triangular.default", {}, Parting::refused, kOneDtype},
+    {"aten.convolution_backward.default", {}, Parting::refused, kOneDtype},
+    {"aten.native_dropout_backward.default", {}, Parting::refused, kOneDtype},
+    {"aten.normal.Tensor_Tensor", {}, Parting::refused, kOneDtype},
+    {"aten._unsafe_masked_index.default", {}, Parting::refused, "the mask is bool"},
+    {"aten._unsafe_masked_index_put_accumulate.default", {}, Parting::refused, "the mask is bool"},
+    {"aten.bucketize.Tensor",
+     {},
+     Parting::rounded,
+     "truth values of the case do not ascend: eager searches them anyhow"},
+    {"aten._embedding_bag.default", {}, Parting::refused, "indices are i32 or i64"},
+    {"aten._embedding_bag_forward_only.default", {}, Parting::refused, "indices are i32 or i64"},
+    {"aten.embedding_bag.default", {}, Parting::refused, "indices are i32 or i64"},
+    {"aten.embedding_bag.padding_idx", {}, Parting::refused, "indices are i32 or i64"},
+    {"aten.repeat_interleave.self_Tensor", {}, Parting::refused, "counts are i32 or i64"},
+    {"quantized_decomposed.dequantize_per_channel.default", {}, Parting::refused, kQuantizedDtypes},
+    {"quantized_decomposed.dequantize_per_channel_group.default", {}, Parting::refused, kQuantizedDtypes},
+    {"quantized_decomposed.dequantize_per_channel_group.default", {}, Parting::rounded, kHalfSteps},
+    {"quantized_decomposed.dequantize_per_tensor.tensor", {}, Parting::refused, kQuantizedDtypes},
+    {"quantized_decomposed.dequantize_per_token.default", {}, Parting::refused, kQuantizedDtypes},
+    {"quantized_decomposed.fake_quant_per_channel.default", {}, Parting::refused, kQuantizedDtypes},
+    {"quantized_decomposed.quantize_per_channel.default", {}, Parting::refused, kQuantizedDtypes},
+    {"quantized_decomposed.quantize_per_channel_group.default", {}, Parting::refused, kQuantizedDtypes},
+    {"quantized_decomposed.quantize_per_tensor.tensor", {}, Parting::refused, kQuantizedDtypes},
+    {"quantized_decomposed.quantize_per_token.default", {}, Parting::refused, kQuantizedDtypes},
+    {"aten.binary_cross_entropy_with_logits.default", {}, Parting::rounded, kNarrowSteps},
+    {"aten.cosine_embedding_loss.default", {}, Parting::rounded, kNarrowSteps},
+    {"aten.cosine_similarity.default", {}, Parting::rounded, kNarrowSteps},
+    {"aten.cross_entropy_loss.default", {}, Parting::rounded, kNarrowSteps},
+    {"aten.fake_quantize_per_tensor_affine.tensor_qparams", {}, Parting::rounded, kNarrowSteps},
+    {"aten.poisson_nll_loss.default", {}, Parting::rounded, kNarrowSteps},
+    {"aten.triplet_margin_loss.default", {}, Parting::rounded, kNarrowSteps},
+};
+
 /// Operators that behave in all their cases as a flag would say (flags_test.cpp), but whose row does not have it; one
 /// for which that is no longer so fails the test.
 struct FlagException {

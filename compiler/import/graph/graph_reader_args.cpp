@@ -75,7 +75,10 @@ Arg GraphReader::argument(const pt2::Argument& arg, const ArgSpec& spec) {
   }
   if (const auto* value = std::get_if<double>(&arg)) return *value;
   if (const auto* values = std::get_if<std::vector<double>>(&arg)) return Reals(*values);
-  if (const auto* value = std::get_if<bool>(&arg)) return *value;
+  if (const auto* value = std::get_if<bool>(&arg)) {
+    if (spec.type == ArgType::real) return *value ? 1.0 : 0.0;
+    return *value;
+  }
   if (const auto* values = std::get_if<pt2::BoolsArg>(&arg)) return Bools(values->values.begin(), values->values.end());
   if (const auto* value = std::get_if<std::string>(&arg)) return *value;
   if (const auto* value = std::get_if<DType>(&arg)) return *value;

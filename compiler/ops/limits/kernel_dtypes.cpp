@@ -12,7 +12,7 @@ namespace {
 
 struct Row {
   std::string_view kernel;
-  int takes;  // RareDtypes
+  int takes;  // RareDtypes, kAlike
 };
 // Sorted by name. A kernel without a row (its result sizes depend on data, say) is not known to refuse anything.
 constexpr Row kRows[] = {
@@ -41,12 +41,28 @@ void check(const Node& node, const Value* value) {
            .with_help(std::string(conversion_for(value->dtype()))));
 }
 
+void check_mix(const Node& node) {
+  const std::vector<DType> dtypes = floating_dtypes(node);
+  if (dtypes.size() < 2 || kernel_takes_mixes(kernel_of(node))) return;
+  fail(Diag(Code::unsupported_model, fmt::format("{} of {} and {}: no kernel computes this mix", node.op->name(),
+                                                 dtype_name(dtypes[0]), dtype_name(dtypes[1])))
+           .in(where_of(node))
+           .with_help("convert its tensors to one dtype before"));
+}
+
+const Row* find_row(std::string_view kernel) {
+  const Row* row = std::lower_bound(std::begin(kRows), std::end(kRows), kernel,
+                                    [](const Row& each, std::string_view name) { return each.kernel < name; });
+  return row == std::end(kRows) || row->kernel != kernel ? nullptr : row;
+}
+
 void check_nodes(const Graph& graph) {
   for (const auto& node : graph.nodes()) {
     for (const auto& inner : node->graphs) check_nodes(*inner);
     if (!kernel_of(*node)) continue;
     for (const Value* operand : node->operands()) check(*node, operand);
     for (const Value* result : node->results()) check(*node, result);
+    check_mix(*node);
   }
 }
 
@@ -73,10 +89,22 @@ RareDtypes rare_dtype(DType dtype) {
 bool kernel_takes(std::string_view kernel, DType dtype) {
   const RareDtypes wanted = rare_dtype(dtype);
   if (wanted == kUsual) return true;
-  const Row* row = std::lower_bound(std::begin(kRows), std::end(kRows), kernel,
-                                    [](const Row& each, std::string_view name) { return each.kernel < name; });
-  if (row == std::end(kRows) || row->kernel != kernel) return true;
-  return ((row->takes ^ kNoF32) & wanted) != 0;
+  const Row* row = find_row(kernel);
+  return !row || ((row->takes ^ kNoF32) & wanted) != 0;
+}
+
+bool kernel_takes_mixes(std::string_view kernel) {
+  const Row* row = find_row(kernel);
+  return !row || (row->takes & kAlike) == 0;
+}
+
+std::vector<DType> floating_dtypes(const Node& node) {
+  std::vector<DType> dtypes;
+  for (const Value* operand : node.operands()) {
+    if (!operand->type.is_tensor() || !is_floating(operand->dtype())) continue;
+    if (std::find(dtypes.begin(), dtypes.end(), operand->dtype()) == dtypes.end()) dtypes.push_back(operand->dtype());
+  }
+  return dtypes;
 }
 
 Status check_kernel_dtypes(const Graph& graph) {

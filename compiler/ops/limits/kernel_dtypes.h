@@ -1,7 +1,9 @@
-// Which of the rarer dtypes our kernels take: kernel_dtypes.inc, which a test compares with what the kernels do.
+// Which of the rarer dtypes our kernels take, and which kernels take one dtype only in a call: kernel_dtypes.inc, which
+// a test compares with what the kernels do.
 #pragma once
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "compiler/ir/graph.h"
 #include "compiler/support/result.h"
@@ -21,13 +23,21 @@ enum RareDtypes : uint8_t {
   kF8 = 1u << 6,     // all five
   kNoF32 = 1u << 7,  // not f32, as few kernels; a guess where f32 has another kernel
 };
+/// Beside RareDtypes: the floating operands of a call must have one dtype.
+inline constexpr int kAlike = 1 << 8;
 RareDtypes rare_dtype(DType dtype);
 
 /// Does the kernel of this name take elements of `dtype`, in operands or results?
 bool kernel_takes(std::string_view kernel, DType dtype);
 
-/// Fails with the place in the user's model where a kernel of ours would get a dtype that it does not take. What other
-/// backends took is theirs.
+/// Does it take floating operands of several dtypes in one call?
+bool kernel_takes_mixes(std::string_view kernel);
+
+/// The dtypes of the node's floating operands, each once.
+std::vector<DType> floating_dtypes(const Node& node);
+
+/// Fails with the place in the user's model where a kernel of ours would get a dtype, or a mix of dtypes, that it does
+/// not take. What other backends took is theirs.
 Status check_kernel_dtypes(const Graph& graph);
 
 }  // namespace wick::compiler

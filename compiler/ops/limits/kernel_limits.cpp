@@ -1,5 +1,7 @@
 #include "compiler/ops/limits/kernel_limits.h"
 
+#include "compiler/ops/limits/kernel_dtypes.h"
+#include "compiler/ops/pointwise/half_numbers.h"
 #include "compiler/ops/rules.h"
 
 namespace wick::compiler {
@@ -39,6 +41,27 @@ bool equal_ranks(const Node& node) { return node.tensor("A")->rank() == node.ten
 // A chance for each count.
 bool binomial(const Node& node) { return node.tensor("count")->sizes() == node.tensor("prob")->sizes(); }
 
+// A write into elements of its own dtype.
+bool equal_dtypes(const Node& node) { return node.tensor("self")->dtype() == node.tensor("src")->dtype(); }
+
+// A bias of the input's dtype.
+bool plain_bias(const Node& node) {
+  const Value* bias = node.optional_tensor("bias");
+  return !bias || bias->dtype() == node.tensor("input")->dtype();
+}
+
+// Sums in numbers, which are not rounded to 16 bits first.
+bool sums(const Node& node) {
+  const DType to = node.result()->dtype();
+  return to != DType::boolean && (!is_16_bit(to) || node.tensor("self")->dtype() == to);
+}
+
+// Integers are scanned as integers, floats as floats of their dtype or wider.
+bool scans(const Node& node) {
+  const DType from = node.tensor("self")->dtype(), to = node.result()->dtype();
+  return is_floating(from) ? is_floating(to) && (!is_16_bit(to) || from == to) : !is_16_bit(to);
+}
+
 struct KernelLimit {
   std::string_view op;
   bool (*takes)(const Node& node);
@@ -47,6 +70,11 @@ constexpr KernelLimit kKernelLimits[] = {
     {"aten.scaled_dot_product_attention.default", attention},
     {"aten._linalg_solve_ex.default", equal_ranks},
     {"aten.binomial.default", binomial},
+    {"aten.as_strided_scatter.default", equal_dtypes},
+    {"aten.diagonal_scatter.default", equal_dtypes},
+    {"aten.cumprod.default", scans},
+    {"aten.convolution.default", plain_bias},
+    {"aten.sum.dim_IntList", sums},
 };
 
 // Complex numbers go to the kernels of the parts, except in Fourier transforms.
@@ -62,6 +90,7 @@ bool has_complex_operand(const Node& node) {
 
 bool kernel_takes(const Node& node) {
   if (has_complex_operand(node)) return false;
+  if (floating_dtypes(node).size() > 1 && !kernel_takes_mixes(node.op->kernel)) return false;
   for (const KernelLimit& limit : kKernelLimits) {
     if (limit.op == node.op->name()) return limit.takes(node);
   }

@@ -25,6 +25,8 @@ void infer_linear(Node& node) {
   sizes.pop_back();
   if (weight->rank() == 2) sizes.push_back(weight->sizes()[0]);
   if (const Value* bias = node.optional_tensor("bias")) {
+    if (!is_integral(x->dtype()) && is_integral(bias->dtype())) reject("linear: a bias of integers");
+    if (bias->dtype() == DType::boolean && x->dtype() != DType::boolean) reject("linear: a bias of bool");
     if (bias->rank() > 0 && weight->rank() == 2 && !bias->sizes().back().is(1)) {
       require_equal(bias->sizes().back(), weight->sizes()[0], "linear: bias size");
     }
@@ -168,8 +170,9 @@ Value* conjunction_of_vectors(Compose& c, Node& node, Value* x, Value* y) {
 // Eager rounds each step: alpha * vec1 is the first.
 Results decompose_addr(Builder& b, Node& node) {
   Compose c(b);
-  Value *x = b.unsqueeze(node.tensor("vec1"), 1), *y = b.unsqueeze(node.tensor("vec2"), 0);
-  const DType dtype = x->dtype();
+  const DType dtype = node.result()->dtype();
+  Value *x = b.unsqueeze(b.cast(node.tensor("vec1"), dtype), 1),
+        *y = b.unsqueeze(b.cast(node.tensor("vec2"), dtype), 0);
   if (dtype == DType::boolean && y->dtype() == dtype && node.tensor("self")->dtype() == dtype)
     return {conjunction_of_vectors(c, node, x, y)};
   if (!is_16_bit(dtype)) return {blend(c, node, c.mul(x, y))};
@@ -455,25 +458,26 @@ const OpDef kLinearAlgebraRows[] = {
      &kManyTerms},
     {"aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", infer_addmm,
      decompose_addmm, "aten::addmm.out",
-     kAlsoInPlace | kPassesBoth | kWeighs | kNoNegativeZero | kMatricesAndTerm | Growth::matrices |
+     kAlsoInPlace | Numbers::fit_wide | kPassesBoth | kWeighs | kNoNegativeZero | kMatricesAndTerm | Growth::matrices |
          Summand{"aten.mm.default"},
      Cases("f32[4], f32[3, 5], f32[5, 4]", "i64[4]{=-8, -1, 4, -1}, i64[3, 5], i64[5, 4], beta=2, alpha=-1",
            "i64[4], i64[3, 5], i64[5, 4], beta=2.6, alpha=-1.7", "f32[4]{special}, f32[3, 5], f32[5, 4], beta=0"),
      &kManyTerms},
     {"aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-     infer_baddbmm, decompose_baddbmm, nullptr, kAlsoInPlace | kBatchesAndTerm | Summand{"aten.bmm.default"},
+     infer_baddbmm, decompose_baddbmm, nullptr,
+     kAlsoInPlace | Numbers::fit_wide | kBatchesAndTerm | Summand{"aten.bmm.default"},
      Cases("f32[4], f32[2, 3, 5], f32[2, 5, 4]", "f32[2, 3, 4], f32[2, 3, 5], f32[2, 5, 4], beta=0.5, alpha=2",
            "i64[2, 3, 4], i64[2, 3, 5], i64[2, 5, 4], beta=0.6, alpha=1.7"),
      &kManyTerms},
     {"aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr,
-     decompose_addbmm, nullptr, kAlsoInPlace,
+     decompose_addbmm, nullptr, kAlsoInPlace | Numbers::fit_wide,
      Cases("f32[4, 3], f32[2, 4, 4], f32[2, 4, 3]", "i64[4, 3], i64[2, 4, 4], i64[2, 4, 3], beta=-2.5, alpha=1.5"),
      &kManyTerms},
     {"aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr,
-     decompose_addmv, nullptr, kAlsoInPlace | Summand{"aten.mv.default"},
+     decompose_addmv, nullptr, kAlsoInPlace | Numbers::fit_wide | Summand{"aten.mv.default"},
      Cases("f32[3], f32[3, 4], f32[4]", "i64[3], i64[3, 4], i64[4], beta=2.9, alpha=-1.5"), &kManyTerms},
     {"aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr,
-     decompose_addr, nullptr, kAlsoInPlace | Summand{"aten.outer.default"},
+     decompose_addr, nullptr, kAlsoInPlace | Numbers::fit_wide | Summand{"aten.outer.default"},
      Cases("f32[3, 4], f32[3], f32[4]", "bool[3, 4], bool[3], bool[4]", "bool[3, 4], bool[3], bool[4], beta=0",
            "bool[3, 4], bool[3], bool[4], beta=2, alpha=0", "f32[3, 4], bool[3], bool[4], beta=2, alpha=3",
            "bool[3, 4], bool[3], f32[4]")},

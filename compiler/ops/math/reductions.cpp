@@ -7,6 +7,7 @@
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
 #include "compiler/ops/math/deviation.h"
+#include "compiler/ops/math/reduction_operands.h"
 #include "compiler/ops/ranges/ranges.h"
 
 namespace wick::compiler {
@@ -64,6 +65,20 @@ Results decompose_sum(Builder& b, Node& node) {  // sum.default
   Value* x = node.tensor("self");
   return {b.call("aten.sum.dim_IntList", {x, to_ints(all_dims(x->rank())), false, node.arg("dtype")})};
 }
+// A sum of bools, in bool: is there one?
+Results decompose_sum_of_dims(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  if (node.result()->dtype() == DType::boolean)
+    return {Compose(b).any(b.cast(x, DType::boolean), dims_of(node), keepdim_of(node))};
+  return converts_first(node) ? of_converted(b, node) : Results{};
+}
+// A product of bools, in bool: is there none that is false?
+Results decompose_prod(Builder& b, Node& node) {
+  Compose c(b);
+  if (node.result()->dtype() != DType::boolean) return converts_first(node) ? of_converted(b, node) : Results{};
+  Value* is_false = c.logical_not(b.cast(node.tensor("self"), DType::boolean));
+  return {c.logical_not(c.any(is_false, dims_of(node), keepdim_of(node)))};
+}
 Results decompose_mean(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   return {b.call("aten.mean.dim", {x, to_ints(all_dims(x->rank())), false, node.arg("dtype")})};
@@ -112,12 +127,14 @@ Results decompose_nansum(Builder& b, Node& node) {
   if (is_floating(x->dtype())) x = c.where(c.unary("aten.isnan", x), 0.0, x, x->dtype());
   return {b.call("aten.sum.dim_IntList", {x, to_ints(dims_of(node)), keepdim_of(node), node.arg("dtype")})};
 }
+// The sum has the result's dtype, the count is one of integers.
 Results decompose_nanmean(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
   Value* bad = c.unary("aten.isnan", x);
-  Value* count = c.sum(b.cast(c.logical_not(bad), x->dtype()), dims_of(node), keepdim_of(node));
-  return {c.div(c.sum(c.where(bad, 0.0, x, x->dtype()), dims_of(node), keepdim_of(node)), count)};
+  Value* count = c.sum(c.logical_not(bad), dims_of(node), keepdim_of(node));
+  Value* numbers = b.cast(c.where(bad, 0.0, x, x->dtype()), node.result()->dtype());
+  return {c.div(c.sum(numbers, dims_of(node), keepdim_of(node)), b.cast(count, numbers->dtype()))};
 }
 Results decompose_count_nonzero(Builder& b, Node& node) {
   Compose c(b);
@@ -193,7 +210,7 @@ Results decompose_cumsum(Builder& b, Node& node) {
   if (node.tensor("self")->rank() > 0 && is_floating(from) && !is_floating(to) && !is_complex(to)) {
     return {b.call("aten.cumsum", {b.cast(node.tensor("self"), to), node.arg("dim"), to})};
   }
-  if (node.tensor("self")->rank() > 0) return {};
+  if (node.tensor("self")->rank() > 0) return converts_first(node) ? of_converted(b, node) : Results{};
   return {b.cast(node.tensor("self"), node.result()->dtype())};
 }
 void infer_scan_extreme(Node& node) {
@@ -205,6 +222,11 @@ void infer_scan_extreme(Node& node) {
 void infer_product_scan(Node& node) {
   require(!is_complex(node.tensor("self")->dtype()), "running products of complex numbers are not supported");
   infer_scan(node);
+}
+// Real values multiplied as integers are converted before.
+Results decompose_cumprod(Builder& b, Node& node) {
+  const DType from = node.tensor("self")->dtype(), to = node.result()->dtype();
+  return (is_floating(from) && !is_floating(to)) || converts_first(node) ? of_converted(b, node) : Results{};
 }
 void infer_float_scan(Node& node) {
   const Value* x = node.tensor("self");
@@ -236,8 +258,8 @@ Results decompose_diff(Builder& b, Node& node) {
 // max + log(sum(exp(x - max))), with infinite maxima replaced by 0
 Results decompose_logsumexp(Builder& b, Node& node) {
   Compose c(b);
-  Value* x = b.cast(node.tensor("self"), float_dtype(node.tensor("self")->dtype()));
   const std::vector<int64_t> dims = dims_of(node);
+  Value* x = with_an_element(c, b.cast(node.tensor("self"), float_dtype(node.tensor("self")->dtype())), dims);
   const bool keepdim = keepdim_of(node);
   Value* high = c.amax(x, dims, true);
   high = c.where(c.compare("eq", c.abs(high), kInf), 0.0, high, x->dtype());
@@ -376,7 +398,7 @@ const OpDef kReductionRows[] = {
     {"aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", infer_sum, decompose_sum, nullptr, kPure,
      Cases("f32[0]", "i64[3, 4]", "f16[3, 4]")},
     {"aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-     infer_sum, nullptr, "aten::sum.IntList_out",
+     infer_sum, decompose_sum_of_dims, "aten::sum.IntList_out",
      kPassesBoth | kNoNegativeZero | kReduction | ranges::sum | Growth::total,
      Cases("f32[3, 4], [-1]", "f32[2, 3, 4], [], false", "f16[2, 3], [0], dtype=f32")},
     {"aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", infer_mean, decompose_mean, nullptr, kPure,
@@ -385,10 +407,10 @@ const OpDef kReductionRows[] = {
      nullptr, "aten::mean.out",
      kPassesBoth | kNoNegativeZero | kReduction | kNoComplexInStock | ranges::mean | Growth::total,
      Cases("f32[2, 0], [1]", "f32[2, 3, 4], [], false", "i64[2, 3]{=-6, -7, -8, -6, 9, -3}, [0], dtype=f32")},
-    {"aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", infer_sum, nullptr, "aten::prod.out",
+    {"aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", infer_sum, decompose_prod, "aten::prod.out",
      kPure | ranges::product, Cases("f32[]", "i64[3, 4]", "f32[3]{special}")},
     {"aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_sum,
-     nullptr, "aten::prod.int_out", kPassesBoth | kKeepsZero | kReduction | kNoComplexInStock | ranges::product,
+     decompose_prod, "aten::prod.int_out", kPassesBoth | kKeepsZero | kReduction | kNoComplexInStock | ranges::product,
      Cases("f32[3, 4], 1", "i64[3, 4], 0, true", "bool[3, 4], -1")},
     {"aten::any(Tensor self) -> Tensor", infer_any, decompose_any, nullptr, kPure,
      Cases("f32[3, 4]", "f32[3]{special}", "i64[3, 4]")},
@@ -469,7 +491,7 @@ const OpDef kReductionRows[] = {
     {"aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_scan, decompose_cumsum,
      "aten::cumsum.out", kAlsoInPlace | kPassesBoth | ranges::sum | Growth::total,
      Cases("f32[3, 4], 1", "i64[2, 5], -1, dtype=i32", "f16[5], 0")},
-    {"aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_product_scan, nullptr,
+    {"aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_product_scan, decompose_cumprod,
      "aten::cumprod.out", kNoStock | kKeepsZero | kAlsoInPlace | ranges::product,
      Cases("f32[3, 4], 0", "f32[3, 4], -1")},
     {"aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", infer_scan_extreme, nullptr,

@@ -58,10 +58,15 @@ void infer_convolution(Node& node) {
   set_result(node, x->dtype(), conv_sizes(x, weight, node.optional_tensor("bias"), args));
 }
 
-// (a + bi) * (c + di) = (ac - bd) + (ad + bc)i
+// (a + bi) * (c + di) = (ac - bd) + (ad + bc)i. Eager reads a bias of another dtype as one of the input's.
 Results decompose_complex_convolution(Builder& b, Node& node) {
   Value *x = node.tensor("input"), *weight = node.tensor("weight"), *bias = node.optional_tensor("bias");
-  if (!is_complex(x->dtype())) return {};
+  if (!is_complex(x->dtype())) {
+    if (!bias || bias->dtype() == x->dtype()) return {};
+    Args args = node.args();
+    args[2] = b.cast(bias, x->dtype());
+    return {b.call("aten.convolution", std::move(args))};
+  }
   Compose c(b);
   const auto part = [&](Value* of, int64_t index) {
     return b.select(b.call("aten.view_as_real", {of}), static_cast<int64_t>(of->rank()), index);

@@ -15,7 +15,9 @@ Value* reduced(Compose& c, Node& node, Value* loss) { return c.reduce_loss(loss,
 
 Results decompose_mse(Builder& b, Node& node) {
   Compose c(b);
-  Value* gap = c.sub(node.tensor("self"), node.tensor("target"));
+  Value *x = node.tensor("self"), *y = node.tensor("target");
+  const DType dtype = promote({x, y});
+  Value* gap = c.sub(b.cast(x, dtype), b.cast(y, dtype));
   return {reduced(c, node, c.mul(gap, gap))};
 }
 Results decompose_l1(Builder& b, Node& node) {
@@ -23,15 +25,16 @@ Results decompose_l1(Builder& b, Node& node) {
   return {reduced(c, node, c.abs(c.sub(node.tensor("self"), node.tensor("target"))))};
 }
 // What `loss` makes of the distance of the operands and of `limit`. Eager computes operands of the dtype `wide` in f32;
-// of the other 16-bit dtype it rounds the limit and each step.
+// of the other 16-bit dtype it rounds the limit and each step. `keeps_first`: losses have the dtype of `self`.
 template <typename F>
-Results loss_of_distance(Builder& b, Node& node, double limit, DType wide, F&& loss) {
+Results loss_of_distance(Builder& b, Node& node, double limit, DType wide, bool keeps_first, F&& loss) {
   Compose c(b);
   Value *x = node.tensor("self"), *y = node.tensor("target");
   const DType dtype = promote({x, y});
   const auto cast = [&](DType to) { return c.abs(c.sub(b.cast(x, to), b.cast(y, to))); };
-  if (dtype == wide) return {reduced(c, node, b.cast(loss(c, cast(DType::f32), limit), dtype))};
-  return {reduced(c, node, loss(c, cast(dtype), half_number(limit, dtype)))};
+  const DType stored = keeps_first ? x->dtype() : dtype;
+  Value* losses = dtype == wide ? loss(c, cast(DType::f32), limit) : loss(c, cast(dtype), half_number(limit, dtype));
+  return {reduced(c, node, b.cast(losses, stored))};
 }
 // |d| < beta: d^2 / (2 beta), else |d| - beta / 2
 Value* smooth_l1(Compose& c, Value* gap, double beta) {
@@ -40,7 +43,7 @@ Value* smooth_l1(Compose& c, Value* gap, double beta) {
   return c.where(c.compare("lt", gap, beta), near, c.sub(gap, 0.5 * beta));
 }
 Results decompose_smooth_l1(Builder& b, Node& node) {
-  return loss_of_distance(b, node, node.real("beta"), DType::bf16, smooth_l1);
+  return loss_of_distance(b, node, node.real("beta"), DType::bf16, false, smooth_l1);
 }
 // |d| < delta: d^2 / 2, else delta (|d| - delta / 2)
 Value* huber(Compose& c, Value* gap, double delta) {
@@ -48,11 +51,13 @@ Value* huber(Compose& c, Value* gap, double delta) {
   return c.where(c.compare("lt", gap, delta), near, c.mul(c.sub(gap, 0.5 * delta), delta));
 }
 Results decompose_huber(Builder& b, Node& node) {
-  return loss_of_distance(b, node, node.real("delta"), DType::f16, huber);
+  return loss_of_distance(b, node, node.real("delta"), DType::f16, true, huber);
 }
+// Eager keeps each step in the dtype of the first operand.
 Results decompose_soft_margin(Builder& b, Node& node) {
   Compose c(b);
-  Value* z = c.neg(c.mul(node.tensor("self"), node.tensor("target")));
+  Value* x = node.tensor("self");
+  Value* z = c.neg(b.cast(c.mul(x, node.tensor("target")), x->dtype()));
   require(!is_integral(z->dtype()), "the soft margin loss takes no integers");
   return {reduced(c, node, c.unary("aten.log1p", c.exp(z)))};
 }
@@ -153,15 +158,18 @@ Results decompose_bce(Builder& b, Node& node) {
   return {reduced(c, node, loss)};
 }
 // (1 - target) * x - (1 + (pos_weight - 1) target) * log_sigmoid(x)
+// Eager multiplies and subtracts in place: the loss has the dtype of the target, the logarithm that of `self`.
 Results decompose_bce_logits(Builder& b, Node& node) {
   Compose c(b);
   Value *x = node.tensor("self"), *target = node.tensor("target");
+  const DType dtype = target->dtype();
   Value* log_sigmoid = c.call("aten.log_sigmoid", {x});
   if (Value* pos = node.optional_tensor("pos_weight")) {
-    log_sigmoid = c.mul(c.add(c.mul(c.sub(pos, 1), target), 1), log_sigmoid);
+    log_sigmoid = b.cast(c.mul(c.add(c.mul(c.sub(pos, 1), target), 1), log_sigmoid), x->dtype());
   }
-  Value* loss = c.sub(c.mul(c.sub(1, target), x), log_sigmoid);
-  if (Value* weight = node.optional_tensor("weight")) loss = c.mul(loss, weight);
+  Value* loss = b.cast(c.mul(c.sub(1, target), x), dtype);
+  loss = b.cast(c.sub(loss, log_sigmoid), dtype);
+  if (Value* weight = node.optional_tensor("weight")) loss = b.cast(c.mul(loss, weight), dtype);
   return {reduced(c, node, loss)};
 }
 
@@ -270,8 +278,9 @@ Results decompose_cosine_similarity(Builder& b, Node& node) {
   Value *x = node.tensor("x1"), *y = node.tensor("x2");
   const Sizes sizes = broadcast(x->sizes(), y->sizes());
   const DType dtype = promote(x->dtype(), y->dtype());
-  x = b.expand(b.cast(x, dtype), sizes);
-  y = b.expand(b.cast(y, dtype), sizes);
+  // Eager converts integers only: each norm has the dtype of its operand.
+  x = b.expand(is_floating(x->dtype()) ? x : b.cast(x, dtype), sizes);
+  y = b.expand(is_floating(y->dtype()) ? y : b.cast(y, dtype), sizes);
   const int64_t dim = wrap_dim(node.static_integer("dim"), sizes.size());
   auto unit = [&](Value* v) {
     Value* norm = c.call("aten.linalg_vector_norm", {v, 2.0, Ints{dim}, true});

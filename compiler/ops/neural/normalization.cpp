@@ -1,6 +1,7 @@
 // Normalisation over batches, groups, rows.
 #include <limits>
 
+#include "compiler/ops/arguments.h"
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
 #include "compiler/ops/pointwise/half_numbers.h"
@@ -23,8 +24,39 @@ void check_channel_vector(const Node& node, const char* name, const Sym& channel
   require_equal(v->sizes()[0], channels, name);
 }
 
+// In which dtype eager computes a norm: that of the input, or f32 for one of 16-bit floats with parameters of f32.
+DType computed_norm(const Node& node) {
+  const DType own = node.tensor("input")->dtype();
+  DType wide = own;
+  bool mixed = false;
+  for (const char* name : {"weight", "bias", "running_mean", "running_var"}) {
+    const Value* parameter = has_argument(node, name) ? node.optional_tensor(name) : nullptr;
+    if (!parameter) continue;
+    mixed = mixed || parameter->dtype() != own;
+    wide = promote(wide, parameter->dtype());
+  }
+  if (mixed && !(is_16_bit(own) && wide == DType::f32))
+    reject(fmt::format("a norm of {} takes parameters of {}{}", dtype_name(own), dtype_name(own),
+                       is_16_bit(own) ? " or f32" : ""));
+  return wide;
+}
+
+// A norm whose tensors have several dtypes: kernels take one.
+Results decompose_mixed_norm(Builder& b, Node& node) {
+  const DType own = node.tensor("input")->dtype(), wide = computed_norm(node);
+  if (own == wide) return {};
+  Args args = node.args();
+  for (Arg& arg : args) {
+    if (Value* x = tensor_or_null(arg)) arg = b.cast(x, wide);
+  }
+  Results results = b.call_multi(node.op->name(), std::move(args));
+  results[0] = b.cast(results[0], own);
+  return results;
+}
+
 void infer_batch_norm(Node& node) {
   const Value* x = node.tensor("input");
+  const DType statistics = computed_norm(node);
   const Sym channels = channels_of(x);
   for (const char* name : {"weight", "bias", "running_mean", "running_var"}) {
     if (node.op->parsed->find(name) >= 0) check_channel_vector(node, name, channels);
@@ -33,7 +65,7 @@ void infer_batch_norm(Node& node) {
   const bool stats = node.op->parsed->find("training") >= 0 ? node.boolean("training") : false;
   for (size_t i = 1; i < node.results().size(); ++i) {
     const bool running = i >= 3;  // new running statistics
-    const DType dtype = running ? node.tensor(i == 3 ? "running_mean" : "running_var")->dtype() : x->dtype();
+    const DType dtype = running ? node.tensor(i == 3 ? "running_mean" : "running_var")->dtype() : statistics;
     set_result(node, i, dtype, stats || running ? Sizes{channels} : Sizes{0});
   }
 }
@@ -76,7 +108,7 @@ Results trained(Builder& b, Node& node) {
   Value *mean = node.tensor("running_mean"), *variance = node.tensor("running_var");
   Results out = by_batch(b, node);
   const double momentum = node.real("momentum");
-  const BatchStats stats = batch_stats(c, node.tensor("input"));
+  const BatchStats stats = batch_stats(c, b.cast(node.tensor("input"), computed_norm(node)));
   Value* unbiased = nullptr;
   if (stats.count.is_const()) {
     require(stats.count.value() > 1, "batch_norm in training mode needs more than one value per channel");
@@ -97,7 +129,7 @@ Results trained(Builder& b, Node& node) {
 Results decompose_batch_norm_functional(Builder& b, Node& node) {
   if (!node.boolean("training")) {
     Value* out = no_training(b, node);
-    return {out, b.full({0}, 0, out->dtype()), b.full({0}, 0, out->dtype()), node.tensor("running_mean"),
+    return {out, b.full({0}, 0, computed_norm(node)), b.full({0}, 0, computed_norm(node)), node.tensor("running_mean"),
             node.tensor("running_var")};
   }
   return trained(b, node);
@@ -119,13 +151,13 @@ Results decompose_batch_norm_with_update(Builder& b, Node& node) {
 
 Results decompose_batch_norm_no_update(Builder& b, Node& node) {
   Value* out = no_training(b, node);
-  return {out, b.full({0}, 0, out->dtype()), b.full({0}, 0, out->dtype()), b.full({0}, 0, DType::u8)};
+  return {out, b.full({0}, 0, computed_norm(node)), b.full({0}, 0, computed_norm(node)), b.full({0}, 0, DType::u8)};
 }
 
 Results decompose_batch_norm_legit(Builder& b, Node& node) {
   if (node.boolean("training")) return by_batch(b, node);
   Value* out = no_training(b, node);
-  return {out, b.full({0}, 0, out->dtype()), b.full({0}, 0, out->dtype())};
+  return {out, b.full({0}, 0, computed_norm(node)), b.full({0}, 0, computed_norm(node))};
 }
 
 // --- rows ---
@@ -155,7 +187,8 @@ void infer_layer_norm(Node& node) {
   check_row_vector(node, "weight", normalized);
   if (node.op->parsed->find("bias") >= 0) check_row_vector(node, "bias", normalized);
   set_result(node, 0, x->dtype(), x->sizes());
-  for (size_t i = 1; i < node.results().size(); ++i) set_result(node, i, x->dtype(), stats);
+  const DType computed = has_argument(node, "bias") ? computed_norm(node) : x->dtype();
+  for (size_t i = 1; i < node.results().size(); ++i) set_result(node, i, computed, stats);
 }
 
 Results decompose_layer_norm(Builder& b, Node& node) {
@@ -191,8 +224,9 @@ void infer_native_group_norm(Node& node) {
   check_channel_vector(node, "weight", channels);
   check_channel_vector(node, "bias", channels);
   set_result(node, 0, x->dtype(), x->sizes());
-  set_result(node, 1, x->dtype(), {x->sizes()[0], groups});
-  set_result(node, 2, x->dtype(), {x->sizes()[0], groups});
+  const DType computed = computed_norm(node);
+  set_result(node, 1, computed, {x->sizes()[0], groups});
+  set_result(node, 2, computed, {x->sizes()[0], groups});
 }
 
 void infer_group_norm(Node& node) {
@@ -303,11 +337,11 @@ const OpDef kNormalizationRows[] = {
      Cases("f32[2, 3, 4], f32[3], f32[3], f32[3], f32[3]{range=0.6..1.1}, true, 0.25, 1e-05")},
     {"aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float "
      "momentum, float eps) -> (Tensor, Tensor, Tensor)",
-     infer_batch_norm, nullptr, "aten::_native_batch_norm_legit.no_stats_out", kPure,
+     infer_batch_norm, decompose_mixed_norm, "aten::_native_batch_norm_legit.no_stats_out", kPure,
      Cases("f32[2, 3], f32[3], f32[3], true, 0.1, 1e-05", "f32[2, 3, 4], f32[3], f32[3], true, 0.1, 1e-05")},
     {"aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
      "Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-     infer_batch_norm, nullptr, "aten::_native_batch_norm_legit_no_training.out",
+     infer_batch_norm, decompose_mixed_norm, "aten::_native_batch_norm_legit_no_training.out",
      kPassesBoth | kWeighs | Growth::matrices,
      Cases("f32[2, 3], None, None, f32[3], f32[3]{range=0.9..1.5}, 0.1, 1e-05",
            "f32[2, 3], f32[3], f32[3], f32[3], f32[3]{range=0.9..1.5}, 0.1, 0.001")},
@@ -335,7 +369,8 @@ const OpDef kNormalizationRows[] = {
      Cases("f32[2, 5], [5]", "f32[0, 4], [4], f32[4], f32[4]", "bf16[2, 8], [8], bf16[8]"), &kManyTerms},
     {"aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
      "(Tensor, Tensor, Tensor)",
-     infer_layer_norm, nullptr, "aten::native_layer_norm.out", kPassesBoth | kWeighs | ranges::norm | Growth::matrices,
+     infer_layer_norm, decompose_mixed_norm, "aten::native_layer_norm.out",
+     kPassesBoth | kWeighs | ranges::norm | Growth::matrices,
      Cases("f32[2, 5], [5], None, None, 1e-12", "f32[0, 4], [4], f32[4], f32[4], 1e-06",
            "f32[2, 3, 4], [4], None, None, 1e-12"),
      &kManyTerms},
@@ -351,7 +386,7 @@ const OpDef kNormalizationRows[] = {
      Cases("f32[2, 4], 2", "f32[1, 4, 6, 8], 2, f32[4], f32[4], 1e-05, false"), &kManyTerms},
     {"aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, "
      "float eps) -> (Tensor, Tensor, Tensor)",
-     infer_native_group_norm, nullptr, "aten::native_group_norm.out",
+     infer_native_group_norm, decompose_mixed_norm, "aten::native_group_norm.out",
      kPassesBoth | kWeighs | ranges::norm | Growth::matrices, Cases("f32[2, 4, 3], f32[4], f32[4], 2, 4, 3, 1, 1e-06"),
      &kManyTerms},
     {"aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "

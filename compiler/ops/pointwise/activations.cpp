@@ -1,4 +1,5 @@
 // Activation functions.
+#include <cmath>
 #include <limits>
 
 #include "compiler/ops/compose.h"
@@ -78,6 +79,9 @@ Results decompose_hardshrink(Builder& b, Node& node) {
 Results decompose_softshrink(Builder& b, Node& node) {
   Compose c(b);
   const double lambda = half_number(scalar_number(node, "lambd"), node.tensor("self")->dtype());
+  const bool is_f64 = node.tensor("self")->dtype() == DType::f64;
+  require(lambda >= 0 && std::isfinite(is_f64 ? lambda : static_cast<double>(static_cast<float>(lambda))),
+          "softshrink: lambd must be an element of the dtype and not negative");
   return {in_float(b, node.tensor("self"), [&](Value* x) {
     Value* low = c.where(c.compare("lt", x, -lambda), c.add(x, lambda), c.mul(x, 0.0));
     return c.where(c.compare("gt", x, lambda), c.sub(x, lambda), low);
@@ -90,7 +94,8 @@ Results decompose_threshold(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   const bool is_half = x->dtype() == DType::f16 || x->dtype() == DType::bf16;
   Value* compared = is_half ? b.cast(x, DType::f32) : x;
-  return {c.where(c.compare("le", compared, node.arg("threshold")), node.arg("value"), x, x->dtype())};
+  Value* value = b.call("aten.full", {Sizes{}, node.arg("value"), x->dtype()});
+  return {c.where(c.compare("le", compared, node.arg("threshold")), value, x, x->dtype())};
 }
 
 // prelu(x)_c = x if x > 0 else weight_c * x; channels are dimension 1
@@ -175,7 +180,7 @@ const OpDef kActivationRows[] = {
      kPointwise | kKeepsZero | kAlsoInPlace | kPassesBoth | ranges::gelu | Growth::little,
      Cases("f32[]", "f64[33]{special}, approximate=none", "f16[3, 4]")},
     {"aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", infer_same, nullptr,
-     "aten::elu.out", kPointwise | kKeepsZero | kAlsoInPlace | kPassesNan | ranges::elu,
+     "aten::elu.out", kPointwise | Numbers::fit_wide | kKeepsZero | kAlsoInPlace | kPassesNan | ranges::elu,
      Cases("f32[2, 3]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", infer_same, nullptr,
      "aten::hardtanh.out",
@@ -183,7 +188,8 @@ const OpDef kActivationRows[] = {
          Clamp{-1, 1, "min_val", "max_val"},
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", infer_same, nullptr, "aten::leaky_relu.out",
-     kPointwise | kKeepsZero | kAlsoInPlace | kPassesBoth, Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
+     kPointwise | Numbers::fit_wide | kKeepsZero | kAlsoInPlace | kPassesBoth,
+     Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::glu(Tensor self, int dim=-1) -> Tensor", infer_glu, nullptr, "aten::glu.out", kPassesNan | kKeepsZero,
      Cases("f32[3, 4]", "f32[3, 4], 1")},
     {"aten::silu(Tensor self) -> Tensor", infer_same, decompose_silu, "aten::silu.out",
@@ -201,7 +207,7 @@ const OpDef kActivationRows[] = {
     {"aten::selu(Tensor self) -> Tensor", infer_same, decompose_selu, nullptr, kPointwise | kKeepsZero | kAlsoInPlace,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::celu(Tensor self, Scalar alpha=1.) -> Tensor", infer_same, decompose_celu, nullptr,
-     kPointwise | kKeepsZero | kAlsoInPlace, Cases("f32[2, 3]", "f16[33]{special}", "f32[0, 3]")},
+     kPointwise | Numbers::fit_wide | kKeepsZero | kAlsoInPlace, Cases("f32[2, 3]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", infer_same, decompose_softplus,
      nullptr, kPointwise | kPassesNan | kNonNegative | kVanishes | ranges::softplus | Growth::little,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
@@ -209,11 +215,12 @@ const OpDef kActivationRows[] = {
      kPointwise | kAlsoInPlace | kPassesBoth | kVanishes | ranges::mish | Growth::little,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", infer_same, decompose_hardshrink, nullptr,
-     kPointwise | kKeepsZero, Cases("f32[]", "f16[33]{special}", "f32[0, 3]", "bf16[4]{=0.1, -0.1, 0.3, 2}, 0.1")},
+     kPointwise | Numbers::fit | kKeepsZero,
+     Cases("f32[]", "f16[33]{special}", "f32[0, 3]", "bf16[4]{=0.1, -0.1, 0.3, 2}, 0.1")},
     {"aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", infer_same, decompose_softshrink, nullptr,
      kPointwise | kKeepsZero, Cases("f32[3, 4]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", infer_same, decompose_threshold, nullptr,
-     kPointwise | kKeepsZero | kAlsoInPlace,
+     kPointwise | Numbers::fit_wide | kKeepsZero | kAlsoInPlace,
      Cases("f32[3, 4], 0.5, 2.0", "i64[15]{special}, 2, 9", "f32[33]{special}, 0.5, -7",
            "bf16[4]{=0.1, -0.1, 0.3, 2}, 0.1, 7")},
     {"aten::prelu(Tensor self, Tensor weight) -> Tensor", infer_same, decompose_prelu, nullptr,

@@ -4,6 +4,8 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/pointwise/half_numbers.h"
+#include "compiler/ops/pointwise/numbers.h"
 #include "compiler/ops/ranges/ranges.h"
 
 namespace wick::compiler {
@@ -41,6 +43,9 @@ void infer_where(Node& node) {
     reject("where: the condition is not bool");
   const Args operands{node.arg("self"), node.arg("other")};
   set_result(node, promote(operands), broadcast(condition->sizes(), broadcast_all(operands)));
+  const DType dtype = node.result()->dtype();
+  if (is_16_bit(dtype)) return;  // numbers beyond it become infinite
+  for (const char* name : {"self", "other"}) require_fits(node, name, dtype);
 }
 
 Results decompose_where(Builder& b, Node& node) {
@@ -89,7 +94,8 @@ Value* plain_difference(Compose& c, DType dtype, Value* x, Value* y) {
   return combined_parts(c, dtype, x, y, [&](Value* a, Value* b) { return c.sub(a, b); });
 }
 
-// self + combine(value * tensor1, tensor2). What f16 holds may have products that it does not.
+// self + combine(value * tensor1, tensor2), all of the result's dtype. What f16 holds may have products that it does
+// not.
 template <typename Combine>
 Value* with_scaled(Builder& b, Node& node, const Combine& combine) {
   Compose c(b);
@@ -99,8 +105,10 @@ Value* with_scaled(Builder& b, Node& node, const Combine& combine) {
     if (has_factor) first = c.mul(first, node.arg("value"));
     return plain_sum(c, node.result()->dtype(), self, combine(c, first, second));
   };
-  Value *self = node.tensor("self"), *first = node.tensor("tensor1"), *second = node.tensor("tensor2");
-  if (self->dtype() != DType::f16 && self->dtype() != DType::bf16) return compute(self, first, second);
+  const DType dtype = node.result()->dtype();
+  const auto operand = [&](const char* name) { return b.cast(node.tensor(name), dtype); };
+  Value *self = operand("self"), *first = operand("tensor1"), *second = operand("tensor2");
+  if (!is_16_bit(dtype)) return compute(self, first, second);
   return in_float(
       b, self, [&](Value* wide) { return compute(wide, b.cast(first, wide->dtype()), b.cast(second, wide->dtype())); });
 }
@@ -171,20 +179,22 @@ const OpDef kPointwiseTernaryRows[] = {
            "bool[2, 3], i64[2, 3]{=4, 5, 5, 0, -6, -2}, 2.5")},
     {"aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", infer_masked_fill, nullptr,
      "aten::masked_fill.Scalar_out",
-     kPointwise | kKeepsZero | kOverwrites | kAlsoInPlace | passing::select | ranges::select | Growth::keeps,
+     kPointwise | Numbers::fit | kKeepsZero | kOverwrites | kAlsoInPlace | passing::select | ranges::select |
+         Growth::keeps,
      Cases("bf16[2, 3], bool[3], 1", "bool[2, 3], bool[3], true", "f32[3, 4], bool[3, 4], 2.0")},
     {"aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", infer_masked_fill,
      decompose_masked_fill_tensor, nullptr, kPointwise | kKeepsZero | kAlsoInPlace,
      Cases("f32[2, 3], bool[2, 1], i64[]{=3}", "f32[2, 3], bool[2, 1], f32[]{=2.5}")},
     {"aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", infer_three,
-     decompose_addcmul, nullptr, kPointwise | kAlsoInPlace | Summand{"aten.mul.Tensor"},
+     decompose_addcmul, nullptr, kPointwise | Numbers::fit_wide | kAlsoInPlace | Summand{"aten.mul.Tensor"},
      Cases("f32[3, 4], f32[3, 4], f32[3, 4]", "f16[2, 3], f16[3], f16[2, 1], value=2")},
     {"aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", infer_addcdiv,
-     decompose_addcdiv, nullptr, kPointwise | kAlsoInPlace | kTellsZeros | Summand{"aten.div.Tensor"},
+     decompose_addcdiv, nullptr,
+     kPointwise | Numbers::fit_wide | kAlsoInPlace | kTellsZeros | Summand{"aten.div.Tensor"},
      Cases("f32[2, 3], f32[3], f32[2, 1]{range=1.1..2.4}, value=0.5",
            "f32[3, 4], f32[3, 4], f32[3, 4]{range=1.1..4.6}, value=0.5")},
     {"aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", infer_broadcast, decompose_lerp, nullptr,
-     kPointwise | kAlsoInPlace, Cases("f32[3, 4], f32[3, 4], 0.3")},
+     kPointwise | Numbers::fit_wide | kAlsoInPlace, Cases("f32[3, 4], f32[3, 4], 0.3")},
     {"aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", infer_three, decompose_lerp, nullptr,
      kPointwise | kAlsoInPlace, Cases("f32[3, 4], f32[3, 4], f32[3, 4]")},
 };

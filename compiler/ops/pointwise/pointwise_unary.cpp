@@ -286,7 +286,7 @@ const OpDef kPointwiseUnaryRows[] = {
            "c64[9]{range=-1e-3..1e-3}")},
     FLOAT_UNARY("aten::log2(Tensor self) -> Tensor", "aten::log2.out", kPassesBoth | curves::log2 | ranges::log2),
     {"aten::logit(Tensor self, float? eps=None) -> Tensor", infer_float_unary, decompose_logit, "aten::logit.out",
-     kPointwise | kAlsoInPlace | kNoComplexInStock | kTellsSmall | ranges::unknown,
+     kPointwise | Numbers::fit | kAlsoInPlace | kNoComplexInStock | kTellsSmall | ranges::unknown,
      Cases("f32[20]{special}", "f64[3, 4]{range=0.1..0.9}, 0.7", "f16[2, 0, 3]", "i64[]",
            "bf16[3]{=0.498046875, 0.01, 0.99}, 0.0333", "bf16[4]{=0.1, 0.5, 0.75, 0.9}, 0.7")},
     FLOAT_UNARY("aten::reciprocal(Tensor self) -> Tensor", "aten::reciprocal.out",

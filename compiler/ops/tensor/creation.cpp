@@ -2,6 +2,8 @@
 #include "compiler/ops/arguments.h"
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/pointwise/half_numbers.h"
+#include "compiler/ops/pointwise/numbers.h"
 #include "compiler/ops/ranges/ranges.h"
 
 namespace wick::compiler {
@@ -58,7 +60,11 @@ Results decompose_full(Builder& b, Node& node) {
   return {b.full(out->sizes(), fill_of(node), out->dtype())};
 }
 
-void infer_scalar_tensor(Node& node) { set_result(node, node.dtype("dtype").value_or(DType::f32), {}); }
+void infer_scalar_tensor(Node& node) {
+  const DType dtype = node.dtype("dtype").value_or(DType::f32);
+  set_result(node, dtype, {});
+  if (!is_16_bit(dtype)) require_fits(node, "s", dtype);  // numbers beyond these become infinite
+}
 Results decompose_tensor_of_scalar(Builder& b, Node& node) {
   const DType dtype = node.result()->dtype();
   return {b.cast(Compose(b).tensor(node.arg("s"), dtype), dtype)};
@@ -200,7 +206,7 @@ Results decompose_convert(Builder& b, Node& node) {
 const OpDef kCreationRows[] = {
     {"aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
-     infer_full, decompose_full, "aten::full.out", kFills | ranges::full | Growth::keeps,
+     infer_full, decompose_full, "aten::full.out", kFills | Numbers::fit | ranges::full | Growth::keeps,
      Cases("[], 3.5, device=cpu, pin_memory=false", "[2, 3], 1.5, dtype=f32, device=cpu, pin_memory=false",
            "[2, 2], nan, device=cpu, pin_memory=false")},
     {"aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
@@ -225,7 +231,7 @@ const OpDef kCreationRows[] = {
      infer_sized, decompose_full, nullptr, kPure, Cases("[2, 3], [3, 1]")},
     {"aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None) -> Tensor",
-     infer_new, decompose_full, nullptr, kFills,
+     infer_new, decompose_full, nullptr, kFills | Numbers::fit,
      Cases("f32[2], [3], 1", "f32[3, 4], [2], 3.0, pin_memory=false", "bool[2], [3], 1")},
     {"aten::new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
      "bool? pin_memory=None) -> Tensor",
@@ -243,7 +249,7 @@ const OpDef kCreationRows[] = {
      infer_new, decompose_full, nullptr, kPure, Cases("f32[2], [3, 2], [2, 1]")},
     {"aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     infer_like, decompose_full, nullptr, kFills,
+     infer_like, decompose_full, nullptr, kFills | Numbers::fit,
      Cases("f32[2, 3], 2", "i64[2]{=-4, 8}, 3, dtype=f32", "f32[3, 4], 3, pin_memory=false")},
     {"aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
@@ -264,8 +270,8 @@ const OpDef kCreationRows[] = {
     // No functional operator of eager's; what fill_diagonal_ stores.
     {"aten::fill_diagonal(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor", nullptr,
      decompose_fill_diagonal},
-    {"aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", infer_same, decompose_fill, nullptr, kAlsoInPlace,
-     Cases("f32[2, 2], -0.0")},
+    {"aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", infer_same, decompose_fill, nullptr,
+     kAlsoInPlace | Numbers::fit, Cases("f32[2, 2], -0.0")},
     {"aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", infer_same, decompose_fill, nullptr, kAlsoInPlace,
      Cases("f32[2, 3], f32[]", "i64[3], i64[]")},
     {"aten::zero(Tensor self) -> Tensor", infer_same, decompose_zero, nullptr, kAlsoInPlace,

@@ -196,8 +196,10 @@ Results decompose_index(Builder& b, Node& node) {
 void infer_index_put(Node& node) {
   const Value* x = node.tensor("self");
   const Value* values = node.tensor("values");
-  if (x->dtype() != values->dtype()) reject("index_put: the values have a different dtype");
   const Advanced a = advanced_of(node);
+  // Beside a mask eager writes one value of another dtype.
+  if (x->dtype() != values->dtype() && !(a.has_mask && numel(values->sizes()).is(1)))
+    reject("index_put: the values have a different dtype");
   if (!a.has_mask) {
     const Sizes indexed = indexed_sizes(x, a.indices);
     require(values->rank() <= indexed.size(), "index_put: the values have more dimensions than what they replace");
@@ -208,7 +210,7 @@ void infer_index_put(Node& node) {
 // x[mask] = scalar is where(mask, scalar, x).
 Results decompose_index_put(Builder& b, Node& node) {
   Compose c(b);
-  Value *x = node.tensor("self"), *values = node.tensor("values");
+  Value *x = node.tensor("self"), *values = b.cast(node.tensor("values"), x->dtype());
   const Advanced a = advanced_of(node);
   const Values given = node.tensors("indices");
   const bool accumulate = node.boolean("accumulate");
@@ -219,7 +221,7 @@ Results decompose_index_put(Builder& b, Node& node) {
     return {c.where(b.reshape(given[0], std::move(sizes)), accumulate ? Arg(c.add(x, scalar)) : Arg(scalar), x,
                     x->dtype())};
   }
-  if (node.is("aten.index_put.default")) return {};
+  if (node.is("aten.index_put.default") && values == node.tensor("values")) return {};
   return {b.call("aten.index_put", {x, given, values, accumulate})};
 }
 
@@ -334,15 +336,24 @@ void infer_put(Node& node) {
 // self with a slice, a row, a diagonal replaced
 void infer_write_view(Node& node) {
   const Value *x = node.tensor("self"), *source = node.tensor("src");
-  if (x->dtype() != source->dtype()) reject("the source has a different dtype");
+  if (is_complex(source->dtype()) && !is_complex(x->dtype())) reject("complex numbers are written into real ones");
   if (node.op->parsed->find("stride") >= 0)
     require(node.ints("size").size() == node.ints("stride").size(), "sizes and strides differ in length");
   infer_same(node);
 }
+// What is written becomes elements of the dtype of `self`.
+Value* converted_source(Builder& b, Node& node) { return b.cast(node.tensor("src"), node.tensor("self")->dtype()); }
+
+Results decompose_strided_scatter(Builder& b, Node& node) {
+  Args args = node.args();
+  args[1] = converted_source(b, node);
+  return args[1] == node.arg(1) ? Results{} : Results{b.call("aten.as_strided_scatter", std::move(args))};
+}
+
 // where(on the diagonal, source, self): the source lies along the rows of the two dimensions.
 Results decompose_diagonal_scatter(Builder& b, Node& node) {
   Compose c(b);
-  Value *x = node.tensor("self"), *source = node.tensor("src");
+  Value *x = node.tensor("self"), *source = converted_source(b, node);
   const int64_t offset = node.static_integer("offset"), dim1 = wrap_dim(node.static_integer("dim1"), x->rank()),
                 dim2 = wrap_dim(node.static_integer("dim2"), x->rank());
   require(x->rank() >= 2 && dim1 != dim2 && source->rank() + 1 == x->rank(),
@@ -363,7 +374,7 @@ Results decompose_diagonal_scatter(Builder& b, Node& node) {
   return {b.permute(out, back)};
 }
 Results decompose_slice_scatter(Builder& b, Node& node) {
-  Value *x = node.tensor("self"), *source = node.tensor("src");
+  Value *x = node.tensor("self"), *source = converted_source(b, node);
   const int64_t dim = index_dim(node);
   require(x->rank() > 0, "slice_scatter of a scalar");
   const Sym size = x->sizes()[static_cast<size_t>(dim)];
@@ -376,11 +387,12 @@ Results decompose_slice_scatter(Builder& b, Node& node) {
   sizes[static_cast<size_t>(dim)] = ceil_div(end - start, step);
   if (sizes == x->sizes()) return {b.expand(source, x->sizes())};
   auto same = [&](const char* name, const Sym& value) { return !node.is_none(name) && node.integer(name) == value; };
-  if (source->sizes() == sizes && same("dim", dim) && same("start", start) && same("end", end)) return {};
+  const bool plain = source == node.tensor("src") && source->sizes() == sizes;
+  if (plain && same("dim", dim) && same("start", start) && same("end", end)) return {};
   return {b.call("aten.slice_scatter", {x, b.expand(source, sizes), dim, start, end, step})};
 }
 Results decompose_select_scatter(Builder& b, Node& node) {
-  Value *x = node.tensor("self"), *source = node.tensor("src");
+  Value *x = node.tensor("self"), *source = converted_source(b, node);
   const int64_t dim = index_dim(node);
   require(x->rank() > 0, "select_scatter of a scalar");
   const Sym size = x->sizes()[static_cast<size_t>(dim)];
@@ -390,7 +402,8 @@ Results decompose_select_scatter(Builder& b, Node& node) {
     reject("select_scatter: the index is out of range");
   Sizes sizes = x->sizes();
   sizes.erase(sizes.begin() + dim);
-  if (source->sizes() == sizes && node.integer("dim") == Sym(dim) && node.integer("index") == index) return {};
+  const bool plain = source == node.tensor("src") && source->sizes() == sizes;
+  if (plain && node.integer("dim") == Sym(dim) && node.integer("index") == index) return {};
   return {b.call("aten.select_scatter", {x, b.expand(source, sizes), dim, index})};
 }
 
@@ -428,7 +441,7 @@ const OpDef kIndexingRows[] = {
      infer_index_put, decompose_index_put, nullptr, kPure,
      Cases("f32[5, 2], [i64[2]{=3, 1}], f32[2, 2]", "f32[5], [i64[4]{index<5}], f32[4], true")},
     {"aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", nullptr,
-     decompose_masked_index, nullptr, kPure,
+     decompose_masked_index, nullptr, Numbers::fit,
      Cases("f32[3, 4], bool[2]{=1, 0}, [i64[2]{=2, 9}, i64[2]{=1, -7}], 0.5",
            "f32[3, 4], bool[3, 2], [None, i64[2]{index<4}], 0")},
     {"aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor",
@@ -438,24 +451,25 @@ const OpDef kIndexingRows[] = {
      decompose_index_write, "aten::index_copy.out", kNoStock | kAlsoInPlace,
      Cases("f32[3, 4], 1, i64[1]{=0}, f32[3, 1]")},
     {"aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
-     infer_index_write, decompose_index_write, nullptr, kAlsoInPlace,
+     infer_index_write, decompose_index_write, nullptr, kAlsoInPlace | Numbers::fit,
      Cases("f32[3, 4], 0, i64[3]{=2, 0, 1}, f32[3, 4]", "f32[3, 4], 1, i64[2]{=1, 1}, f32[3, 2], alpha=2")},
     {"aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", infer_index_write,
-     decompose_index_write, nullptr, kAlsoInPlace, Cases("f32[3, 4], 0, i64[1]{=2}, 5.0")},
+     decompose_index_write, nullptr, kAlsoInPlace | Numbers::fit, Cases("f32[3, 4], 0, i64[1]{=2}, 5.0")},
     {"aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", infer_index_write,
      decompose_index_write, nullptr, kAlsoInPlace, Cases("f32[3, 4], 1, i64[2]{=0, 3}, f32[]")},
     {"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer_scatter,
      decompose_narrow_index, "aten::scatter.src_out", kAlsoInPlace | kPassesBoth | ranges::operands | Growth::keeps,
      Cases("f32[3, 4], 1, i64[3, 4]{index<3}, f32[3, 4]", "f32[3, 4], 0, i32[1, 4]{index<3}, f32[1, 4]")},
     {"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", infer_scatter,
-     decompose_narrow_index, "aten::scatter.value_out", kAlsoInPlace,
+     decompose_narrow_index, "aten::scatter.value_out", kAlsoInPlace | Numbers::fit,
      Cases("f32[3, 4], 1, i64[3, 4]{index<3}, 1.5", "f32[3, 3], -1, i64[1, 3]{=2, 0, 1}, 2.5")},
     {"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
      infer_scatter_reduce, decompose_narrow_index, "aten::scatter.reduce_out", kNoStock | kAlsoInPlace,
      Cases("f32[3, 4], 1, i64[3, 2]{index<4}, f32[3, 2], reduce=add",
            "f32[3, 4], 0, i64[2, 4]{index<3}, f32[2, 4], reduce=multiply")},
     {"aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
-     infer_scatter_reduce, decompose_narrow_index, "aten::scatter.value_reduce_out", kNoStock | kAlsoInPlace,
+     infer_scatter_reduce, decompose_narrow_index, "aten::scatter.value_reduce_out",
+     kNoStock | Numbers::fit | kAlsoInPlace,
      Cases("f32[3, 4], 1, i64[3, 2]{index<4}, 2.0, reduce=add",
            "f32[3, 4], 0, i64[2, 4]{index<3}, 2.0, reduce=multiply")},
     {"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer_scatter_reduce,
@@ -485,7 +499,7 @@ const OpDef kIndexingRows[] = {
      Cases("f32[4, 4], f32[4]", "f32[3, 4], f32[3], 1")},
     {"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) "
      "-> Tensor",
-     infer_write_view, nullptr, "aten::as_strided_scatter.out", kNoStock,
+     infer_write_view, decompose_strided_scatter, "aten::as_strided_scatter.out", kNoStock,
      Cases("f32[6], f32[2, 2], [2, 2], [3, 1]", "f32[3, 4], f32[2, 2], [2, 2], [1, 2]")},
     {"aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", infer_put, nullptr,
      "aten::put.out", kNoStock | kAlsoInPlace, Cases("f32[3, 4], i64[3]{=2, 0, 1}, f32[3]")},

@@ -172,7 +172,7 @@ Results decompose_repeat_interleave_tensor(Builder& b, Node& node) {
   const Value* out = node.result();
   if (!out->type.is_tensor() || out->sizes().size() <= static_cast<size_t>(dim))
     reject("repeat_interleave needs its result type from the exported program");
-  set_result(*rows, DType::i64, {out->sizes()[static_cast<size_t>(dim)]});
+  set_result(*rows, repeats->dtype(), {out->sizes()[static_cast<size_t>(dim)]});
   return {c.index_select(x, dim, rows->result())};
 }
 

@@ -152,7 +152,7 @@ Results decompose_chunk_cat(Builder& b, Node& node) {
 
 const OpDef kPaddingRows[] = {
     {"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", infer_pad, decompose_constant_pad,
-     "aten::constant_pad_nd.out", kPassesBoth | kMoves | ranges::pad | Growth::keeps,
+     "aten::constant_pad_nd.out", kPassesBoth | Numbers::fit | kMoves | ranges::pad | Growth::keeps,
      Cases("f32[3, 4], [1, 2], 3.0", "bool[3], [1, 2], 1", "i64[3, 4], [1, 1], 7")},
     {"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", infer_pad,
      decompose_pad, nullptr, kPure,

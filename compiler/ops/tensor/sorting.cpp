@@ -207,17 +207,21 @@ Results decompose_one_hot(Builder& b, Node& node) {
   return {b.cast(c.compare("eq", wide, c.arange(classes, DType::i64)), DType::i64)};
 }
 
+// A number is compared as an element of the tensor.
 Results decompose_isin(Builder& b, Node& node) {
   Compose c(b);
-  auto operand = [&](const char* many, const char* one) {
-    if (node.op->parsed->find(many) >= 0) return node.tensor(many);
-    const Arg& number = node.arg(one);
-    return c.tensor(number, is_float_number(number) ? DType::f32 : DType::i64);
-  };
-  Value *x = operand("elements", "element"), *set = operand("test_elements", "test_element");
-  set = b.reshape(set, {numel(set->sizes())});
-  Value* equal = c.compare("eq", b.unsqueeze(x, static_cast<int64_t>(x->rank())), set);
-  Value* found = c.any(equal, {static_cast<int64_t>(x->rank())});
+  const bool one = node.op->parsed->find("element") >= 0, in_one = node.op->parsed->find("test_element") >= 0;
+  Value* found = nullptr;
+  if (in_one) {
+    found = c.compare("eq", node.tensor("elements"), node.arg("test_element"));
+  } else {
+    Value* set = node.tensor("test_elements");
+    set = b.reshape(set, {numel(set->sizes())});
+    Value* x = one ? nullptr : node.tensor("elements");
+    const int64_t last = one ? 0 : static_cast<int64_t>(x->rank());
+    Value* equal = one ? c.compare("eq", set, node.arg("element")) : c.compare("eq", b.unsqueeze(x, last), set);
+    found = c.any(equal, {last});
+  }
   return {node.boolean("invert") ? c.logical_not(found) : found};
 }
 

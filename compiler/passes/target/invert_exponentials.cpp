@@ -74,7 +74,7 @@ class Inverter {
     const Value* other = node.is("aten.div.Tensor") ? node.tensor_or_null(1) : nullptr;
     const Node* sum = other ? other->producer : nullptr;
     if (!sum || !sum->is("aten.sum.dim_IntList") || sum->is_none("dim") || other->num_uses() != 1) return nullptr;
-    const Value* powers = node.tensor("self");
+    const Value* powers = node.tensor_or_null(0);
     if (sum->tensor("self") != powers) return nullptr;
     const Node* made = powers->producer;
     if (!made || !made->is("aten.exp.default") || !is_exponential(*made) || is_share_of_sum(node)) return nullptr;
@@ -122,10 +122,10 @@ class Inverter {
 
   // Of a numerator that is 0, too, nothing is left to multiply. Where exp() is infinite, eager's quotient is 0.
   bool divides_by_vanished(const Node& node) const {
-    const Value *above = node.tensor("self"), *below = node.tensor_or_null(1);
+    const Value *above = node.tensor_or_null(0), *below = node.tensor_or_null(1);
     const SmallNumbers& numbers = ranges_.small_numbers();
     return below && numbers.may_vanish(below) && numbers.tells(node, ranges_) && is_exponential(*below->producer) &&
-           above->dtype() == DType::f32 && !numbers.may_vanish(above) && !numbers.matter(node.result());
+           above && above->dtype() == DType::f32 && !numbers.may_vanish(above) && !numbers.matter(node.result());
   }
 
   static bool readers_are_limited(const Node& node, double least) {

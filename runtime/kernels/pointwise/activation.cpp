@@ -97,8 +97,8 @@ void hardtanh_out(KernelContext& context, Args args) {
   unary<kReal>(context, operand(args, 0), out_tensor(args, 3), [=](auto x) {
     using T = decltype(x);
     const T lo = number_as<T>(low), hi = number_as<T>(high);
-    const T above = x < lo ? lo : x;
-    return above > hi ? hi : above;
+    const T above = x < lo || lo != lo ? lo : x;
+    return above > hi || hi != hi ? hi : above;
   });
 }
 

@@ -60,11 +60,12 @@ void atan2_out(KernelContext& context, Args args) {
   run_elementwise(context, {both, lanes, 2, &out_tensor(args, 2), lane, run_map2, &map, nullptr});
 }
 void pow_out(KernelContext& context, Args args) {
-  const Operand both[] = {operand(args, 0), operand(args, 1)};
+  Operand both[] = {operand(args, 0), operand(args, 1)};
   const Lane lanes[] = {Lane::f32, Lane::f32};
   DType common;
   Lane lane;
   if (!common_lane(context, both, 2, out_tensor(args, 2), &common, &lane)) return;
+  if (is_integral(common)) both[0] = number_in(both[0], common);
   if (lane != Lane::f32) return binary<kReal>(context, both[0], both[1], out_tensor(args, 2), Power{});
   const HotKernels::Map2 map = hot(context.isa()).pow;
   run_elementwise(context, {both, lanes, 2, &out_tensor(args, 2), lane, run_map2, &map, &common});

@@ -98,16 +98,21 @@ struct Fmod {
   }
 };
 
+/// Beside integers a number is one of the result's dtype: it wraps.
 template <typename F>
 void divide(KernelContext& context, const Operand& a, const Operand& b, Tensor& out) {
   bool zero_seen = false;
   F f{ZeroFlag{&zero_seen}};
+  Operand both[] = {a, b};
+  DType common;
+  const bool is_known = result_type(both, 2, &common);  // else binary() reports it
   if constexpr (std::is_same_v<F, DivideTrunc> || std::is_same_v<F, DivideFloor>) {
-    const Operand both[] = {a, b};
-    const bool rounds = b.tensor && b.tensor->rank > 0;
-    if (!rounds || !result_type(both, 2, &f.dtype)) f.dtype = DType::f32;  // binary() reports it
+    if (is_known && b.tensor && b.tensor->rank > 0) f.dtype = common;
   }
-  binary<kReal>(context, a, b, out, f);
+  if (is_known && is_integral(common)) {
+    for (Operand& operand : both) operand = number_in(operand, common);
+  }
+  binary<kReal>(context, both[0], both[1], out, f);
   if (zero_seen) context.fail(Error::InvalidArgument, "integer division by zero");
 }
 

@@ -14,9 +14,10 @@ void logical(KernelContext& context, Args args, F f) {
 /// Shifts by a negative count or by the width or more: left gives 0, right fills with the sign.
 template <typename F>
 void shift(KernelContext& context, Args args, F f) {
-  const Operand both[] = {operand(args, 0), operand(args, 1)};
+  Operand both[] = {operand(args, 0), operand(args, 1)};
   DType common;
   if (!result_type(both, 2, &common)) return context.fail(Error::InvalidType, "no shift for these dtypes");
+  for (Operand& each : both) each = number_in(each, common);
   f.width = static_cast<int64_t>(dtype_size_bytes(common)) * 8;
   binary<kInt>(context, both[0], both[1], out_tensor(args, 2), f);
 }

@@ -1,7 +1,9 @@
 // What the families of rows share. C++20.
 #pragma once
+#include <functional>
 #include <initializer_list>
 #include <limits>
+#include <string>
 
 #include "backends/xnnpack/compile/lower.h"
 #include "compiler/ir/builder.h"
@@ -42,6 +44,13 @@ LayoutRule softmax_layout(const compiler::Node& node);
 std::string refuse_shape(const compiler::Value& value, Unknown unknown);
 /// A number among the arguments, known at compile time; nothing for one that is read at run time or symbolic.
 std::optional<double> number(const compiler::Node& node, std::string_view name);
+/// Whether the number, as an f32, is not 0 and below 2^-126 in magnitude: the library takes it for 0.
+bool is_subnormal(double number);
+/// "" if the library may multiply by the argument (a number, or a tensor; a null one if there is none) of a node of
+/// f32, else why not: a literal number or an element of a constant is subnormal.
+std::string refuse_factor(const compiler::Node& node, const char* name);
+/// Whether `fits` holds for each element of the constant, of f32 or f16.
+bool all_elements(const compiler::Value& constant, const std::function<bool(float element)>& fits);
 /// Whether the number is 0 or a normal number of f16, exactly.
 bool is_half(double number);
 /// The range of all numbers but infinities.

@@ -73,6 +73,8 @@ Verdict plain_softplus(const Node& node, const TargetOptions&) {
   const auto beta = number(node, "beta"), threshold = number(node, "threshold");
   if (!beta || !threshold) return Verdict::no("a factor known only at run time");
   if (!(*beta > 0) || !std::isfinite(*beta)) return Verdict::no("a beta that is not positive");
+  if (!std::isnormal(static_cast<float>(*beta)) || !std::isnormal(static_cast<float>(1 / *beta)))
+    return Verdict::no("a beta that is no normal number, or whose reciprocal is none");
   if (!(*threshold >= kLeastThreshold)) return Verdict::no("a threshold below 14, where the curve has a step");
   return Verdict::yes();
 }
@@ -95,7 +97,13 @@ void lower_log_sigmoid(Lowering& l, const Node& node) {
 Verdict known_elu(const Node& node, const TargetOptions&) {
   const auto alpha = number(node, "alpha"), scale = number(node, "scale"), input = number(node, "input_scale");
   if (!alpha || !scale || !input) return Verdict::no("a factor known only at run time");
-  return *input > 0 ? Verdict::yes() : Verdict::no("an input scale that is not positive");
+  if (!(*input > 0)) return Verdict::no("an input scale that is not positive");
+  const auto is_finite = [](double factor) { return std::isfinite(static_cast<float>(factor)); };
+  if (!is_finite(*alpha) || !is_finite(*scale) || !is_finite(*scale * *alpha) || !is_finite(*input))
+    return Verdict::no("a factor that is infinite or NaN");
+  return is_subnormal(*scale) || !std::isnormal(static_cast<float>(*input))
+             ? Verdict::no("a factor below 2^-126, which the library takes for zero")
+             : Verdict::yes();
 }
 
 // scale x for x > 0, else scale alpha (e^(input_scale x) - 1)
@@ -116,7 +124,9 @@ void lower_elu(Lowering& l, const Node& node) {
 Verdict known_slope(const Node& node, const TargetOptions&) {
   const auto slope = number(node, "negative_slope");
   if (!slope) return Verdict::no("'negative_slope' is known only at run time");
-  return std::isfinite(static_cast<float>(*slope)) ? Verdict::yes() : Verdict::no("'negative_slope' is infinite");
+  if (!std::isfinite(static_cast<float>(*slope))) return Verdict::no("'negative_slope' is infinite");
+  std::string reason = refuse_factor(node, "negative_slope");
+  return reason.empty() ? Verdict::yes() : Verdict::no(std::move(reason));
 }
 
 uint32_t leaky_relu(Lowering& l, uint32_t x, double slope) {

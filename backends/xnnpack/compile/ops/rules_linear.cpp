@@ -150,6 +150,10 @@ void lower_mm(Lowering& l, const Node& node) {
 
 Verdict plain_addmm(const Node& node, const TargetOptions&) {
   if (!number(node, "beta") || !number(node, "alpha")) return Verdict::no("alpha or beta known only at run time");
+  for (const char* name : {"beta", "alpha"}) {
+    std::string reason = refuse_factor(node, name);
+    if (!reason.empty()) return Verdict::no(std::move(reason));
+  }
   const Value* right = node.tensor("mat2");
   return is_plain_constant(*right) ? Verdict::yes() : known_matrices(node, right);
 }

@@ -212,7 +212,12 @@ void lower_batch_norm(Lowering& l, const Node& node) {
 Verdict constant_slope(const Node& node, const TargetOptions&) {
   const Value* weight = node.tensor("weight");
   if (!is_plain_constant(*weight)) return Verdict::no("a weight that is computed at run time");
-  return weight->rank() == 1 ? Verdict::yes() : Verdict::no("a weight whose rank is not 1");
+  if (weight->rank() != 1) return Verdict::no("a weight whose rank is not 1");
+  // Eager multiplies 0 by its slope, the library does not.
+  if (!all_elements(*weight, [](float slope) { return std::isfinite(slope); }))
+    return Verdict::no("a slope that is infinite or NaN");
+  std::string reason = refuse_factor(node, "weight");
+  return reason.empty() ? Verdict::yes() : Verdict::no(std::move(reason));
 }
 
 // One slope per channel, which is dimension 1, or one for all.

@@ -1,11 +1,14 @@
 // Pointwise operators: the result lies as its operands do.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "backends/xnnpack/compile/ops/rules.h"
 #include "backends/xnnpack/compile/quantized.h"
+#include "common/float16.h"
 #include "compiler/ops/pointwise/clamp.h"
 #include "compiler/ops/pointwise/half_numbers.h"
 
@@ -34,6 +37,16 @@ Verdict known_numbers(const Node& node, const TargetOptions&) {
   return numbers_known(node, {"alpha", "self", "other", "value", "min", "max", "min_val", "max_val"});
 }
 
+constexpr char kSmallFactor[] = "a constant factor below 2^-126, which the library takes for zero";
+
+// Sums whose factor the library can multiply by.
+Verdict known_sum(const Node& node, const TargetOptions& options) {
+  Verdict known = known_numbers(node, options);
+  if (!known.taken || node.op->parsed->find("alpha") < 0) return known;
+  std::string reason = refuse_factor(node, "alpha");
+  return reason.empty() ? known : Verdict::no(std::move(reason));
+}
+
 Verdict known_bounds(const Node& node, const TargetOptions& options) {
   Verdict known = known_numbers(node, options);
   if (!known.taken) return known;
@@ -49,6 +62,10 @@ Verdict constant_operand_fits(const Node& node, const TargetOptions& options) {
   const bool divides = (node.is("aten.div.Scalar") || node.is("aten.div.Tensor")) && !node.arg("other").is<Value*>();
   if (divides && std::abs(node.real("other")) < std::numeric_limits<float>::min())
     return Verdict::no("a divisor below 2^-126, which would count as zero");
+  for (const char* name : {"self", "other"}) {
+    std::string reason = refuse_factor(node, name);
+    if (!reason.empty()) return Verdict::no(std::move(reason));
+  }
   return Verdict::yes();
 }
 
@@ -199,8 +216,8 @@ constexpr OpRule kPointwiseRows[] = {
     unary<NodeType::floor>("aten.floor.default"),
     deviates(kLargeAngle, unary<NodeType::sin>("aten.sin.default")),
     unary<NodeType::square>("aten.square.default"),
-    {"aten.add.Scalar", known_numbers, any_dim_order, lower_sum<NodeType::add>, Unknown::any, true},
-    on_int8(fits_sum, {"aten.add.Tensor", known_numbers, any_dim_order, lower_sum<NodeType::add>, Unknown::any, true}),
+    {"aten.add.Scalar", known_sum, any_dim_order, lower_sum<NodeType::add>, Unknown::any, true},
+    on_int8(fits_sum, {"aten.add.Tensor", known_sum, any_dim_order, lower_sum<NodeType::add>, Unknown::any, true}),
     loses_sign(deviates(deviation_of_clamp, on_int8(same_scales, {"aten.clamp.default", known_bounds, any_dim_order,
                                                                   lower_clamp, Unknown::any}))),
     loses_sign(deviates(kDropsNan, {"aten.clamp.Tensor", nullptr, any_dim_order, lower_clamp_between, Unknown::any})),
@@ -220,16 +237,47 @@ constexpr OpRule kPointwiseRows[] = {
         kDropsNan, on_int8(same_scales, {"aten.relu.default", nullptr, any_dim_order, lower_clamp, Unknown::any}))),
     loses_sign(deviates(
         kDropsNan, on_int8(same_scales, {"aten.relu6.default", nullptr, any_dim_order, lower_clamp, Unknown::any}))),
-    {"aten.rsub.Scalar", known_numbers, any_dim_order, lower_reverse_difference, Unknown::any, true},
-    {"aten.rsub.Tensor", known_numbers, any_dim_order, lower_reverse_difference, Unknown::any, true},
-    {"aten.sub.Scalar", known_numbers, any_dim_order, lower_sum<NodeType::subtract>, Unknown::any, true},
-    on_int8(fits_sum,
-            {"aten.sub.Tensor", known_numbers, any_dim_order, lower_sum<NodeType::subtract>, Unknown::any, true}),
+    {"aten.rsub.Scalar", known_sum, any_dim_order, lower_reverse_difference, Unknown::any, true},
+    {"aten.rsub.Tensor", known_sum, any_dim_order, lower_reverse_difference, Unknown::any, true},
+    {"aten.sub.Scalar", known_sum, any_dim_order, lower_sum<NodeType::subtract>, Unknown::any, true},
+    on_int8(fits_sum, {"aten.sub.Tensor", known_sum, any_dim_order, lower_sum<NodeType::subtract>, Unknown::any, true}),
 };
 
 }  // namespace
 
 const RuleFamily kPointwiseRules = {kPointwiseRows, std::size(kPointwiseRows)};
+
+bool is_subnormal(double number) { return std::fpclassify(static_cast<float>(number)) == FP_SUBNORMAL; }
+
+bool all_elements(const Value& constant, const std::function<bool(float element)>& fits) {
+  const bool is_half = constant.dtype() == DType::f16;
+  const size_t size = is_half ? sizeof(uint16_t) : sizeof(float), count = constant.data.size_bytes() / size;
+  constexpr size_t kChunk = 1024;
+  uint8_t bytes[kChunk * sizeof(float)];
+  for (size_t first = 0; first < count; first += kChunk) {
+    const size_t chunk = std::min(kChunk, count - first);
+    constant.data.read(first * size, chunk * size, bytes);
+    for (size_t i = 0; i < chunk; ++i) {
+      uint16_t half;
+      float element;
+      std::memcpy(&half, bytes + i * size, sizeof half);
+      if (!is_half) std::memcpy(&element, bytes + i * size, sizeof element);
+      if (!fits(is_half ? Half::to_float(half) : element)) return false;
+    }
+  }
+  return true;
+}
+
+std::string refuse_factor(const Node& node, const char* name) {
+  const compiler::Arg& arg = node.arg(name);
+  const Value* tensor = compiler::tensor_or_null(arg);
+  if (node.result()->dtype() != DType::f32) return "";
+  if (!tensor) return is_subnormal(number(node, name).value_or(0)) ? kSmallFactor : "";
+  if (!is_plain_constant(*tensor) || tensor->dtype() != DType::f32) return "";
+  return all_elements(*tensor, [](float element) { return !is_subnormal(static_cast<double>(element)); })
+             ? ""
+             : kSmallFactor;
+}
 
 bool is_half(double number) {
   return compiler::half_number(number, DType::f16) == number && (number == 0 || std::abs(number) >= 0x1p-14);
