@@ -375,6 +375,7 @@ class Importer {
   // A placeholder that was written becomes state (buffers) or an update of the user's tensor (inputs).
   void finish(Placeholder& placeholder) {
     const VersionedStorage& storage = *placeholder.ref->storage;
+    if (storage.version > 0) read(*placeholder.ref, builder_);  // throws if what it holds is not known
     if (storage.version == 0 || storage.current == placeholder.value) return;
     Value* target = placeholder.value;
     if (placeholder.payload) {

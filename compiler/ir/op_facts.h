@@ -13,6 +13,8 @@ class Args;
 struct RangeCall;
 struct ValueRange;
 struct Passing;
+struct SharingCall;
+struct Sharing;
 
 enum OpFlags : uint64_t {
   kPure = 0,
@@ -46,12 +48,13 @@ enum OpFlags : uint64_t {
   kNonNegative = 1u << 20,   // elements of the result are positive, +0 or NaN
   kReduction = 1u << 21,     // reduces dimensions; the reduction of one element is that element, but sums lose -0
   kReinterprets = 1u << 22,  // kView: the same bytes as elements of another dtype
-  kMayCopy = 1u << 23,       // kView where the strides allow it, else a copy
-  kPermutes = 1u << 24,      // kView: the dimensions in another order
-  kQuantizes = 1u << 25,     // makes integers of real numbers
-  kDequantizes = 1u << 26,   // and real numbers of these
-  kWeighs = 1u << 27,        // constant operands are weights: assumed to be finite, like inputs
-  kScores = 1u << 28,        // may stand between a matmul and a softmax: the result is finite if the operands are
+  kStorage = 1u << 23,      // sizes, strides and offset count in the storage of argument 0; in the IR, where an operand
+                            // lies row by row, in its elements
+  kPermutes = 1u << 24,     // kView: the dimensions in another order
+  kQuantizes = 1u << 25,    // makes integers of real numbers
+  kDequantizes = 1u << 26,  // and real numbers of these
+  kWeighs = 1u << 27,       // constant operands are weights: assumed to be finite, like inputs
+  kScores = 1u << 28,       // may stand between a matmul and a softmax: the result is finite if the operands are
 
   // NaN, infinities, signs of zero.
   kPassesNan = 1u << 29,                  // NaN stays NaN, or spreads
@@ -166,8 +169,11 @@ using RangeFn = ValueRange (*)(const RangeCall& call);
 using PassingFn = Passing (*)(const Node& node, size_t index);
 /// The operator on numbers: arguments 0 and 1.
 using CurveFn = double (*)(double x, double y);
-/// kView: the version of `before` whose view is `after`; `view` are the view's arguments, 0 apart. Null where an
-/// element of `before` is reached by several ways.
+/// In whose memory a result lies in eager (compiler/ir/sharing.h): a write to one is then seen through the other. Null:
+/// always in memory of its own.
+using SharesFn = Sharing (*)(const SharingCall& call);
+/// The version of `before` whose view is `after`; `view` are the view's arguments, 0 apart. Null where an element of
+/// `before` is reached by several ways.
 using WriteFn = Value* (*)(Builder& builder, const Args& view, Value* before, Value* after);
 
 struct OpFacts {
@@ -175,6 +181,7 @@ struct OpFacts {
   RangeFn range = nullptr;
   PassingFn passing = nullptr;
   CurveFn curve = nullptr;
+  SharesFn shares = nullptr;
   WriteFn write = nullptr;
   Growth growth = Growth::unknown;
   Binary binary = Binary::none;
@@ -189,6 +196,7 @@ struct OpFacts {
   constexpr OpFacts(RangeFn answer) : range(answer) {}
   constexpr OpFacts(PassingFn answer) : passing(answer) {}
   constexpr OpFacts(CurveFn answer) : curve(answer) {}
+  constexpr OpFacts(SharesFn answer) : shares(answer) {}
   constexpr OpFacts(WriteFn answer) : write(answer) {}
   constexpr OpFacts(Growth answer) : growth(answer) {}
   constexpr OpFacts(Binary answer) : binary(answer) {}
@@ -205,6 +213,7 @@ constexpr OpFacts operator|(OpFacts a, const OpFacts& b) {
   if (b.range) a.range = b.range;
   if (b.passing) a.passing = b.passing;
   if (b.curve) a.curve = b.curve;
+  if (b.shares) a.shares = b.shares;
   if (b.write) a.write = b.write;
   if (b.growth != Growth::unknown) a.growth = b.growth;
   if (b.binary != Binary::none) a.binary = b.binary;

@@ -32,7 +32,7 @@ constexpr bool is_flag(OpFlags flag) {
     case kNonNegative:
     case kReduction:
     case kReinterprets:
-    case kMayCopy:
+    case kStorage:
     case kPermutes:
     case kQuantizes:
     case kDequantizes:

@@ -15,51 +15,102 @@ RefPtr fresh_ref(Value* value) {
 
 namespace {
 
-Value* apply(const ViewStep& step, Value* input, Builder& builder) {
+Value* apply_step(const ViewStep& step, Value* input, Builder& builder) {
   Args args = step.args;
   args[0] = input;
   return builder.call(step.op->name(), std::move(args));
 }
 
-// The chain of views from the storage to `ref`.
-std::vector<const ViewStep*> chain_of(const TensorRef& ref) {
+std::vector<const ViewStep*> chain_to(const VersionedStorage& storage, int32_t last) {
   std::vector<const ViewStep*> chain;
-  for (int32_t at = ref.last; at >= 0; at = chain.back()->before)
-    chain.push_back(&ref.storage->views[static_cast<size_t>(at)]);
+  for (int32_t at = last; at >= 0; at = chain.back()->before) chain.push_back(&storage.views[static_cast<size_t>(at)]);
   std::reverse(chain.begin(), chain.end());
   return chain;
 }
 
-// The version of `before` whose view through `step` is `after`.
-Value* invert(const ViewStep& step, Value* before, Value* after, Builder& builder) {
-  const WriteFn write = step.op->facts.write;
-  if (Value* updated = write ? write(builder, step.args, before, after) : nullptr) return updated;
-  fail(Diag(Code::unsupported_model,
-            fmt::format("an in-place write through {} reaches one element by several ways", step.op->name()))
-           .with_help("clone() the tensor before writing to it"));
+void check_known(const VersionedStorage& storage) {
+  if (storage.doubt.empty()) return;
+  fail(Diag(Code::unsupported_model, storage.doubt)
+           .with_help("clone() the tensor before writing to it, so that memory is not shared"));
+}
+
+// The version of the storage whose view `last` is `value`; null if a step has no inverse, which is then `stuck`.
+Value* updated(const VersionedStorage& storage, int32_t last, Value* value, Builder& builder, const ViewStep*& stuck) {
+  std::vector<Value*> levels = {storage.current};
+  const std::vector<const ViewStep*> chain = chain_to(storage, last);
+  for (size_t i = 0; i + 1 < chain.size(); ++i) levels.push_back(apply_step(*chain[i], levels.back(), builder));
+  for (size_t i = chain.size(); i-- > 0;) {
+    const WriteFn write = chain[i]->op->facts.write;
+    value = write ? write(builder, chain[i]->args, levels[i], value) : nullptr;
+    if (value) continue;
+    stuck = chain[i];
+    return nullptr;
+  }
+  return value;
+}
+
+Value* selected(const Sym& when, Value* yes, Value* no, Builder& builder) {
+  if (when.is_const()) return when.is(0) ? no : yes;
+  Value* truth = builder.call("aten.scalar_tensor", {Arg(when), DType::boolean});
+  return builder.call("aten.where.self", {truth, yes, no});
+}
+
+// What was written to `from` is seen by the storages that may be the same memory; `came` is the link that told `from`.
+void spread(const std::shared_ptr<VersionedStorage>& from, const MaybeShared* came, Builder& builder) {
+  for (const std::shared_ptr<MaybeShared>& link : from->links) {
+    const std::shared_ptr<VersionedStorage> base = link->base.lock(), result = link->result.lock();
+    if (link.get() == came || !base || !result) continue;
+    const std::shared_ptr<VersionedStorage>& other = from == base ? result : base;
+    if (!link->when || !link->view || !from->doubt.empty()) {
+      other->doubt = from->doubt.empty() ? link->doubt : from->doubt;
+    } else if (other->doubt.empty()) {
+      Value* view = apply(chain_to(*base, *link->view), base->current, builder);
+      const ViewStep* stuck = nullptr;
+      Value* value = other == result ? selected(*link->when, view, result->current, builder)
+                                     : updated(*base, *link->view,
+                                               selected(*link->when, result->current, view, builder), builder, stuck);
+      if (value)
+        other->current = value;
+      else
+        other->doubt = link->doubt;
+    }
+    ++other->version;
+    spread(other, link.get(), builder);
+  }
 }
 
 }  // namespace
 
-Value* read(TensorRef& ref, Builder& builder) {
-  if (ref.cached && ref.cached_version == ref.storage->version) return ref.cached;
-  Value* value = ref.storage->current;
-  for (const ViewStep* step : chain_of(ref)) value = apply(*step, value, builder);
-  ref.cached = value;
-  ref.cached_version = ref.storage->version;
+std::vector<const ViewStep*> chain_of(const TensorRef& ref) { return chain_to(*ref.storage, ref.last); }
+
+Value* apply(const std::vector<const ViewStep*>& steps, Value* value, Builder& builder) {
+  for (const ViewStep* step : steps) value = apply_step(*step, value, builder);
   return value;
 }
 
-void write(TensorRef& ref, Value* value, Builder& builder) {
-  std::vector<Value*> levels = {ref.storage->current};
-  const std::vector<const ViewStep*> chain = chain_of(ref);
-  for (size_t i = 0; i + 1 < chain.size(); ++i) levels.push_back(apply(*chain[i], levels.back(), builder));
-  Value* updated = value;
-  for (size_t i = chain.size(); i-- > 0;) updated = invert(*chain[i], levels[i], updated, builder);
-  ref.storage->current = updated;
-  ++ref.storage->version;
-  ref.cached = value;
+Value* read(TensorRef& ref, Builder& builder) {
+  check_known(*ref.storage);
+  if (ref.cached && ref.cached_version == ref.storage->version) return ref.cached;
+  ref.cached = apply(chain_of(ref), ref.storage->current, builder);
   ref.cached_version = ref.storage->version;
+  return ref.cached;
+}
+
+void write(TensorRef& ref, Value* value, Builder& builder) {
+  VersionedStorage& storage = *ref.storage;
+  check_known(storage);
+  const ViewStep* stuck = nullptr;
+  Value* current = updated(storage, ref.last, value, builder, stuck);
+  if (!current) {
+    fail(Diag(Code::unsupported_model,
+              fmt::format("an in-place write through {} reaches one element by several ways", stuck->op->name()))
+             .with_help("clone() the tensor before writing to it"));
+  }
+  storage.current = current;
+  ++storage.version;
+  ref.cached = value;
+  ref.cached_version = storage.version;
+  spread(ref.storage, nullptr, builder);
 }
 
 RefPtr view_ref(TensorRef& base, Value* base_value, Value* result) {
@@ -67,7 +118,8 @@ RefPtr view_ref(TensorRef& base, Value* base_value, Value* result) {
   Value* value = result;
   while (value != base_value) {
     Node* node = value->producer;
-    if (!node || !node->op->has(kView) || node->results().size() != 1) return fresh_ref(result);
+    const bool is_view = node && (node->op->has(kView) || node->op->facts.write) && node->results().size() == 1;
+    if (!is_view) return nullptr;
     steps.push_back({node->op, node->args(), -1});
     steps.back().args[0] = None{};
     value = node->tensor(node->op->parsed->args[0].name);
@@ -80,6 +132,16 @@ RefPtr view_ref(TensorRef& base, Value* base_value, Value* result) {
     base.storage->views.push_back(std::move(step));
   }
   return std::make_shared<TensorRef>(TensorRef{base.storage, last, result, base.storage->version});
+}
+
+RefPtr maybe_shared_ref(TensorRef& base, Value* base_value, Value* result, std::optional<Sym> when, std::string doubt) {
+  const RefPtr view = view_ref(base, base_value, result);
+  RefPtr own = fresh_ref(result);
+  auto link = std::make_shared<MaybeShared>(MaybeShared{
+      base.storage, own->storage, view ? std::optional(view->last) : std::nullopt, std::move(when), std::move(doubt)});
+  base.storage->links.push_back(link);
+  own->storage->links.push_back(std::move(link));
+  return own;
 }
 
 }  // namespace wick::compiler

@@ -2,9 +2,12 @@
 // the others.
 #pragma once
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "compiler/ir/builder.h"
+#include "compiler/ir/sharing.h"
 
 namespace wick::compiler {
 
@@ -15,12 +18,27 @@ struct ViewStep {
   int32_t before;  // in VersionedStorage::views; -1: the storage itself
 };
 
+struct MaybeShared;
+
 /// The memory behind one or more tensors of the exported program: a fresh result, an input or a buffer.
 struct VersionedStorage {
   Value* current;               // the newest version
   Value* initial;               // the first
   uint32_t version = 0;         // writes so far
   std::vector<ViewStep> views;  // of all names; a step comes after the one before it
+  /// How `current` lies in memory, as the file records it; nothing: not known.
+  std::optional<Placement> placement = std::nullopt;
+  std::vector<std::shared_ptr<MaybeShared>> links = {};
+  /// Why nobody can tell what is stored here now; "": it is `current`.
+  std::string doubt = "";
+};
+
+/// A result that lies in the memory of another tensor, or in memory of its own, depending on sizes.
+struct MaybeShared {
+  std::weak_ptr<VersionedStorage> base, result;
+  std::optional<int32_t> view;  // step of `base` that is the result if memory is shared; nothing: no views express it
+  std::optional<Sym> when;      // is it shared? a truth value; nothing: not known
+  std::string doubt;            // what to say where the answer is needed and not known
 };
 
 /// What a tensor name stands for: a chain of views of a storage, named by its last step (-1: no view). Reading a name
@@ -35,13 +53,22 @@ using RefPtr = std::shared_ptr<TensorRef>;
 
 /// A name for memory of its own.
 RefPtr fresh_ref(Value* value);
-/// The value a name has now.
+/// The value a name has now. Throws Failure(unsupported_model) if that depends on whether memory is shared, and this is
+/// not known.
 Value* read(TensorRef& ref, Builder& builder);
-/// Gives the memory behind `ref` new contents there (same dtype and sizes as read(ref)); every alias sees them.
-/// Throws Failure(unsupported_model) for a write through a view that has no inverse (an expanded dimension).
+/// Gives the memory behind `ref` new contents there (same dtype and sizes as read(ref)); every alias sees them, and
+/// what may be one sees them under its condition. Throws Failure(unsupported_model) for a write through a view that has
+/// no inverse (an expanded dimension).
 void write(TensorRef& ref, Value* value, Builder& builder);
-/// The name of `result`, computed by pure views from read(base). If `result`
-/// does not come from `base` by views alone, it is fresh memory.
+/// The name of `result`, computed by pure views from read(base). Null if `result` does not come from `base` by views
+/// alone.
 RefPtr view_ref(TensorRef& base, Value* base_value, Value* result);
+/// The name of `result`, which shares the memory of `base` if `when` is true (nothing: that is not known). `doubt` says
+/// in words what then cannot be told.
+RefPtr maybe_shared_ref(TensorRef& base, Value* base_value, Value* result, std::optional<Sym> when, std::string doubt);
+/// The steps from the storage to `ref`, in order.
+std::vector<const ViewStep*> chain_of(const TensorRef& ref);
+/// The value that `steps` make of `value`.
+Value* apply(const std::vector<const ViewStep*>& steps, Value* value, Builder& builder);
 
 }  // namespace wick::compiler

@@ -56,8 +56,8 @@ const OpDef* find_out_op(std::string_view name) {
   } else if (overload.ends_with("_out")) {
     found = find_op(stem + std::string(overload.substr(0, overload.size() - 4)));
   }
-  const bool fits = found && !found->has(kInPlace) && !found->has(kView) && found->parsed->returns.size() == 1 &&
-                    found->parsed->returns[0] == ReturnType::tensor;
+  const bool fits = found && !found->has(kInPlace) && !found->has(kView | kStorage) &&
+                    found->parsed->returns.size() == 1 && found->parsed->returns[0] == ReturnType::tensor;
   return fits ? found : nullptr;
 }
 
@@ -110,7 +110,9 @@ void find_missing(const pt2::Graph& graph, MissingOps& missing) {
 }
 
 GraphReader::GraphReader(const pt2::Graph& source, Graph& graph, Scope scope)
-    : source_(source), graph_(graph), scope_(std::move(scope)), builder_(graph, nullptr) {}
+    : source_(source), graph_(graph), scope_(std::move(scope)), builder_(graph, nullptr) {
+  for (const auto& [name, binding] : scope_) place(name, binding);
+}
 
 OriginPtr GraphReader::origin_of(const pt2::Node& node) {
   auto origin = std::make_shared<Origin>();
@@ -275,78 +277,12 @@ void GraphReader::infer(const pt2::Node& node, Node* made, const std::vector<std
 
 namespace {
 
-// Does this operator return its first argument itself, or a view of it, in eager? `Tensor(a)` in the schema says it
-// may.
+// Does the schema say that this operator may return its first argument itself, or a view of it?
 bool may_alias(const OpDef& def) {
   return !def.parsed->args.empty() && def.parsed->args[0].aliased && !def.parsed->returns.empty();
 }
 
-// Eager's rule for reshape: can the new sizes be expressed by strides over the same memory? Sizes by their example
-// values.
-bool viewable(const pt2::TensorMeta& in, const pt2::TensorMeta& out) {
-  auto hint = [](const pt2::SymInt& s) -> int64_t {
-    if (s.is_literal()) return s.value;
-    const auto* value = std::get_if<int64_t>(&s.expr->hint);
-    return value ? *value : 2;
-  };
-  std::vector<int64_t> sizes, strides;
-  for (size_t i = 0; i < in.sizes.size() && i < in.strides.size(); ++i) {
-    if (hint(in.sizes[i]) == 0) return true;
-    if (hint(in.sizes[i]) == 1) continue;
-    sizes.push_back(hint(in.sizes[i]));
-    strides.push_back(hint(in.strides[i]));
-  }
-  // Blocks of input dimensions that lie densely behind each other; each output dimension must fall into one block.
-  std::vector<int64_t> blocks;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (!blocks.empty() && strides[i - 1] == strides[i] * sizes[i])
-      blocks.back() *= sizes[i];
-    else
-      blocks.push_back(sizes[i]);
-  }
-  size_t block = 0;
-  int64_t left = blocks.empty() ? 1 : blocks[0];
-  for (const pt2::SymInt& size : out.sizes) {
-    const int64_t value = hint(size);
-    if (value == 1) continue;
-    if (left == 1 && block + 1 < blocks.size()) left = blocks[++block];
-    if (value == 0 || left % value != 0) return false;
-    left /= value;
-  }
-  return true;
-}
-
-std::string first_tensor_name(const pt2::Node& node) {
-  if (node.inputs.empty()) return "";
-  const auto* tensor = std::get_if<pt2::TensorArg>(&node.inputs[0].arg);
-  return tensor ? tensor->name : "";
-}
-
 }  // namespace
-
-void GraphReader::bind_results(const pt2::Node& node, Node* made, const std::vector<std::string>& names) {
-  const OpDef& def = *made->op;
-  const std::string input = first_tensor_name(node);
-  const std::vector<Value*> operands = made->operands();
-  // In inference dropout returns its operand itself, though its schema does not say so.
-  const bool returns_operand = def.name() == "aten.dropout.default" || def.name() == "aten.feature_dropout.default";
-  bool aliases = (may_alias(def) || returns_operand) && !input.empty() && !operands.empty() && binding(input).ref;
-  if (aliases && !names.empty()) {
-    auto in = source_.tensor_values.find(input), out = source_.tensor_values.find(names[0]);
-    if (in != source_.tensor_values.end() && out != source_.tensor_values.end()) {
-      if (def.has(kMayCopy)) aliases = viewable(in->second, out->second);
-      if (in->second.dtype != out->second.dtype && !def.has(kReinterprets)) aliases = false;
-    }
-  }
-  RefPtr base = aliases ? binding(input).ref : nullptr;
-  Value* base_value = aliases ? operands[0] : nullptr;
-  std::vector<Value*> results = made->results();
-  if (aliases && def.decompose) results = decompose_node(graph_, made, nullptr);
-  for (size_t i = 0; i < names.size() && i < results.size(); ++i) {
-    if (names[i].empty()) continue;
-    bind(names[i], {aliases ? view_ref(*base, base_value, results[i]) : fresh_ref(results[i]), std::nullopt, nullptr});
-  }
-}
 
 void GraphReader::read_operator(const pt2::Node& node, const OpDef& def) {
   const std::vector<std::string> names = output_names(node);
@@ -354,6 +290,7 @@ void GraphReader::read_operator(const pt2::Node& node, const OpDef& def) {
     Args args = arguments(node, def);
     args.resize(std::min(args.size(), op(def.functional).parsed->args.size()));
     const OpDef& functional = *without_complex_numbers(&op(def.functional), args);
+    if (functional.has(kStorage)) return read_strided(node, functional, std::move(args));
     Node* made = make_node(node, functional, std::move(args), functional.parsed->returns.size());
     if (!may_alias(functional)) return read_in_place(node, def, made);
     // transpose_ and its like change no element: later nodes name the result, and other names keep their own sizes.
@@ -369,6 +306,7 @@ void GraphReader::read_operator(const pt2::Node& node, const OpDef& def) {
   if (names.size() < returns.size() && !list)
     fail(Code::corrupt_file,
          fmt::format("{} has {} results, the file names {}", def.name(), returns.size(), names.size()));
+  if (def.has(kStorage)) return read_strided(node, def, std::move(args));
   const OpDef& taken = *without_complex_numbers(&def, args);
   Node* made = make_node(node, taken, std::move(args), names.size());
   infer(node, made, names);

@@ -116,8 +116,23 @@ class GraphReader {
   Node* make_node(const pt2::Node& node, const OpDef& def, Args args, size_t results);
   void infer(const pt2::Node& node, Node* made, const std::vector<std::string>& names);
   std::vector<std::string> output_names(const pt2::Node& node) const;
+  /// A tensor operand of a node, by what the file calls it.
+  struct Operand {
+    std::string name;
+    Value* value = nullptr;
+    RefPtr ref;  // null: the node reads another value than the name has, or no name
+    std::optional<Placement> placement;
+  };
+  std::vector<Operand> operands_of(const pt2::Node& node, const Node& made);
+  std::optional<Placement> placement_of(std::string_view name) const;
+  void place(std::string_view name, const Binding& binding) const;
   void bind_results(const pt2::Node& node, Node* made, const std::vector<std::string>& names);
-  void bind(const std::string& name, Binding binding) { scope_[name] = std::move(binding); }
+  RefPtr shared_ref(const Operand& operand, const Sharing& sharing, std::string_view name, Value* result);
+  void read_strided(const pt2::Node& node, const OpDef& def, Args args);
+  void bind(const std::string& name, Binding binding) {
+    place(name, binding);
+    scope_[name] = std::move(binding);
+  }
   OriginPtr origin_of(const pt2::Node& node);
 
   const pt2::Graph& source_;

@@ -57,7 +57,8 @@ struct Device {
   std::optional<int64_t> index;
 };
 
-/// Strides and offset are those of the traced run; only dtype and sizes of a value can be relied on.
+/// Strides and offset tell which tensors share memory. They are those of the traced run: what they say of a dimension
+/// of size 1 means nothing.
 struct TensorMeta {
   DType dtype = DType::f32;
   Layout layout = Layout::strided;

@@ -2,6 +2,7 @@
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
 #include "compiler/ops/ranges/ranges.h"
+#include "compiler/ops/sharing.h"
 
 namespace wick::compiler {
 namespace {
@@ -98,7 +99,14 @@ void infer_assert_metadata(Node& node) {
 
 }  // namespace
 
-#define IDENTITY(schema, ...)                                                                                       \
+#define IDENTITY(schema, ...)                                                           \
+  {                                                                                     \
+    schema, infer_same, decompose_identity, nullptr,                                    \
+        kView | kIdentity | kMoves | kPassesBoth | ranges::operands | shares::always, { \
+      __VA_ARGS__                                                                       \
+    }                                                                                   \
+  }
+#define IDENTITY_COPY(schema, ...)                                                                                  \
   {                                                                                                                 \
     schema, infer_same, decompose_identity, nullptr, kView | kIdentity | kMoves | kPassesBoth | ranges::operands, { \
       __VA_ARGS__                                                                                                   \
@@ -106,28 +114,32 @@ void infer_assert_metadata(Node& node) {
   }
 const OpDef kControlRows[] = {
     IDENTITY("aten::alias(Tensor(a) self) -> Tensor(a)", "f32[2, 3]", "f32[2, 4, 4]"),
-    IDENTITY("aten::alias_copy(Tensor self) -> Tensor", "f32[3, 4]"),
+    IDENTITY_COPY("aten::alias_copy(Tensor self) -> Tensor", "f32[3, 4]"),
     {"aten::detach(Tensor(a) self) -> Tensor(a)", infer_same, decompose_identity, nullptr,
-     kView | kIdentity | kAlsoInPlace | kMoves | kPassesBoth | ranges::operands, Cases("f32[2, 3]")},
-    IDENTITY("aten::detach_copy(Tensor self) -> Tensor", "f32[2, 6]"),
+     kView | kIdentity | kAlsoInPlace | kMoves | kPassesBoth | ranges::operands | shares::always, Cases("f32[2, 3]")},
+    IDENTITY_COPY("aten::detach_copy(Tensor self) -> Tensor", "f32[2, 6]"),
     {"aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)", infer_same, decompose_identity,
-     nullptr, kView | kIdentity | kMayCopy | kMoves | kPassesBoth | ranges::operands,
+     nullptr, kView | kIdentity | kMoves | kPassesBoth | ranges::operands | shares::if_contiguous,
      Cases("f32[1, 4, 6, 8], memory_format=channels_last")},
-    IDENTITY("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", "f32[3, 4]"),
-    IDENTITY("aten::lift(Tensor self) -> Tensor", "f32[3]", "i64[]"),
+    IDENTITY_COPY("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", "f32[3, 4]"),
+    {"aten::lift(Tensor self) -> Tensor", infer_same, decompose_identity, nullptr,
+     kView | kIdentity | kMoves | kPassesBoth | ranges::operands | shares::unless_conjugated, Cases("f32[3]", "i64[]")},
     IDENTITY("aten::lift_fresh(Tensor(a) self) -> Tensor(a)", "f32[3]", "i64[]"),
-    IDENTITY("aten::lift_fresh_copy(Tensor self) -> Tensor", "f32[2, 3]"),
-    IDENTITY("aten::resolve_conj(Tensor(a) self) -> Tensor(a)", "f32[3]", "c64[2, 2]"),
-    IDENTITY("aten::resolve_neg(Tensor(a) self) -> Tensor(a)", "f32[3]"),
+    IDENTITY_COPY("aten::lift_fresh_copy(Tensor self) -> Tensor", "f32[2, 3]"),
+    {"aten::resolve_conj(Tensor(a) self) -> Tensor(a)", infer_same, decompose_identity, nullptr,
+     kView | kIdentity | kMoves | kPassesBoth | ranges::operands | shares::unless_conjugated,
+     Cases("f32[3]", "c64[2, 2]")},
+    {"aten::resolve_neg(Tensor(a) self) -> Tensor(a)", infer_same, decompose_identity, nullptr,
+     kView | kIdentity | kMoves | kPassesBoth | ranges::operands | shares::unless_negated, Cases("f32[3]")},
     IDENTITY("aten::pin_memory(Tensor(a) self, Device? device=None) -> Tensor(a)"),
-    {"aten::dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout, nullptr, kPure,
-     Cases("f32[3, 4], 0.5, false")},
+    {"aten::dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout, nullptr,
+     shares::unless_dropping, Cases("f32[3, 4], 0.5, false")},
     {"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout, nullptr,
-     kPure, Cases("f32[2, 3, 2], 0.5, false")},
-    {"aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout, nullptr, kPure,
-     Cases("f32[4], 0.5, false")},
+     shares::unless_dropping, Cases("f32[2, 3, 2], 0.5, false")},
+    {"aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout, nullptr,
+     shares::unless_dropping, Cases("f32[4], 0.5, false")},
     {"aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout, nullptr,
-     kPure, Cases("f32[3, 4], 0.5, false")},
+     shares::unless_dropping, Cases("f32[3, 4], 0.5, false")},
     {"aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", infer_native_dropout,
      decompose_native_dropout, "aten::native_dropout.out", kRandom, Cases("f32[2, 3], 0.5, false")},
     {"aten::sym_size.int(Tensor self, int dim) -> SymInt", infer_size, nullptr, "aten::sym_size.int", kComputed,

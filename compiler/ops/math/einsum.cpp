@@ -4,6 +4,7 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/sharing.h"
 
 namespace wick::compiler {
 namespace {
@@ -235,10 +236,22 @@ Results decompose_einsum(Builder& b, Node& node) {
   return {b.permute(out.value, order)};
 }
 
+// Of one tensor a view, unless a label is summed.
+Sharing shares_unless_summed(const SharingCall& call) {
+  const Values tensors = call.node.tensors("tensors");
+  if (tensors.size() != 1) return {};
+  const Equation eq = parse_equation(call.node.string("equation"), tensors);
+  const Labels& labels = eq.operands[0].labels;
+  const bool summed =
+      std::any_of(labels.begin(), labels.end(), [&](Label label) { return !contains(eq.output, label); });
+  return summed ? Sharing{} : shares::always(call);
+}
+
 }  // namespace
 
 const OpDef kEinsumRows[] = {
-    {"aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", nullptr, decompose_einsum},
+    {"aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", nullptr, decompose_einsum, nullptr,
+     shares_unless_summed},
 };
 const size_t kEinsumCount = std::size(kEinsumRows);
 

@@ -9,6 +9,7 @@
 #include "compiler/ops/math/deviation.h"
 #include "compiler/ops/math/reduction_operands.h"
 #include "compiler/ops/ranges/ranges.h"
+#include "compiler/ops/sharing.h"
 
 namespace wick::compiler {
 namespace {
@@ -535,8 +536,8 @@ const OpDef kReductionRows[] = {
      infer_norm, decompose_linalg_norm, nullptr, kPure, Cases("f32[2, 4, 4]", "f32[2, 4, 4], nuc")},
     {"aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", nullptr, decompose_dist, nullptr, kPure,
      Cases("f32[3, 4], f32[3, 4]", "f32[3, 4], f32[3, 4], 1")},
-    {"aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", nullptr, decompose_sum_to_size, nullptr, kPure,
-     Cases("f32[3, 4], [1, 4]")},
+    {"aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", nullptr, decompose_sum_to_size, nullptr,
+     shares::if_same_sizes, Cases("f32[3, 4], [1, 4]")},
 };
 const size_t kReductionCount = std::size(kReductionRows);
 

@@ -6,6 +6,8 @@
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
 #include "compiler/ops/pointwise/half_numbers.h"
+#include "compiler/ops/sharing.h"
+#include "compiler/ops/tensor/view_writes.h"
 
 namespace wick::compiler {
 namespace {
@@ -322,6 +324,10 @@ Results decompose_polar(Builder& b, Node& node) {
   return {from_parts(c, part("aten.cos"), part("aten.sin"))};
 }
 Results decompose_conj(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  return {is_complex(x->dtype()) ? b.call("aten._conj_physical", {x}) : x};
+}
+Results decompose_conj_physical(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
   if (!is_complex(x->dtype())) return {x};
@@ -397,22 +403,23 @@ const OpDef kSpectralRows[] = {
     {"aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool "
      "center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor",
      nullptr, decompose_istft},
-    {"aten::real(Tensor(a) self) -> Tensor(a)", infer_part, decompose_real, nullptr, kPointwise | kReinterprets,
-     Cases("c64[4]")},
-    {"aten::imag(Tensor(a) self) -> Tensor(a)", infer_part, decompose_imag, nullptr, kPointwise | kReinterprets,
-     Cases("c64[4]")},
+    {"aten::real(Tensor(a) self) -> Tensor(a)", infer_part, decompose_real, nullptr,
+     kPointwise | kReinterprets | shares::always, Cases("c64[4]")},
+    {"aten::imag(Tensor(a) self) -> Tensor(a)", infer_part, decompose_imag, nullptr,
+     kPointwise | kReinterprets | shares::always, Cases("c64[4]")},
     {"aten::angle(Tensor self) -> Tensor", nullptr, decompose_angle, nullptr, kPure, Cases("f32[3, 4]", "c64[3]")},
     {"aten::complex(Tensor real, Tensor imag) -> Tensor", nullptr, decompose_complex_transform, nullptr, kPure,
      Cases("f32[3, 4], f32[3, 4]")},
     {"aten::polar(Tensor abs, Tensor angle) -> Tensor", nullptr, decompose_polar, nullptr, kPure,
      Cases("f32[3, 4]{range=1.1..4.6}, f32[3, 4]")},
-    {"aten::_conj(Tensor(a) self) -> Tensor(a)", infer_same, decompose_conj, nullptr, kPointwise, Cases("c64[2, 2]")},
-    {"aten::conj(Tensor(a) self) -> Tensor(a)", infer_same, decompose_conj, nullptr, kPointwise,
+    {"aten::_conj(Tensor(a) self) -> Tensor(a)", infer_same, decompose_conj, nullptr, kPointwise | shares::always,
+     Cases("c64[2, 2]")},
+    {"aten::conj(Tensor(a) self) -> Tensor(a)", infer_same, decompose_conj, nullptr, kPointwise | shares::always,
      Cases("f32[3]", "c64[2, 2]")},
-    {"aten::conj_physical(Tensor self) -> Tensor", infer_same, decompose_conj, nullptr, kPointwise | kAlsoInPlace,
-     Cases("f32[3, 4]")},
-    {"aten::_conj_physical(Tensor self) -> Tensor", infer_same, decompose_conj, "aten::_conj_physical.out", kPointwise,
-     Cases("f32[3]", "c64[2, 2]")},
+    {"aten::conj_physical(Tensor self) -> Tensor", infer_same, decompose_conj, nullptr,
+     kPointwise | kAlsoInPlace | shares::if_real, Cases("f32[3, 4]")},
+    {"aten::_conj_physical(Tensor self) -> Tensor", infer_same, decompose_conj_physical, "aten::_conj_physical.out",
+     kPointwise | writes::conjugate, Cases("f32[3]", "c64[2, 2]")},
 };
 const size_t kSpectralCount = std::size(kSpectralRows);
 

@@ -7,6 +7,7 @@
 #include "compiler/ops/families.h"
 #include "compiler/ops/pointwise/half_numbers.h"
 #include "compiler/ops/ranges/ranges.h"
+#include "compiler/ops/sharing.h"
 
 namespace wick::compiler {
 namespace {
@@ -354,7 +355,7 @@ const OpDef kPointwiseUnaryRows[] = {
      Cases("f32[3, 4]")},
     {"aten::sgn(Tensor self) -> Tensor", infer_same, decompose_sgn, nullptr, kPointwise | kAlsoInPlace,
      Cases("f32[3, 4]")},
-    {"aten::positive(Tensor(a) self) -> Tensor(a)", infer_same, decompose_identity, nullptr, kIdentity,
+    {"aten::positive(Tensor(a) self) -> Tensor(a)", infer_same, decompose_identity, nullptr, kIdentity | shares::always,
      Cases("f32[3, 4]")},
     {"aten::deg2rad(Tensor self) -> Tensor", infer_float_unary, decompose_deg2rad, nullptr, kPointwise | kAlsoInPlace,
      Cases("f32[3, 4]")},

@@ -5,6 +5,7 @@
 #include "compiler/ops/pointwise/half_numbers.h"
 #include "compiler/ops/pointwise/numbers.h"
 #include "compiler/ops/ranges/ranges.h"
+#include "compiler/ops/sharing.h"
 
 namespace wick::compiler {
 namespace {
@@ -300,22 +301,22 @@ const OpDef kCreationRows[] = {
      infer_dim_order_copy, decompose_dim_order_copy, "dim_order_ops::_to_dim_order_copy.out", kView | kMoves},
     {"aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? "
      "memory_format=None) -> Tensor(a)",
-     infer_cast, decompose_cast, nullptr, kPointwise,
+     infer_cast, decompose_cast, nullptr, kPointwise | shares::unless_converted,
      Cases("f32[5], i8", "i64[15]{special}, u8", "i32[3, 4]{index<3}, i64")},
     {"aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
-     infer_cast, decompose_cast, nullptr, kPointwise,
+     infer_cast, decompose_cast, nullptr, kPointwise | shares::unless_converted,
      Cases("f32[2, 3], dtype=i32, layout=strided, device=cpu",
            "f32[1, 4, 6, 8], dtype=f32, layout=strided, device=cpu, memory_format=channels_last")},
     {"aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, "
      "MemoryFormat? memory_format=None) -> Tensor(a)",
-     infer_cast, decompose_cast, nullptr, kPointwise,
+     infer_cast, decompose_cast, nullptr, kPointwise | shares::unless_converted,
      Cases("f32[2, 3], cpu, f64", "i64[]{=1}, cpu, f32", "i64[6]{=0, 0, 0, 0, 0, 0}, cpu, f32")},
     {"aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? "
      "memory_format=None) -> Tensor(a)",
-     infer_cast, decompose_cast, nullptr, kPure, Cases("f32[3], i64[2]", "i64[3], f16[2]")},
-    {"aten::type_as(Tensor self, Tensor other) -> Tensor", infer_cast, decompose_cast, nullptr, kPure,
-     Cases("f32[3], i64[1]{=2}", "f32[3, 4], f64[3, 4]")},
+     infer_cast, decompose_cast, nullptr, shares::unless_converted, Cases("f32[3], i64[2]", "i64[3], f16[2]")},
+    {"aten::type_as(Tensor self, Tensor other) -> Tensor", infer_cast, decompose_cast, nullptr,
+     shares::unless_converted, Cases("f32[3], i64[1]{=2}", "f32[3, 4], f64[3, 4]")},
     {"quantized_decomposed::convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor", infer_convert,
      decompose_convert, nullptr, kPointwise, Cases("f32[3], f16", "i64[3], f32")},
     {"prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor", infer_convert, decompose_convert, nullptr,

@@ -1,6 +1,7 @@
 // Histograms.
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/sharing.h"
 
 namespace wick::compiler {
 namespace {
@@ -194,7 +195,7 @@ const OpDef kHistogramRows[] = {
      nullptr, decompose_histogramdd, nullptr, kPure, Cases("f32[10, 2], 3")},
     {"aten::histogramdd.TensorList_bins(Tensor self, Tensor[] bins, float[]? range=None, Tensor? weight=None, bool "
      "density=False) -> (Tensor hist, Tensor[] bin_edges)",
-     nullptr, decompose_histogramdd, nullptr, kPure,
+     nullptr, decompose_histogramdd, nullptr, shares::each_but_first,
      Cases("f32[10, 2], [f32[4]{sorted}, f32[3]{sorted}], density=true")},
     {"aten::_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool "
      "density=False) -> Tensor[]",

@@ -499,7 +499,7 @@ const OpDef kIndexingRows[] = {
      Cases("f32[4, 4], f32[4]", "f32[3, 4], f32[3], 1")},
     {"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) "
      "-> Tensor",
-     infer_write_view, decompose_strided_scatter, "aten::as_strided_scatter.out", kNoStock,
+     infer_write_view, decompose_strided_scatter, "aten::as_strided_scatter.out", kNoStock | kStorage,
      Cases("f32[6], f32[2, 2], [2, 2], [3, 1]", "f32[3, 4], f32[2, 2], [2, 2], [1, 2]")},
     {"aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", infer_put, nullptr,
      "aten::put.out", kNoStock | kAlsoInPlace, Cases("f32[3, 4], i64[3]{=2, 0, 1}, f32[3]")},

@@ -4,6 +4,7 @@
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
 #include "compiler/ops/ranges/ranges.h"
+#include "compiler/ops/sharing.h"
 
 namespace wick::compiler {
 namespace {
@@ -407,11 +408,11 @@ const OpDef kMovementRows[] = {
      Cases("f32[3, 4], [1]", "f32[2, 3, 4], [1, -1], [0, 2]")},
     {"aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", nullptr, decompose_rot90, nullptr, kPure,
      Cases("f32[3, 4]", "f32[2, 3, 2], -1, [1, 2]")},
-    {"aten::meshgrid(Tensor[] tensors) -> Tensor[]", nullptr, decompose_meshgrid, nullptr, kPure,
+    {"aten::meshgrid(Tensor[] tensors) -> Tensor[]", nullptr, decompose_meshgrid, nullptr, shares::each,
      Cases("[f32[2], f32[3]]")},
     {"aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", nullptr, decompose_meshgrid, nullptr,
-     kPure, Cases("[f32[4], f32[3]], indexing=ij", "[f32[2], f32[3], f32[2]], indexing=xy")},
-    {"aten::cartesian_prod(Tensor[] tensors) -> Tensor", nullptr, decompose_cartesian, nullptr, kPure,
+     shares::each, Cases("[f32[4], f32[3]], indexing=ij", "[f32[2], f32[3], f32[2]], indexing=xy")},
+    {"aten::cartesian_prod(Tensor[] tensors) -> Tensor", nullptr, decompose_cartesian, nullptr, shares::if_alone,
      Cases("[f32[4], f32[3]]")},
     {"aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", infer_triangle, nullptr, "aten::tril.out",
      kAlsoInPlace | kKeepsZero | kPassesBoth | ranges::triangle | Growth::keeps,
@@ -424,7 +425,7 @@ const OpDef kMovementRows[] = {
     {"aten::diag(Tensor self, int diagonal=0) -> Tensor", nullptr, decompose_diag, nullptr, kPure,
      Cases("f32[3, 4]", "f32[4], 1")},
     {"aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", nullptr,
-     decompose_linalg_diagonal, nullptr, kPure, Cases("f32[2, 4, 4]")},
+     decompose_linalg_diagonal, nullptr, shares::always, Cases("f32[2, 4, 4]")},
     {"aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", infer_pixel_shuffle, nullptr,
      "aten::pixel_shuffle.out", kPassesBoth | kMoves | ranges::operands | Growth::keeps, Cases("f32[1, 4, 6, 8], 2")},
     {"aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", infer_pixel_unshuffle, nullptr,

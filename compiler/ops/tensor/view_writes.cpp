@@ -31,11 +31,29 @@ Value* permute(Builder& b, const Args& view, Value*, Value* after) {
   return b.permute(after, inverse);
 }
 
+// Windows that do not overlap: each element of `before` lies in one of them at most.
+Value* unfold(Builder& b, const Args& view, Value* before, Value* after) {
+  const size_t rank = before->rank();
+  if (rank == 0) return b.reshape(after, {});
+  const Sym &size = view[2].as<Sym>(), &step = view[3].as<Sym>();
+  const auto dim = static_cast<size_t>(wrap_dim(view[1].as<Sym>().value(), rank));
+  if (step.value() < size.value() && !after->sizes()[dim].is(1)) return nullptr;
+  // The windows by their strides over rows of `before`.
+  Ints strides(rank, 1);
+  for (size_t i = rank - 1; i-- > 0;) strides[i] = strides[i + 1] * before->sizes()[i + 1];
+  const Sym within = strides[dim];
+  strides[dim] = within * step;
+  strides.push_back(within);
+  return b.call("aten.as_strided_scatter", {before, after, Ints(after->sizes()), strides, 0});
+}
+
 Value* view(Builder& b, const Args&, Value* before, Value* after) { return b.reshape(after, before->sizes()); }
 
 Value* expand(Builder& b, const Args&, Value* before, Value* after) {
   return numel(before->sizes()) == numel(after->sizes()) ? b.reshape(after, before->sizes()) : nullptr;
 }
+
+Value* conjugate(Builder& b, const Args&, Value*, Value* after) { return b.call("aten._conj_physical", {after}); }
 
 Value* dtype(Builder& b, const Args&, Value* before, Value* after) {
   return b.call("aten.view.dtype", {after, before->dtype()});
