@@ -57,16 +57,22 @@ Status read(const Json& at, Base64& out) { return read_base64(at, out.bytes); }
 Status read(const Json& at, CaseTensor& out) {
   std::string dtype;
   std::vector<int64_t> sizes;
-  Base64 data;
+  std::optional<Base64> data;
+  std::optional<int64_t> offset;
+  std::optional<bool> conjugated;
   RETURN_IF_ERROR(Fields(at)
                       .required("dtype", dtype)
                       .required("sizes", sizes)
                       .required("strides", out.strides)
-                      .required("data", data)
+                      .optional("data", data)
+                      .optional("offset", offset)
+                      .optional("conj", conjugated)
                       .done());
   if (!dtype_from_name(dtype.data(), dtype.size(), &out.value.dtype)) return at.corrupt("names no dtype");
   out.value.sizes.assign(sizes.begin(), sizes.end());
-  out.value.bytes = std::move(data.bytes);
+  if (data) out.value.bytes = std::move(data->bytes);
+  out.offset = offset.value_or(0);
+  out.conjugated = conjugated.value_or(false);
   return {};
 }
 
@@ -128,6 +134,7 @@ Result<Case> read_case(const std::string& line) {
                       .optional("error", out.error)
                       .optional("shape_only", shape_only)
                       .optional("case", text)
+                      .optional("never", out.never)
                       .done());
   out.text = text.value_or("");
   out.shape_only = shape_only.value_or(false);
@@ -138,6 +145,7 @@ Result<Case> read_case(const std::string& line) {
   RETURN_IF_ERROR(read_tensors(root, "tensors", out.tensors));
   RETURN_IF_ERROR(read_tensors(root, "mutated", out.mutated));
   RETURN_IF_ERROR(read_optional_list(root, "expect", out.expect));
+  RETURN_IF_ERROR(read_optional_list(root, "shares", out.shares));
   return out;
 }
 

@@ -16,6 +16,8 @@ namespace wick::conformance {
 struct CaseTensor {
   HostTensor value;
   std::vector<int64_t> strides;
+  int64_t offset = 0;       // in its storage
+  bool conjugated = false;  // eager conjugates what is stored when it reads
 };
 
 /// What one schema return holds.
@@ -36,6 +38,9 @@ struct Case {
   std::optional<std::string> error;
   std::string text;  // of a case in an operator's row (OpDef::cases): the row's words
   bool shape_only = false;
+  /// In tests/fixtures/sharing: for each tensor among the results the tensor in whose memory it lies, or "".
+  std::vector<std::string> shares;
+  std::optional<int64_t> never;  // a line for an operator: no result of so many calls lies in memory of an operand
 };
 
 /// The last is about dtypes: where others than eager and our kernels are asked, it is left out.
