@@ -113,6 +113,7 @@ class GraphReader {
   Value* complex_constant(const pt2::ComplexArg& number, const std::vector<std::optional<Arg>>& operands);
   const OpDef* without_complex_numbers(const OpDef* def, Args& args);
   const OpDef* with_factors(const OpDef& def, Args& args);
+  const OpDef* of_parts(const OpDef& def, Args& args, int number);
   Node* make_node(const pt2::Node& node, const OpDef& def, Args args, size_t results);
   void infer(const pt2::Node& node, Node* made, const std::vector<std::string>& names);
   std::vector<std::string> output_names(const pt2::Node& node) const;

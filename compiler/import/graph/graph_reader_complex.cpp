@@ -5,8 +5,10 @@
 
 #include <algorithm>
 
+#include "compiler/analysis/evaluate.h"
 #include "compiler/import/graph/graph_reader.h"
 #include "compiler/ir/decompose.h"
+#include "compiler/ops/rules.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {
@@ -18,6 +20,16 @@ std::vector<uint8_t> pair_of(double real, double imag) {
   std::vector<uint8_t> bytes(sizeof pair);
   memcpy(bytes.data(), pair, sizeof pair);
   return bytes;
+}
+
+// The real (0) or the imaginary part (1) of what pair_of() made.
+double part_of(const HostTensor& number, size_t index) {
+  double wide;
+  float narrow;
+  const uint8_t* bytes = number.data.bytes().data();
+  if (number.type.dtype == DType::c128) return memcpy(&wide, bytes + index * sizeof wide, sizeof wide), wide;
+  memcpy(&narrow, bytes + index * sizeof narrow, sizeof narrow);
+  return static_cast<double>(narrow);
 }
 
 bool is_complex_constant(const Arg& arg) {
@@ -129,6 +141,29 @@ const OpDef* GraphReader::with_factors(const OpDef& def, Args& args) {
   return &op("aten.add.Tensor");
 }
 
+// What `def`, which moves elements and fills with a number, makes of the real and of the imaginary parts.
+const OpDef* GraphReader::of_parts(const OpDef& def, Args& args, int number) {
+  Value* tensor = args[0].as<Value*>();
+  const HostTensor held = host_tensor(*args[static_cast<size_t>(number)].as<Value*>());
+  const DType dtype = complex_dtype(tensor->dtype());
+  Value* pairs = builder_.call("aten.view_as_real", {builder_.cast(tensor, dtype)});
+  Values parts;
+  for (size_t i = 0; i < 2; ++i) {
+    Args own = args;
+    own[0] = builder_.select(pairs, static_cast<int64_t>(tensor->rank()), static_cast<int64_t>(i));
+    own[static_cast<size_t>(number)] = part_of(held, i);
+    Node* made = graph_.add_node(def, std::move(own), 1, nullptr, "part");
+    made->origin = builder_.origin();
+    if (def.infer) def.infer(*made);
+    parts.push_back(def.infer ? made->result(0) : decompose_untyped(graph_, made));
+  }
+  const auto last = static_cast<int64_t>(parts[0]->rank());
+  for (Value*& part : parts) part = builder_.unsqueeze(part, last);
+  Value* joined = builder_.call("aten.cat", {std::move(parts), last});
+  args = {builder_.call("aten.view_as_complex", {joined}), None{}};
+  return &op("aten.clone.default");
+}
+
 // The operator that computes the same of tensors only; `args` become its arguments.
 const OpDef* GraphReader::without_complex_numbers(const OpDef* def, Args& args) {
   int number = complex_number(*def, args);
@@ -149,6 +184,7 @@ const OpDef* GraphReader::without_complex_numbers(const OpDef* def, Args& args) 
     number = complex_number(*def, args);
     if (number < 0) return def;
   }
+  if (def->has(kMoves) && has_complex_operand(*def, args)) return of_parts(*def, args, number);
   const OpDef* form = with_tensors(*def);
   if (!form || complex_number(*form, args) >= 0) {
     fail(Diag(Code::unsupported_model, fmt::format("the argument '{}' of {} is a complex number",

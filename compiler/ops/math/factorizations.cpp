@@ -15,7 +15,8 @@ Value* first(const Node& node) { return node.tensor(node.op->parsed->args[0].nam
 
 void require_matrices(const Value* a) {
   require(a->rank() >= 2, "a matrix needs two dimensions");
-  if (a->dtype() != DType::f32 && a->dtype() != DType::f64)
+  const DType part = real_dtype(a->dtype());
+  if (part != DType::f32 && part != DType::f64)
     reject(fmt::format("factorisations of {} are not supported", dtype_name(a->dtype())));
 }
 void require_square(const Value* a) {
@@ -32,6 +33,9 @@ Sizes batch_of(const Value* a, Sizes more = {}) {
 const Sym& rows(const Value* a) { return a->sizes()[a->rank() - 2]; }
 const Sym& columns(const Value* a) { return a->sizes().back(); }
 Value* transposed(Builder& b, Value* a) { return b.transpose(a, -2, -1); }
+Value* adjoint(Builder& b, Value* a) {
+  return transposed(b, is_complex(a->dtype()) ? b.call("aten.conj_physical", {a}) : a);
+}
 
 // `a` with the leading sizes of `batch`.
 Value* in_batch(Builder& b, Value* a, const Sizes& batch) {
@@ -110,7 +114,7 @@ void infer_determinant(Node& node) {
   const Value* a = first(node);
   require_square(a);
   const size_t numbers = node.results().size() == 3 ? 1 : 2;
-  for (size_t i = 0; i < numbers; ++i) set_result(node, i, a->dtype(), batch_of(a));
+  for (size_t i = 0; i < numbers; ++i) set_result(node, i, i == 1 ? real_dtype(a->dtype()) : a->dtype(), batch_of(a));
   set_result(node, numbers, a->dtype(), a->sizes());
   set_result(node, numbers + 1, DType::i32, batch_of(a, {rows(a)}));
 }
@@ -136,7 +140,7 @@ void infer_householder(Node& node) {
 void infer_eigh(Node& node) {
   const Value* a = first(node);
   require_square(a);
-  set_result(node, 0, a->dtype(), batch_of(a, {rows(a)}));
+  set_result(node, 0, real_dtype(a->dtype()), batch_of(a, {rows(a)}));
   set_result(node, 1, a->dtype(), node.boolean("compute_v") ? a->sizes() : Sizes{0});
 }
 void infer_svd(Node& node) {
@@ -145,14 +149,9 @@ void infer_svd(Node& node) {
   const Sym small = sym_min(rows(a), columns(a));
   const bool full = node.boolean("full_matrices"), vectors = node.boolean("compute_uv");
   set_result(node, 0, a->dtype(), vectors ? batch_of(a, {rows(a), full ? rows(a) : small}) : Sizes{0});
-  set_result(node, 1, a->dtype(), batch_of(a, {small}));
+  set_result(node, 1, real_dtype(a->dtype()), batch_of(a, {small}));
   set_result(node, 2, a->dtype(), vectors ? batch_of(a, {full ? columns(a) : small, columns(a)}) : Sizes{0});
 }
-void infer_square_same(Node& node) {
-  require_square(first(node));
-  infer_same(node);
-}
-
 // --- systems ---
 
 // A @ X = B, or X @ A = B; vectors and batches are brought to one form.
@@ -224,9 +223,9 @@ Results decompose_old_triangular(Builder& b, Node& node) {
 Results decompose_cholesky(Builder& b, Node& node) {
   return {b.call_multi("aten.linalg_cholesky_ex", {first(node), node.arg("upper"), true})[0]};
 }
-// L L^T X = B
+// L L^H X = B
 Value* cholesky_solve(Builder& b, Value* factor, Value* right, bool upper) {
-  Value *lower = upper ? transposed(b, factor) : factor, *top = upper ? factor : transposed(b, factor);
+  Value *lower = upper ? adjoint(b, factor) : factor, *top = upper ? factor : adjoint(b, factor);
   return solve_triangular(b, top, solve_triangular(b, lower, right, false), true);
 }
 Results decompose_cholesky_solve(Builder& b, Node& node) {
@@ -250,6 +249,7 @@ Results decompose_slogdet(Builder& b, Node& node) {
 Results decompose_logdet(Builder& b, Node& node) {
   Compose c(b);
   Results all = b.call_multi("aten._linalg_slogdet", {first(node)});
+  if (is_complex(all[0]->dtype())) return {c.add(all[1], c.log(all[0]))};
   Value* nan = c.where(c.compare("lt", all[0], 0), std::numeric_limits<double>::quiet_NaN(), all[1]);
   return {nan};
 }
@@ -267,7 +267,7 @@ Results decompose_svd(Builder& b, Node& node) {
     return b.call_multi("aten._linalg_svd", {first(node), node.arg("full_matrices"), true});
   Results all = b.call_multi("aten._linalg_svd", {first(node), !node.boolean("some"), true});
   require(node.boolean("compute_uv"), "svd without vectors: use linalg.svdvals");
-  return {all[0], all[1], transposed(b, all[2])};
+  return {all[0], all[1], adjoint(b, all[2])};
 }
 Value* svdvals(Builder& b, Value* a) { return b.call_multi("aten._linalg_svd", {a, false, false})[1]; }
 Results decompose_svdvals(Builder& b, Node& node) { return {svdvals(b, first(node))}; }
@@ -276,7 +276,8 @@ Results decompose_orgqr(Builder& b, Node& node) {
 }
 
 double epsilon(DType dtype) {
-  return dtype == DType::f64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
+  return real_dtype(dtype) == DType::f64 ? std::numeric_limits<double>::epsilon()
+                                         : std::numeric_limits<float>::epsilon();
 }
 // Singular values below max(atol, rtol * largest) count as zero; rtol is eps * max(m, n) unless one of both is given.
 Value* threshold(Compose& c, Node& node, Value* a, Value* values) {
@@ -302,16 +303,21 @@ Value* threshold(Compose& c, Node& node, Value* a, Value* values) {
     const Sym size = sym_max(rows(a), columns(a));
     const double unit = epsilon(a->dtype());
     relative = size.is_const() ? c.mul(largest, unit * static_cast<double>(size.value()))
-                               : c.mul(largest, c.mul(c.tensor(size, a->dtype()), unit));
+                               : c.mul(largest, c.mul(c.tensor(size, values->dtype()), unit));
   }
   return given("atol") ? c.maximum(relative, as_column("atol")) : relative;
 }
-// Of a matrix that is said to be symmetric eager reads only what is not above the diagonal.
+// Eager reads only the lower triangle of a matrix that is said to be Hermitian.
 Value* read_part(Compose& c, const Node& node) {
   Value* a = first(node);
   if (node.op->parsed->find("hermitian") < 0 || !node.boolean("hermitian")) return a;
   Value* below = c.b.call("aten.tril", {a, -1});
-  return c.add(c.b.call("aten.tril", {a, 0}), transposed(c.b, below));
+  Value* rest = c.b.call("aten.tril", {a, 0});
+  if (is_complex(a->dtype())) {  // of the diagonal, the real parts
+    Value* diagonal = c.b.call("aten.triu", {rest, 0});
+    rest = c.add(below, c.mul(c.add(diagonal, adjoint(c.b, diagonal)), 0.5));
+  }
+  return c.add(rest, adjoint(c.b, below));
 }
 Results decompose_matrix_rank(Builder& b, Node& node) {
   Compose c(b);
@@ -319,36 +325,18 @@ Results decompose_matrix_rank(Builder& b, Node& node) {
   Value* values = svdvals(b, a);
   return {c.sum(b.cast(c.compare("gt", values, threshold(c, node, a, values)), DType::i64), {-1})};
 }
-// V diag(1 / s) U^T over the singular values that count
+// V diag(1 / s) U^H over the singular values that count
 Results decompose_pinv(Builder& b, Node& node) {
   Compose c(b);
   Value* a = read_part(c, node);
   Results all = b.call_multi("aten._linalg_svd", {a, false, true});
   Value* counts = c.compare("gt", all[1], threshold(c, node, a, all[1]));
   Value* reciprocal = c.where(counts, c.unary("aten.reciprocal", all[1]), 0.0);
-  Value* scaled = c.mul(transposed(b, all[2]), b.unsqueeze(reciprocal, -2));
-  return {c.matmul(scaled, transposed(b, all[0]))};
+  Value* scaled = c.mul(adjoint(b, all[2]), b.unsqueeze(reciprocal, -2));
+  return {c.matmul(scaled, adjoint(b, all[0]))};
 }
 
-// --- powers and norms ---
-
-Results decompose_matrix_power(Builder& b, Node& node) {
-  Compose c(b);
-  Value* a = first(node);
-  int64_t n = node.static_integer("n");
-  require(a->rank() >= 2, "a matrix needs two dimensions");
-  require_equal(a->sizes().back(), a->sizes()[a->rank() - 2], "a matrix that must be square");
-  require(n > -4096 && n < 4096, "matrix_power: this exponent is not supported");
-  if (n == 0) return {b.expand(identity(c, rows(a), a->dtype()), a->sizes())};
-  if (n < 0) a = inverse(b, a);
-  Value* out = nullptr;
-  for (n = std::abs(n); n > 0; n /= 2) {
-    if (n % 2 != 0) out = out ? c.matmul(out, a) : a;
-    if (n > 1) a = c.matmul(a, a);
-  }
-  return {out};
-}
-Results decompose_matrix_exp(Builder& b, Node& node) { return {b.call("aten.linalg_matrix_exp", {first(node)})}; }
+// --- norms ---
 
 Value* matrix_norm(Compose& c, Value* a, const Arg& order) {
   Args args{a, order};
@@ -446,8 +434,6 @@ const OpDef kFactorizationRows[] = {
         "aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor "
         "U, Tensor S, Tensor Vh)",
         infer_svd, nullptr, "aten::_linalg_svd.U"),
-    SOLVER("aten::linalg_matrix_exp(Tensor self) -> Tensor", infer_square_same, nullptr, "aten::linalg_matrix_exp.out",
-           "f32[2, 4, 4]"),
     {"aten::lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, "
      "Tensor L, Tensor U)",
      infer_lu_unpack, nullptr, "aten::lu_unpack.out", kNoStock,
@@ -528,12 +514,6 @@ const OpDef kFactorizationRows[] = {
      Cases("f64[3, 3]{definite}, fro", "f64[3, 3]{definite}, nuc")},
     {"aten::nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", nullptr, decompose_nuclear_norm, nullptr, kPure,
      Cases("f32[3, 4]")},
-    {"aten::matrix_power(Tensor self, int n) -> Tensor", nullptr, decompose_matrix_power, nullptr, kPure,
-     Cases("f32[2, 4, 4], 3", "f32[2, 4, 4], -1")},
-    {"aten::linalg_matrix_power(Tensor self, int n) -> Tensor", nullptr, decompose_matrix_power, nullptr, kPure,
-     Cases("f32[2, 4, 4], 2")},
-    {"aten::matrix_exp(Tensor self) -> Tensor", nullptr, decompose_matrix_exp, nullptr, kPure,
-     Cases("f32[2, 4, 4]{range=-1..1}")},
     {"aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor", nullptr, decompose_tensorinv, nullptr, kPure,
      Cases("f32[2, 3, 6]{range=0..2}")},
     {"aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", nullptr, decompose_tensorsolve,

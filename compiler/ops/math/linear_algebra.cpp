@@ -310,8 +310,9 @@ Results decompose_bilinear(Builder& b, Node& node) {
   const Sym rows = numel(Sizes(x->sizes().begin(), x->sizes().end() - 1));
   Value* left = b.reshape(x, {rows, i});
   Value* first = b.call("aten.mm", {left, b.reshape(b.permute(w, {1, 0, 2}), {i, o * j})});  // [rows, o * j]
-  Value* product = c.mul(b.reshape(first, {rows, o, j}), b.reshape(y, {rows, 1, j}));
-  Value* out = b.cast(b.reshape(c.sum(product, {2}), node.result()->sizes()), x->dtype());
+  // As in eager, a second product of matrices: 16-bit floats are rounded once more.
+  Value* product = b.call("aten.bmm", {b.reshape(first, {rows, o, j}), b.reshape(y, {rows, j, 1})});
+  Value* out = b.reshape(product, node.result()->sizes());
   if (Value* bias = node.optional_tensor("bias")) out = c.add(out, bias);
   return {out};
 }

@@ -215,6 +215,7 @@ Results decompose_nonzero_static(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
   const Sym size = node.integer("size"), count = numel(x->sizes());
+  if (count.is(0)) return {b.full({size, static_cast<int64_t>(x->rank())}, node.arg("fill_value"), DType::i64)};
   Value* set = b.cast(b.reshape(c.compare("ne", x, 0), {count}), DType::i64);
   Value* number = c.sub(b.call("aten.cumsum", {set, 0}), 1);
   Value* wanted = c.logical_and(c.compare("ne", set, 0), c.compare("lt", number, size));

@@ -220,10 +220,6 @@ void infer_scan_extreme(Node& node) {
   set_result(node, 0, x->dtype(), x->sizes());
   set_result(node, 1, DType::i64, x->sizes());
 }
-void infer_product_scan(Node& node) {
-  require(!is_complex(node.tensor("self")->dtype()), "running products of complex numbers are not supported");
-  infer_scan(node);
-}
 // Real values multiplied as integers are converted before.
 Results decompose_cumprod(Builder& b, Node& node) {
   const DType from = node.tensor("self")->dtype(), to = node.result()->dtype();
@@ -242,6 +238,7 @@ Results decompose_diff(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   require(x->rank() > 0, "diff of a scalar");
   const int64_t dim = wrap_dim(node.static_integer("dim"), x->rank()), times = node.static_integer("n");
+  if (times == 0) return {x};  // eager joins nothing then
   Values parts;
   if (Value* first = node.optional_tensor("prepend")) parts.push_back(first);
   parts.push_back(x);
@@ -262,8 +259,10 @@ Results decompose_logsumexp(Builder& b, Node& node) {
   const std::vector<int64_t> dims = dims_of(node);
   Value* x = with_an_element(c, b.cast(node.tensor("self"), float_dtype(node.tensor("self")->dtype())), dims);
   const bool keepdim = keepdim_of(node);
-  Value* high = c.amax(x, dims, true);
-  high = c.where(c.compare("eq", c.abs(high), kInf), 0.0, high, x->dtype());
+  Value* real = x;
+  if (is_complex(x->dtype())) real = b.select(b.call("aten.view_as_real", {x}), static_cast<int64_t>(x->rank()), 0);
+  Value* high = c.amax(real, dims, true);
+  high = c.where(c.compare("eq", c.abs(high), kInf), 0.0, high, real->dtype());
   Value* sum = c.sum(c.exp(c.sub(x, high)), dims, keepdim);
   Value* flat = keepdim ? high : b.reshape(high, sum->sizes());
   return {c.add(c.log(sum), flat)};
@@ -492,7 +491,7 @@ const OpDef kReductionRows[] = {
     {"aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_scan, decompose_cumsum,
      "aten::cumsum.out", kAlsoInPlace | kPassesBoth | ranges::sum | Growth::total,
      Cases("f32[3, 4], 1", "i64[2, 5], -1, dtype=i32", "f16[5], 0")},
-    {"aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_product_scan, decompose_cumprod,
+    {"aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_scan, decompose_cumprod,
      "aten::cumprod.out", kNoStock | kKeepsZero | kAlsoInPlace | ranges::product,
      Cases("f32[3, 4], 0", "f32[3, 4], -1")},
     {"aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", infer_scan_extreme, nullptr,

@@ -210,7 +210,8 @@ Results decompose_stft(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
   const int64_t n = node.static_integer("n_fft");
-  require(n > 0 && is_floating(x->dtype()), "stft needs a floating input and a positive n_fft");
+  const bool complex = is_complex(x->dtype());
+  require(n > 0 && (complex || is_floating(x->dtype())), "stft needs a floating or complex input and a positive n_fft");
   const int64_t hop = node.is_none("hop_length") ? n / 4 : node.static_integer("hop_length");
   const int64_t width = node.is_none("win_length") ? n : node.static_integer("win_length");
   require(hop > 0 && width > 0 && width <= n, "stft: a length is out of range");
@@ -231,9 +232,10 @@ Results decompose_stft(Builder& b, Node& node) {
     const int64_t left = (n - width) / 2;
     frames = c.mul(frames, c.pad(b.full({width}, 1.0, x->dtype()), {left, n - width - left}));
   }
-  const bool onesided = node.is_none("onesided") || node.boolean("onesided");
+  const bool onesided = !complex && (node.is_none("onesided") || node.boolean("onesided"));
   const int64_t norm = node.boolean("normalized") ? 1 : 0;
-  Value* spectrum = b.call("aten._fft_r2c", {frames, Ints{2}, norm, onesided});
+  Value* spectrum = complex ? b.call("aten._fft_c2c", {frames, Ints{2}, norm, true})
+                            : b.call("aten._fft_r2c", {frames, Ints{2}, norm, onesided});
   spectrum = b.transpose(spectrum, 1, 2);
   if (vector) spectrum = b.squeeze(spectrum, 0);
   if (!node.is_none("return_complex") && node.boolean("return_complex")) return {spectrum};

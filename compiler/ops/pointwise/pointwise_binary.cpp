@@ -216,9 +216,25 @@ Results decompose_hypot(Builder& b, Node& node) {
   })};
 }
 
+// log(exp(x) + exp(y)) = log1p(exp(low - high)) + high, ordered by real parts. Of equal infinite real parts eager takes
+// one operand, or adds powers.
+Value* complex_logaddexp(Compose& c, Value* x, Value* y) {
+  const auto real = [&](Value* z) {
+    return c.b.select(c.b.call("aten.view_as_real", {z}), static_cast<int64_t>(z->rank()), 0);
+  };
+  Value *a = real(x), *b = real(y), *less = c.compare("lt", a, b);
+  Value *low = c.where(less, x, y, x->dtype()), *high = c.where(less, y, x, x->dtype());
+  Value* sum = c.add(c.unary("aten.log1p", c.exp(c.sub(low, high))), high);
+  Value* same = c.logical_and(c.compare("eq", a, b), c.unary("aten.isinf", a));
+  Value* far = c.where(c.compare("lt", a, 0), low, c.log(c.add(c.exp(x), c.exp(y))), x->dtype());
+  return c.where(same, far, sum, x->dtype());
+}
+
 // log(exp(x) + exp(y)) in base e or 2, without overflow
 Results decompose_logaddexp(Builder& b, Node& node) {
   Compose c(b);
+  if (const DType dtype = node.result()->dtype(); is_complex(dtype))
+    return {complex_logaddexp(c, b.cast(node.tensor("self"), dtype), b.cast(node.tensor("other"), dtype))};
   const bool two = node.is("aten.logaddexp2.default");
   const DType dtype = node.result()->dtype();
   Value* other = b.cast(node.tensor("other"), dtype);

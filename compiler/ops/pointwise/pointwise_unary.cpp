@@ -195,7 +195,7 @@ Value* complex_expm1(Compose& c, Value* x) {
   return complex_of(c, {real, c.mul(c.exp(re), c.unary("aten.sin", im))});
 }
 
-// Functions of complex numbers in terms of exp, log, sqrt, sin, cos and tanh, which the kernels have.
+// Functions of complex numbers in terms of those that the kernels have.
 Results decompose_complex(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   if (!is_complex(x->dtype())) return {};
@@ -210,9 +210,10 @@ Results decompose_complex(Builder& b, Node& node) {
   if (name == "aten.cosh.default") return {c.unary("aten.cos", turned(c, x))};
   if (name == "aten.sinh.default") return {turned(c, c.unary("aten.sin", turned(c, x)), -1)};
   if (name == "aten.tan.default") return {turned(c, c.tanh(turned(c, x)), -1)};
-  static constexpr std::string_view kKernels[] = {"aten.exp.default",       "aten.log.default", "aten.sqrt.default",
-                                                  "aten.sin.default",       "aten.cos.default", "aten.tanh.default",
-                                                  "aten.reciprocal.default"};
+  static constexpr std::string_view kKernels[] = {
+      "aten.acos.default",  "aten.acosh.default", "aten.asin.default",      "aten.asinh.default", "aten.atan.default",
+      "aten.atanh.default", "aten.exp.default",   "aten.log.default",       "aten.sqrt.default",  "aten.sin.default",
+      "aten.cos.default",   "aten.tanh.default",  "aten.reciprocal.default"};
   if (std::find(std::begin(kKernels), std::end(kKernels), name) != std::end(kKernels)) return {};
   reject(fmt::format("{} of complex numbers is not supported", name));
 }

@@ -58,11 +58,12 @@ Results decompose_index_select(Builder& b, Node& node) {
 
 void infer_gather(Node& node) {
   const Value *x = node.tensor("self"), *index = node.tensor("index");
-  require(is_index(index->dtype()), "gather: the index is not i32 or i64");
   index_dim(node);
-  const bool fits = std::max<size_t>(x->rank(), 1) == std::max<size_t>(index->rank(), 1);  // 0-d counts as 1-d
-  if (!fits && !numel(index->sizes()).is(0)) reject("gather: ranks differ");
   set_result(node, x->dtype(), index->sizes());
+  if (numel(index->sizes()).is(0)) return;  // eager looks at nothing else of an empty index
+  require(is_index(index->dtype()), "gather: the index is not i32 or i64");
+  const bool fits = std::max<size_t>(x->rank(), 1) == std::max<size_t>(index->rank(), 1);  // 0-d counts as 1-d
+  if (!fits) reject("gather: ranks differ");
 }
 // Kernels take i64.
 Results decompose_narrow_index(Builder& b, Node& node) {
@@ -75,7 +76,7 @@ Results decompose_narrow_index(Builder& b, Node& node) {
 }
 Results decompose_gather(Builder& b, Node& node) {
   Value *x = node.tensor("self"), *index = node.tensor("index");
-  if (numel(index->sizes()).is(0) && x->rank() != index->rank()) return {b.full(index->sizes(), 0, x->dtype())};
+  if (numel(index->sizes()).is(0)) return {b.full(index->sizes(), 0, x->dtype())};
   if (index->rank() > 0 || x->rank() == 0) return decompose_narrow_index(b, node);
   Value* vector = b.cast(b.reshape(index, {Sym(1)}), DType::i64);
   return {b.reshape(b.call("aten.gather", {x, 0, vector}), {})};
@@ -321,6 +322,23 @@ void infer_scatter_reduce(Node& node) {
   infer_scatter(node);
 }
 
+// Sums of complex numbers are those of their parts.
+Results decompose_scatter_add(Builder& b, Node& node) {
+  Value *x = node.tensor("self"), *index = node.tensor("index"), *source = node.tensor("src");
+  if (!is_complex(x->dtype())) return decompose_narrow_index(b, node);
+  if (x->rank() == 0) {
+    x = b.reshape(x, {Sym(1)});
+    index = b.reshape(index, {Sym(1)});
+    source = b.reshape(source, {Sym(1)});
+  }
+  Sizes sizes = index->sizes();
+  sizes.push_back(2);
+  Value* sum = b.call("aten.scatter_add",
+                      {b.call("aten.view_as_real", {x}), wrap_dim(node.static_integer("dim"), x->rank()),
+                       b.expand(b.unsqueeze(index, -1), std::move(sizes)), b.call("aten.view_as_real", {source})});
+  return {b.reshape(b.call("aten.view_as_complex", {sum}), node.tensor("self")->sizes())};
+}
+
 void infer_masked_scatter(Node& node) {
   const Value *x = node.tensor("self"), *mask = node.tensor("mask");
   require(mask->dtype() == DType::boolean, "masked_scatter: the mask is not bool");
@@ -441,7 +459,7 @@ const OpDef kIndexingRows[] = {
      infer_index_put, decompose_index_put, nullptr, kPure,
      Cases("f32[5, 2], [i64[2]{=3, 1}], f32[2, 2]", "f32[5], [i64[4]{index<5}], f32[4], true")},
     {"aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", nullptr,
-     decompose_masked_index, nullptr, Numbers::fit,
+     decompose_masked_index, nullptr, kMoves | Numbers::fit,
      Cases("f32[3, 4], bool[2]{=1, 0}, [i64[2]{=2, 9}, i64[2]{=1, -7}], 0.5",
            "f32[3, 4], bool[3, 2], [None, i64[2]{index<4}], 0")},
     {"aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor",
@@ -472,8 +490,8 @@ const OpDef kIndexingRows[] = {
      kNoStock | Numbers::fit | kAlsoInPlace,
      Cases("f32[3, 4], 1, i64[3, 2]{index<4}, 2.0, reduce=add",
            "f32[3, 4], 0, i64[2, 4]{index<3}, 2.0, reduce=multiply")},
-    {"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer_scatter_reduce,
-     decompose_narrow_index, "aten::scatter_add.out", kAlsoInPlace,
+    {"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer_scatter,
+     decompose_scatter_add, "aten::scatter_add.out", kAlsoInPlace,
      Cases("f32[3, 4], 1, i64[3, 4]{index<3}, f32[3, 4]", "f32[3, 4], 0, i32[3, 4]{index<3}, f32[3, 4]",
            "i64[4]{=-7, 6, 2, 4}, 0, i64[3]{=0, 0, 3}, i64[3]{=-1, 6, -9}",
            "f32[3, 3], -1, i64[2, 3]{=2, 0, 1, 1, 1, 2}, f32[3, 3]")},

@@ -1,4 +1,4 @@
-// QR, symmetric eigenvalues and singular values over batches of matrices.
+// QR, Hermitian eigenvalues and singular values over batches of matrices.
 #include <string.h>
 
 #include "runtime/kernels/linear_algebra/dense.h"
@@ -15,7 +15,9 @@ bool is_word(const EValue& value, const char* word) {
 }  // namespace
 
 /// (A, mode; Q, R): "reduced", "complete", or "r", which leaves Q empty.
-void linalg_qr_out(KernelContext& context, Span<EValue*> args) {
+namespace {
+template <typename T>
+void linalg_qr(KernelContext& context, Span<EValue*> args) {
   MatrixReader a;
   if (!a.init(context, *args[0]->tensor)) return;
   const bool complete = is_word(*args[1], "complete"), only_r = is_word(*args[1], "r");
@@ -24,9 +26,9 @@ void linalg_qr_out(KernelContext& context, Span<EValue*> args) {
     return;
   const int64_t count = a.rows < a.columns ? a.rows : a.columns, inner = complete ? a.rows : count;
   MatrixWriter q, r;
-  double* matrix = context.allocate_temp_array<double>(a.area());
-  double* tau = context.allocate_temp_array<double>(static_cast<size_t>(count));
-  double* full = context.allocate_temp_array<double>(static_cast<size_t>(a.rows * inner));
+  T* matrix = context.allocate_temp_array<T>(a.area());
+  T* tau = context.allocate_temp_array<T>(static_cast<size_t>(count));
+  T* full = context.allocate_temp_array<T>(static_cast<size_t>(a.rows * inner));
   if (!matrix || !tau || !full || !r.init(context, *args[3]->tensor, a, inner, a.columns)) return;
   if (!only_r && !q.init(context, *args[2]->tensor, a, a.rows, inner)) return;
   for (int64_t i = 0; i < a.batch; ++i) {
@@ -44,14 +46,20 @@ void linalg_qr_out(KernelContext& context, Span<EValue*> args) {
   if (!only_r) q.finish();
   r.finish();
 }
+}  // namespace
+void linalg_qr_out(KernelContext& context, Span<EValue*> args) {
+  with_element_type(*args[0]->tensor, [&](auto zero) { linalg_qr<decltype(zero)>(context, args); });
+}
 
-void geqrf_out(KernelContext& context, Span<EValue*> args) {
+namespace {
+template <typename T>
+void geqrf(KernelContext& context, Span<EValue*> args) {
   MatrixReader a;
   if (!a.init(context, *args[0]->tensor)) return;
   const int64_t count = a.rows < a.columns ? a.rows : a.columns;
   MatrixWriter out, tau;
-  double* matrix = context.allocate_temp_array<double>(a.area());
-  double* scales = context.allocate_temp_array<double>(static_cast<size_t>(count));
+  T* matrix = context.allocate_temp_array<T>(a.area());
+  T* scales = context.allocate_temp_array<T>(static_cast<size_t>(count));
   if (!matrix || !scales || !out.init(context, *args[1]->tensor, a, a.rows, a.columns) ||
       !tau.init(context, *args[2]->tensor, a, count, -1))
     return;
@@ -64,8 +72,14 @@ void geqrf_out(KernelContext& context, Span<EValue*> args) {
   out.finish();
   tau.finish();
 }
+}  // namespace
+void geqrf_out(KernelContext& context, Span<EValue*> args) {
+  with_element_type(*args[0]->tensor, [&](auto zero) { geqrf<decltype(zero)>(context, args); });
+}
 
-void householder_product_out(KernelContext& context, Span<EValue*> args) {
+namespace {
+template <typename T>
+void householder_product(KernelContext& context, Span<EValue*> args) {
   MatrixReader a, tau;
   const Tensor& scales = *args[1]->tensor;
   if (!a.init(context, *args[0]->tensor)) return;
@@ -82,9 +96,9 @@ void householder_product_out(KernelContext& context, Span<EValue*> args) {
   tau.rows = 1;
   tau.columns = count;
   MatrixWriter out;
-  double* matrix = context.allocate_temp_array<double>(a.area());
-  double* factors = context.allocate_temp_array<double>(static_cast<size_t>(count));
-  double* q = context.allocate_temp_array<double>(a.area());
+  T* matrix = context.allocate_temp_array<T>(a.area());
+  T* factors = context.allocate_temp_array<T>(static_cast<size_t>(count));
+  T* q = context.allocate_temp_array<T>(a.area());
   if (!tau.data || !matrix || !factors || !q || !out.init(context, *args[2]->tensor, a, a.rows, a.columns)) return;
   for (int64_t i = 0; i < a.batch; ++i) {
     a.load(i, matrix);
@@ -94,22 +108,30 @@ void householder_product_out(KernelContext& context, Span<EValue*> args) {
   }
   out.finish();
 }
+}  // namespace
+void householder_product_out(KernelContext& context, Span<EValue*> args) {
+  with_element_type(*args[0]->tensor, [&](auto zero) { householder_product<decltype(zero)>(context, args); });
+}
 
 /// (A, UPLO, with vectors; values, vectors). Reads one triangle only.
-void linalg_eigh_out(KernelContext& context, Span<EValue*> args) {
+namespace {
+template <typename T>
+void linalg_eigh(KernelContext& context, Span<EValue*> args) {
   MatrixReader a;
   if (!a.init_square(context, *args[0]->tensor)) return;
   const bool upper = is_word(*args[1], "U") || is_word(*args[1], "u"), vectors = args[2]->boolean;
   MatrixWriter values, basis;
-  double* matrix = context.allocate_temp_array<double>(a.area());
-  double* v = context.allocate_temp_array<double>(a.area());
+  T* matrix = context.allocate_temp_array<T>(a.area());
+  T* v = context.allocate_temp_array<T>(a.area());
   double* w = context.allocate_temp_array<double>(static_cast<size_t>(a.rows));
-  if (!matrix || !v || !w || !values.init(context, *args[3]->tensor, a, a.rows, -1)) return;
+  if (!matrix || !v || !w || !values.init(context, *args[3]->tensor, a, a.rows, -1, Holds::reals)) return;
   if (vectors && !basis.init(context, *args[4]->tensor, a, a.rows, a.rows)) return;
   for (int64_t i = 0; i < a.batch; ++i) {
-    a.load(i, matrix, upper);
+    a.load(i, matrix, upper ? Form::adjoint : Form::plain);
     for (int64_t k = 0; k < a.rows * a.rows; ++k) {
-      if (k % a.rows > k / a.rows) matrix[k] = matrix[k % a.rows * a.rows + k / a.rows];
+      const int64_t row = k / a.rows, column = k % a.rows;
+      if (column > row) matrix[k] = dense::conjugate(matrix[column * a.rows + row]);
+      if (column == row) matrix[k] = T(dense::real_part(matrix[k]));
     }
     dense::eigen_symmetric(matrix, a.rows, w, v);
     values.store(i, w);
@@ -118,39 +140,45 @@ void linalg_eigh_out(KernelContext& context, Span<EValue*> args) {
   values.finish();
   if (vectors) basis.finish();
 }
+}  // namespace
+void linalg_eigh_out(KernelContext& context, Span<EValue*> args) {
+  with_element_type(*args[0]->tensor, [&](auto zero) { linalg_eigh<decltype(zero)>(context, args); });
+}
 
 /// (A, full matrices, with vectors, driver; U, S, Vh).
-void linalg_svd_out(KernelContext& context, Span<EValue*> args) {
+namespace {
+template <typename T>
+void linalg_svd(KernelContext& context, Span<EValue*> args) {
   MatrixReader a;
   if (!a.init(context, *args[0]->tensor)) return;
   const bool full = args[1]->boolean, vectors = args[2]->boolean, wide = a.rows < a.columns;
   const int64_t large = wide ? a.columns : a.rows, small = wide ? a.rows : a.columns, outer = full ? large : small;
   MatrixWriter u, s, vh;
-  double* matrix = context.allocate_temp_array<double>(a.area());
-  double* v = context.allocate_temp_array<double>(static_cast<size_t>(small * small));
+  T* matrix = context.allocate_temp_array<T>(a.area());
+  T* v = context.allocate_temp_array<T>(static_cast<size_t>(small * small));
   double* w = context.allocate_temp_array<double>(static_cast<size_t>(small));
-  double* basis = context.allocate_temp_array<double>(static_cast<size_t>(large * outer));
-  if (!matrix || !v || !w || !basis || !s.init(context, *args[5]->tensor, a, small, -1)) return;
+  T* basis = context.allocate_temp_array<T>(static_cast<size_t>(large * outer));
+  if (!matrix || !v || !w || !basis || !s.init(context, *args[5]->tensor, a, small, -1, Holds::reals)) return;
   if (vectors && (!u.init(context, *args[4]->tensor, a, a.rows, wide ? small : outer) ||
                   !vh.init(context, *args[6]->tensor, a, wide ? outer : small, a.columns)))
     return;
   for (int64_t i = 0; i < a.batch; ++i) {
-    a.load(i, matrix, wide);  // tall
+    a.load(i, matrix, wide ? Form::adjoint : Form::plain);  // tall
     dense::singular_values(matrix, large, small, w, v);
     s.store(i, w);
     if (!vectors) continue;
     for (int64_t k = 0; k < large * outer; ++k) {
       const int64_t column = k % outer;
-      basis[k] = column < small ? matrix[k / outer * small + column] : 0;
+      basis[k] = column < small ? matrix[k / outer * small + column] : T(0);
     }
     dense::complete_basis(basis, large, small, outer);
-    // A = B diag(w) V^T if tall, V diag(w) B^T if wide; the second factor is wanted transposed.
+    // A = B diag(w) V^H if tall, V diag(w) B^H if wide; the second factor is wanted as its adjoint.
     if (wide) {
       u.store(i, v);
-      vh.store(i, basis, true);
+      vh.store(i, basis, Form::adjoint);
     } else {
       u.store(i, basis);
-      vh.store(i, v, true);
+      vh.store(i, v, Form::adjoint);
     }
   }
   s.finish();
@@ -158,6 +186,10 @@ void linalg_svd_out(KernelContext& context, Span<EValue*> args) {
     u.finish();
     vh.finish();
   }
+}
+}  // namespace
+void linalg_svd_out(KernelContext& context, Span<EValue*> args) {
+  with_element_type(*args[0]->tensor, [&](auto zero) { linalg_svd<decltype(zero)>(context, args); });
 }
 
 }  // namespace kernels

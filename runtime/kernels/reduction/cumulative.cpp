@@ -1,4 +1,4 @@
-// cumsum and cumprod: floats accumulate in double, integers in int64.
+// cumsum and cumprod: floats accumulate in double, complex numbers in complex double, integers in int64.
 #include "runtime/kernels/elementwise_convert.h"
 #include "runtime/kernels/elementwise_promote.h"
 #include "runtime/kernels/reduction/reduction.h"
@@ -12,6 +12,9 @@ T step(T a, T b) {
   if constexpr (std::is_same_v<T, int64_t>) {
     const uint64_t x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
     return static_cast<int64_t>(kProduct ? x * y : x + y);
+  } else if constexpr (std::is_same_v<T, std::complex<double>>) {
+    if (!kProduct) return {a.real() + b.real(), a.imag() + b.imag()};
+    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
   } else {
     return kProduct ? a * b : a + b;
   }
@@ -105,7 +108,7 @@ void cumulative(KernelContext& context, Args args) {
   const Error error = resize(out, in.shape());
   if (error != Error::Ok) return context.fail(error, "out tensor does not take the input's shape");
   if (is_floating(out.dtype)) return scan<double, kProduct>(context, in, static_cast<int>(dim), out);
-  if (is_complex(out.dtype)) return context.fail(Error::NotSupported, "cumulative kernels take real tensors");
+  if (is_complex(out.dtype)) return scan<std::complex<double>, kProduct>(context, in, static_cast<int>(dim), out);
   scan<int64_t, kProduct>(context, in, static_cast<int>(dim), out);
 }
 

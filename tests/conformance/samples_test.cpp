@@ -1,0 +1,120 @@
+// PyTorch's own operator samples (tests/op_samples), call by call, on portable kernels and with XNNPACK, against eager.
+//   WICK_CASES=add.Tensor       only operators whose name contains the text
+//   WICK_CASES_VERBOSE=1        every failure, not the first few of each operator
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "backends/xnnpack/compile/target.h"
+#include "tests/conformance/case_program.h"
+#include "tests/conformance/check_case.h"
+#include "wick/portable_kernels.h"
+#include "wick/xnnpack_backend.h"
+
+namespace wick::conformance::samples_test {
+namespace {
+
+constexpr size_t kShownPerOperator = 3;
+
+bool is_noted(const compiler::PartitionReport& report) {
+  return std::any_of(report.nodes.begin(), report.nodes.end(),
+                     [](const compiler::NodePlace& place) { return !place.backend.empty() && !place.reason.empty(); });
+}
+
+// Samples whose results are not eager's, by operator and dtype of the first tensor; each must occur.
+struct Exception {
+  std::string_view op, dtypes;
+  bool refused;
+  std::string_view why;
+};
+constexpr std::string_view kSteps = "eager rounds each step to the narrow dtype";
+constexpr std::string_view kHiddenWrites = "eager also writes the running statistics, which the schema does not say";
+constexpr std::string_view kNoOperator = "its error names another way";
+constexpr Exception kExceptions[] = {
+    {"aten._batch_norm_with_update.default", "f16 bf16", false, kSteps},
+    {"aten._native_batch_norm_legit.default", "f16 bf16", false, kSteps},
+    {"aten.batch_norm.default", "f16 bf16", false, kSteps},
+    {"aten.instance_norm.default", "f32 f64 f16 bf16", false, kHiddenWrites},
+    {"aten.logcumsumexp.default", "c64", true, "no kernel"},
+    {"aten.matrix_exp.default", "f16 bf16", false, "eager's steps overflow in 16 bits"},
+    {"aten.native_batch_norm.default", "f32 f64 f16 bf16", false, kHiddenWrites},
+    {"aten.polygamma.default", "f32 f64", false, "eager computes in the dtype, Wick in double"},
+    {"aten.resize_.default", "f32 f64 f16 bf16 i32 i64 u8 bool c64", true, kNoOperator},
+    {"aten.rms_norm.default", "c64", true, "not computed of complex numbers"},
+    {"aten.special_airy_ai.default", "f64", false, "differs from the tenth digit on"},
+    {"aten.special_polygamma.default", "f32 f64", false, "eager computes in the dtype, Wick in double"},
+    {"aten.stft.default", "c64", false, "sums that cancel"},
+    {"aten.sum_to_size.default", "i32 u8 bool", true, "torch.export records another dtype than eager computes"},
+    {"aten.tensor_split.tensor_indices_or_sections", "f32 f64 f16 bf16 i32 i64 u8 bool c64", true, kNoOperator},
+};
+
+const Exception* exception_for(const Case& test) {
+  if (test.tensors.empty()) return nullptr;
+  const std::string dtype = " " + std::string(dtype_name(test.tensors[0].second.value.dtype)) + " ";
+  for (const Exception& known : kExceptions) {
+    if (known.op == test.op && (" " + std::string(known.dtypes) + " ").find(dtype) != std::string::npos) return &known;
+  }
+  return nullptr;
+}
+
+// "" if the program gives what eager gives.
+std::string run(const Case& test, const compiler::Target* target) {
+  compiler::CompileOptions options;
+  if (target) options.targets = {target};
+  const auto compiled = compile_case(test, options, Operands::inputs);
+  if (!compiled.ok()) return "does not compile: " + compiler::render(compiled.diag());
+  ModuleOptions module_options;
+  module_options.kernels = {portable_kernels()};
+  module_options.backends = {&xnnpack_backend()};
+  ModuleError error;
+  const auto module = Module::load({compiled->pte.data(), compiled->pte.size()}, module_options, &error);
+  if (!module || !module->method("forward", &error)) return "does not load: " + error.message;
+  std::vector<HostValue> inputs, outputs;
+  for (const auto& [name, tensor] : test.tensors) inputs.emplace_back(tensor.value);
+  if (!module->forward(inputs, &outputs, &error)) return "does not run: " + error.message;
+  const bool noted = target && is_noted(compiled->partition);
+  for (HostValue& output : outputs) {
+    for (const Expected& expected : test.expect) {
+      if (target && output.tag == Tag::tensor && expected.kind == Expected::Kind::tensor)
+        overlook_extremes(test, noted, output.tensor, expected.tensors[0].value);
+    }
+  }
+  return check_outputs(test, *compiled, outputs, noted ? Elements::finite : Elements::all);
+}
+
+TEST(Samples, GiveWhatEagerGives) {
+  const char* filter = std::getenv("WICK_CASES");
+  const bool verbose = std::getenv("WICK_CASES_VERBOSE") != nullptr;
+  const auto cases = read_cases("tests/fixtures/cases", "samples");
+  ASSERT_TRUE(cases.ok()) << compiler::render(cases.diag());
+  std::map<std::string, size_t> failed;
+  std::set<const Exception*> excepted;
+  size_t run_cases = 0;
+  for (const Case& test : *cases) {
+    if (filter && test.op.find(filter) == std::string::npos) continue;
+    ++run_cases;
+    for (const compiler::Target* target : {static_cast<const compiler::Target*>(nullptr), &xnnpack::kTarget}) {
+      const std::string wrong = run(test, target);
+      const Exception* known = exception_for(test);
+      if (!wrong.empty() && known && known->refused == wrong.starts_with("does not compile")) {
+        excepted.insert(known);
+        continue;
+      }
+      if (wrong.empty() || (++failed[test.op] > kShownPerOperator && !verbose)) continue;
+      ADD_FAILURE() << test.op << " line " << test.line << (target ? " xnnpack" : " portable") << shapes(test) << "\n  "
+                    << test.arguments << "\n  " << wrong;
+    }
+  }
+  for (const auto& [op, count] : failed) ADD_FAILURE() << op << ": " << count << " failures";
+  std::printf("%zu samples on portable kernels and with XNNPACK\n", run_cases);
+  if (!filter) {
+    EXPECT_GE(run_cases, 2000u);
+    for (const Exception& known : kExceptions) EXPECT_TRUE(excepted.count(&known)) << known.op << " needs no exception";
+  }
+}
+
+}  // namespace
+}  // namespace wick::conformance::samples_test
