@@ -3,7 +3,7 @@
 
 usage: check_sizes.py [FOLDER]     default: the project
 
-- A source file has at most 550 lines, a function at most 60. Tests and data in a source file (*.inc) may be longer.
+- A source file has at most 800 lines, a function at most 60. Tests and data in a source file (*.inc) may be longer.
 - A folder has at most 25 files, and a folder with sources a README.md. Exceptions have a reason below.
 """
 
@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 
-MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_FOLDER_FILES = 550, 60, 25
+MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_FOLDER_FILES = 800, 60, 25
 SOURCES = (".h", ".cpp", ".inl", ".py")
 TESTS = re.compile(r"(?:_test|_test_support|_test_writer|_fuzz|_bench)\.\w+$|(?:^|/)(?:test|tests|testing)/|^(?:bench|examples)/")
 # Folders that hold more files, each with what makes it one thing.
