@@ -18,7 +18,7 @@ DType required_dtype(const Node& node, const char* name) {
 }
 
 // As kernels read them.
-void check_parameters(const Node& node) {
+void check_parameter_dtypes(const Node& node) {
   for (const char* name : {"scale", "scales"}) {
     const Value* scale = node.op->parsed->find(name) >= 0 ? tensor_or_null(node.arg(name)) : nullptr;
     require(!scale || scale->dtype() == DType::f32 || scale->dtype() == DType::f64, "scales must be f32 or f64");
@@ -32,7 +32,7 @@ void check_parameters(const Node& node) {
 void infer_quantize(Node& node) {
   const Value* x = node.tensor("input");
   require(is_floating(x->dtype()), "quantize of a tensor that is not floating");
-  check_parameters(node);
+  check_parameter_dtypes(node);
   set_result(node, required_dtype(node, "dtype"), x->sizes());
 }
 void infer_dequantize(Node& node) {
@@ -41,7 +41,7 @@ void infer_dequantize(Node& node) {
   const bool group = node.is("quantized_decomposed.dequantize_per_channel_group.default");  // it does not look
   const std::optional<DType> named = group ? std::nullopt : node.dtype("dtype");
   require(!named || *named == x->dtype(), "dequantize: the tensor does not have the dtype that is named");
-  if (!group) check_parameters(node);
+  if (!group) check_parameter_dtypes(node);
   DType dtype = DType::f32;
   for (const char* name : {"out_dtype", "output_dtype"}) {
     if (node.op->parsed->find(name) >= 0) dtype = node.dtype(name).value_or(DType::f32);

@@ -228,7 +228,7 @@ Sharing unless_dropping(const SharingCall& call) {
 }
 
 Sharing if_same_sizes(const SharingCall& call) {
-  const Sizes sizes = call.node.operands()[0]->sizes(), wanted = call.node.ints("size");
+  const Sizes sizes = call.node.tensor("self")->sizes(), wanted = call.node.ints("size");
   if (sizes.size() != wanted.size()) return {};
   Sym same = 1;
   for (size_t i = 0; i < sizes.size(); ++i) same = both(same, equal(sizes[i], wanted[i]));

@@ -147,7 +147,8 @@ void GraphReader::bind_results(const pt2::Node& node, Node* made, const std::vec
     operands = operands_of(node, *made);
     std::vector<const Placement*> placements;
     for (const Operand& operand : operands) placements.push_back(operand.placement ? &*operand.placement : nullptr);
-    for (size_t i = 0; i < results.size(); ++i) sharing[i] = def.facts.shares({*made, i, placements});
+    for (size_t i = 0; i < results.size() && !operands.empty(); ++i)
+      sharing[i] = def.facts.shares({*made, i, placements});
   }
   const auto shares = [&](const Sharing& answer) {
     return answer.operand >= 0 && operands[static_cast<size_t>(answer.operand)].ref &&

@@ -64,7 +64,7 @@ Results decompose_matrix_sqrth(Builder& b, Node& node) {
   return {scaled_product(c, all[1], c.sqrt(all[0]), conjugate_transposed(b, all[1]))};
 }
 // A = U diag(s) V^H = (U V^H) (V diag(s) V^H)
-Results decompose_polar(Builder& b, Node& node) {
+Results decompose_linalg_polar(Builder& b, Node& node) {
   Compose c(b);
   const Results all = b.call_multi("aten._linalg_svd", {node.tensor("A"), false, true});
   return {c.matmul(all[0], all[2]), scaled_product(c, conjugate_transposed(b, all[2]), all[1], all[2])};
@@ -75,7 +75,7 @@ Results decompose_polar(Builder& b, Node& node) {
 const OpDef kMatrixFunctionRows[] = {
     {"aten::linalg_matrix_sqrth(Tensor self) -> Tensor", nullptr, decompose_matrix_sqrth, nullptr, kPure,
      Cases("f32[2, 4, 4]{definite}", "f64[3, 3]{definite}"), &kManyTerms},
-    {"aten::linalg_polar(Tensor A) -> (Tensor U, Tensor H)", nullptr, decompose_polar, nullptr, kPure,
+    {"aten::linalg_polar(Tensor A) -> (Tensor U, Tensor H)", nullptr, decompose_linalg_polar, nullptr, kPure,
      Cases("f32[2, 4, 3]", "f64[3, 3]"), &kManyTerms},
     {"aten::linalg_matrix_exp(Tensor self) -> Tensor", infer_matrix_exp, decompose_matrix_exp,
      "aten::linalg_matrix_exp.out", kNoStock | kSweeps | kTellsZeros | ranges::unknown, Cases("f32[2, 4, 4]")},
