@@ -155,7 +155,7 @@ Status run_reference(const CompareFlags& flags, const std::vector<uint8_t>& pte,
   return {};
 }
 
-/// What the program's kernels write as elements of quantized tensors.
+/// Runs the program and records the elements of quantized tensors that its kernels write.
 Result<std::vector<Elements>> read_elements(const CompareFlags& flags, const std::string& method,
                                             const std::vector<HostValue>& inputs) {
   ElementRecorder program(kTraceBytes);
@@ -198,8 +198,8 @@ Result<Comparison> compare_followed(const std::vector<NamedArray>& found, const 
   return compare_outputs(found, followed.outputs, allowed, asked);
 }
 
-/// What the program's outputs are beside those that the model gives for the program's own elements; `found` are the
-/// program's outputs, `steps` those of outputs on a grid.
+/// Compares the program's outputs `found` with those that the model gives for the program's own elements. `steps` are
+/// the allowances of outputs on a grid.
 Result<FollowedOutputs> follow(const CompareFlags& flags, const std::vector<uint8_t>& model, const std::string& method,
                                const std::vector<HostValue>& inputs, const std::vector<NamedArray>& found,
                                const Allowances& steps, bool outputs_agree) {

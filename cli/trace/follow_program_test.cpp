@@ -33,7 +33,7 @@ std::vector<NamedArray> arrays(const std::vector<HostValue>& values) {
   return all;
 }
 
-/// What the outputs of the program are beside the model's for its elements.
+/// Compares the program's outputs with those that the model gives for the program's own elements.
 FollowedOutputs follow(const std::string& program, const std::string& model) {
   ElementRecorder recorder(1 << 20);
   const std::vector<NamedArray> found = arrays(run_watched(program, kSizes, kElements, recorder));
@@ -101,7 +101,7 @@ TEST(FollowProgram, AValueOnAnotherGridIsComparedInNumbers) {
   for (const char* more : {"1.0", "-0.9"}) EXPECT_FALSE(follow(on_another_grid(more), model).ok()) << more;
 }
 
-// What depends on one element only is computed exactly, also where it is not kept.
+// A value that depends on one element only is computed exactly, also where the program does not keep it.
 TEST(FollowProgram, AFunctionOfOneElementIsExactWhereTheProgramLacksIt) {
   const std::string first = on_grid("a", "x", "0.5") + kScaled;
   const std::string model = first + on_grid("b", "y", "0.4") + " %r = aten.relu(%b)\n" + on_grid("c", "r", "0.1") +

@@ -59,8 +59,8 @@ struct Candidate {
   double apart = 0;  // all steps together between them and the model's
 };
 
-/// What the program has for a value of the model, in the order of its dimensions or another one, the nearest first,
-/// equal ones once. Sets `known` of each tensor that it is made of, also of equal ones.
+/// Finds the program's tensors for a value of the model, in the order of its dimensions or another one, the nearest
+/// first, equal ones once. Sets `known` of each tensor that it is made of, also of equal ones.
 /// - Elements within one step, in int16 within four: states of recurrent layers have 15 bits.
 /// - Elements on another grid: its step is a power of two and at most two of the model's, its zero point 0 or an end of
 ///   the range. Each number is within a step of that grid, or beyond its range where the element is at the end. What

@@ -164,7 +164,7 @@ int64_t format_of(const Node& node, int64_t otherwise) {
   return given ? arg.as<Sym>().value() : otherwise;
 }
 
-// What the rule says of the first tensor.
+// Asks the rule about the first tensor.
 Sharing ask(const SharingCall& call, Rule rule, int64_t format) {
   if (call.operands.empty()) return {};
   const Value* x = call.node.operands()[0];

@@ -67,8 +67,8 @@ std::string Linearizer::number_subject(const Node& node) const {
   return fmt::format("{}, a number read from data,", node.result()->type.expr.symbol_name());
 }
 
-// Of what stock's runtime runs: sizes that may be 0, which would leave an operand of a delegate without elements and
-// not all its results. Stock's delegates skip nodes over empty tensors and leave in the results what was there.
+// Returns, for programs of profile stock, the sizes that may be 0 and then leave an operand of a delegate empty but not
+// all its results. Stock's delegates skip nodes over empty tensors and leave old bytes in such results.
 std::set<std::string, std::less<>> Linearizer::sizes_that_stock_needs() const {
   std::set<std::string, std::less<>> needed;
   if (!options_.stock_only) return needed;

@@ -1,4 +1,4 @@
-// What a plan says of values without an upper bound.
+// Lists the values of a plan that have no upper bound.
 #pragma once
 #include <string>
 #include <vector>

@@ -7,7 +7,7 @@ namespace wick {
 class TensorMemory;
 struct MemoryBlock;
 
-/// What a Tensor whose dynamism is `unbounded` is the base of. A plain copy of such a Tensor is none: make it fixed.
+/// Every Tensor whose dynamism is `unbounded` is the base of one of these. A plain copy of it is not: make it fixed.
 struct UnboundedTensor : Tensor {
   TensorMemory* memory = nullptr;
   MemoryBlock* block = nullptr;  // its own; `data` may lie elsewhere: in a view's source, in an input of the caller

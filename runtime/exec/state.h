@@ -59,7 +59,7 @@ struct Method::State {
         random{options.seed, 0},
         context(memory.temp, &random, options.parallelism, options.isa,
                 method.num_unbounded() != 0 ? options.unbounded : nullptr) {}
-  /// Of values without an upper bound; null: there are none.
+  /// The memory of values without an upper bound; null: there are none.
   TensorMemory* unbounded() const { return context.memory(); }
 
   MethodMeta meta;

@@ -1,4 +1,4 @@
-// What compiles runs for every size that the program's ranges allow: each dimension of each operand of each operator is
+// A program that compiles runs for every size that its ranges allow: each dimension of each operand of each operator is
 // known only at run time in turn, and one loaded program is called with sizes below, at and above the traced one, with
 // 0 and 1 where the operator takes them, and with smaller ones after larger ones. Judge: portable kernels, compiled for
 // the sizes of the call.
@@ -154,7 +154,7 @@ bool is_single_half(const Case& test) {
          std::all_of(test.tensors.begin(), test.tensors.end(), is_one);
 }
 
-// What the operator gives at this size; nothing if it does not take it.
+// The operator's results at this size; nothing if it does not take the size.
 std::optional<Call> call_at(const Case& test, const OneSize& at, Operands operands, int64_t size) {
   const Case now = resized(test, at, size);
   if (is_single_half(now)) return std::nullopt;

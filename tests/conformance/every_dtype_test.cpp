@@ -1,5 +1,5 @@
-// What the compiler takes, the kernels take: a call of each operator in each dtype that a file can hold, and with one
-// floating operand of another dtype than the others.
+// A call that the compiler takes, the kernels take: a call of each operator in each dtype that a file can hold, and
+// with one floating operand of another dtype than the others.
 //   WICK_CASES=add.Tensor       only operators whose name contains the text
 //   WICK_UPDATE_TABLE=1         writes compiler/ops/limits/kernel_dtypes.inc
 #include <fmt/format.h>
@@ -104,7 +104,7 @@ bool runs_anyhow(const Case& test, Evidence& evidence) {
   return failure.empty();
 }
 
-// What kernels do with a case of which one tensor of f32 is of f16 instead, though no pass makes one dtype of them.
+// Notes what kernels do when one f32 tensor of a case is f16 instead and no pass makes one dtype of them.
 void note_mixes(const Case& test, Evidence& evidence) {
   auto function = import_case(test, Operands::untyped_results);
   if (!function.ok()) return;

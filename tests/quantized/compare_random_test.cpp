@@ -1,5 +1,5 @@
-// What `wick compare` says of random quantized programs (tests/fixtures/random_quantized.py): those that are right
-// agree, planted faults are found.
+// `wick compare` on random quantized programs (tests/fixtures/random_quantized.py): right programs agree, planted
+// faults are found.
 #include <gtest/gtest.h>
 
 #include <algorithm>

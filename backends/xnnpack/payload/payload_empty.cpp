@@ -242,7 +242,7 @@ Error Split::make_of_none(size_t index) {
   }
 }
 
-// What is computed of numbers that are all NaN is NaN; the library's kernels give other numbers. A mean may also be the
+// A result computed only from NaN is NaN, where the library's kernels may give other numbers. A mean may also be the
 // quotient of a sum and a count.
 std::optional<float> Split::uniform_result(const PayloadNode& node) const {
   const DataType type = whole_.values[node.output].type;

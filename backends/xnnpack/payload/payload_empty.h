@@ -7,7 +7,7 @@
 
 namespace wick::xnnpack {
 
-/// What is left to compute when inputs are empty.
+/// The part of a payload that is left to compute when inputs are empty.
 struct NonEmptyPart {
   /// The nodes whose results have elements. Where a node makes elements of none (a sum or mean over them, a matmul over
   /// them, padding around them), its result is a constant; a concatenation leaves empty operands out. Values keep their
@@ -17,7 +17,7 @@ struct NonEmptyPart {
   std::vector<uint32_t> arguments;
   /// Constants that the whole payload does not have, with their bytes.
   std::vector<std::pair<uint32_t, std::vector<uint8_t>>> fills;
-  /// Of all values of the whole payload.
+  /// The dims of all values of the whole payload, by id.
   std::vector<Dims> dims;
 };
 

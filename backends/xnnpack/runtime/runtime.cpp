@@ -61,7 +61,7 @@ class Delegate {
   void execute(KernelContext& context, Span<EValue*> args);
 
  private:
-  /// What is computed where inputs are empty.
+  /// The computation that is left for one set of input dims with empty inputs.
   struct Rest {
     ValueDims inputs;
     NonEmptyPart part;                   // but for its payload, which the delegate has
@@ -265,7 +265,7 @@ void Delegate::execute_empty(KernelContext& context, Span<EValue*> args) {
   rest_->delegate->execute(context, {rest_->args.data(), rest_->args.size()});
 }
 
-/// What read_shapes found.
+/// The dims of the inputs that read_shapes found, in the payload's order.
 ValueDims Delegate::input_dims() const {
   ValueDims inputs;
   for (const uint32_t id : payload_.input_ids) {
@@ -279,7 +279,7 @@ ValueDims Delegate::input_dims() const {
 
 bool Delegate::reshape(KernelContext& context) {
   has_shapes_ = false;
-  // What the library does not check itself holds for the declared sizes only; now for these.
+  // The library does not check all limits: load checked the rest for the declared sizes, this checks it for these.
   const ValueDims inputs = input_dims();
   ErrorText text(message_);
   ValueDims dims;

@@ -55,7 +55,7 @@ Value* selected(const Sym& when, Value* yes, Value* no, Builder& builder) {
   return builder.call("aten.where.self", {truth, yes, no});
 }
 
-// What was written to `from` is seen by the storages that may be the same memory; `came` is the link that told `from`.
+// Passes a write to `from` on to the storages that may be the same memory; `came` is the link it arrived by, or null.
 void spread(const std::shared_ptr<VersionedStorage>& from, const MaybeShared* came, Builder& builder) {
   for (const std::shared_ptr<MaybeShared>& link : from->links) {
     const std::shared_ptr<VersionedStorage> base = link->base.lock(), result = link->result.lock();

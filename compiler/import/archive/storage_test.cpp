@@ -100,7 +100,7 @@ class SharingRules : public testing::Test {
     graph_.ranges["m"] = {2, 8};
     return graph_.ranges;
   }
-  // What the rule of the operator says of a tensor that lies so.
+  // The answer of the operator's rule for a tensor that lies so.
   std::string answer(std::string_view op_name, Sizes sizes, Ints strides, Args more = {}) {
     Value* x = graph_.add_input(Type::of(DType::f32, std::move(sizes)), "x");
     Args args = {x};

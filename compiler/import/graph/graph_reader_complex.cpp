@@ -141,7 +141,7 @@ const OpDef* GraphReader::with_factors(const OpDef& def, Args& args) {
   return &op("aten.add.Tensor");
 }
 
-// What `def`, which moves elements and fills with a number, makes of the real and of the imaginary parts.
+// Applies `def`, which moves elements and fills with a number, to the real and to the imaginary parts.
 const OpDef* GraphReader::of_parts(const OpDef& def, Args& args, int number) {
   Value* tensor = args[0].as<Value*>();
   const HostTensor held = host_tensor(*args[static_cast<size_t>(number)].as<Value*>());

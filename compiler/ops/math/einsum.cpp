@@ -236,7 +236,7 @@ Results decompose_einsum(Builder& b, Node& node) {
   return {b.permute(out.value, order)};
 }
 
-// Of one tensor a view, unless a label is summed.
+// With one tensor, einsum is a view of it unless a label is summed.
 Sharing shares_unless_summed(const SharingCall& call) {
   const Values tensors = call.node.tensors("tensors");
   if (tensors.size() != 1) return {};

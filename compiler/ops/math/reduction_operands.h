@@ -1,4 +1,4 @@
-// What reductions make of their operand before they reduce it. C++20.
+// Conversions of an operand before it is reduced. C++20.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -359,7 +359,7 @@ void infer_write_view(Node& node) {
     require(node.ints("size").size() == node.ints("stride").size(), "sizes and strides differ in length");
   infer_same(node);
 }
-// What is written becomes elements of the dtype of `self`.
+// Converts the written tensor to the dtype of `self`.
 Value* converted_source(Builder& b, Node& node) { return b.cast(node.tensor("src"), node.tensor("self")->dtype()); }
 
 Results decompose_strided_scatter(Builder& b, Node& node) {

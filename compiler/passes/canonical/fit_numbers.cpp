@@ -83,7 +83,7 @@ Changed fit_numbers_in(Graph& graph) {
 
 // Gives operators the numbers that eager's kernels read beside integers, and refuses those that eager refuses.
 //   before: y = remainder(x: u8, -1)         after: y = remainder(x: u8, 255)
-// What an operator does with its numbers is a fact in its row (Numbers, Clamp).
+// The row of an operator states how it treats its numbers (Numbers, Clamp).
 // Requires: results have types.  Ensures: each literal number of an operator that has such a fact is an element of the
 // dtype that eager reads it in, if that is one of integers.
 // Keeps: every value, as eager computes it.

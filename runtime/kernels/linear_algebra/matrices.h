@@ -85,7 +85,7 @@ struct MatrixReader {
   }
 };
 
-/// What a result holds: numbers of the matrices' dtype, real numbers of their precision, or i32 indices.
+/// The elements of a result: numbers of the matrices' dtype, real numbers of their precision, or i32 indices.
 enum class Holds : uint8_t { numbers, reals, indices };
 
 /// A result with the leading dimensions of a reader and up to two more; -1 leaves one out.

@@ -25,7 +25,7 @@ Complex root(Complex z) {
   return z.re >= 0 ? Complex{large, math::copy_sign(small, z.im)} : Complex{small, math::copy_sign(large, z.im)};
 }
 
-/// Of roots r of 1 - z and s of 1 + z: the real part of r s, and the imaginary part of conj(r) s.
+/// re(r s) and im(conj(r) s), where r and s are square roots of 1 - z and 1 + z.
 double real_of_product(Complex r, Complex s) { return r.re * s.re - r.im * s.im; }
 double imag_of_quotient(Complex r, Complex s) { return r.re * s.im - r.im * s.re; }
 

@@ -40,7 +40,7 @@ class LibraryEngine final : public Engine {
   struct Images {
     uint32_t count, height, width;
   };
-  /// Of the input of a node that keeps pointers, when the library made them last.
+  /// The input sizes of a node that keeps pointers, when the library made the pointers last.
   struct Pixels {
     uint32_t height, width, channels;
   };
