@@ -88,30 +88,21 @@ class Follower {
   Status turn(Reading& reading) {
     if (num_missing(best_) == 0) return {};
     TurnedRun turned(best_.followed);
-    std::vector<std::vector<double>> departures(best_.outputs.size());
+    std::vector<TurnedElements> differences(best_.outputs.size());
     for (uint64_t each = 0; each < kTurnedRuns; ++each) {
       ASSIGN_OR_RETURN(const std::vector<NamedArray> outputs,
                        run_(turned.tracer(), [&](const MethodMeta& method) { turned.watch(method); }));
-      for (size_t i = 0; i < std::min(outputs.size(), departures.size()); ++i)
-        note_differences(outputs[i], best_.outputs[i], departures[i]);
+      for (size_t i = 0; i < std::min(outputs.size(), differences.size()); ++i)
+        differences[i].add(outputs[i], best_.outputs[i]);
     }
-    best_.departures = std::move(departures);
+    best_.departures.clear();
+    for (const TurnedElements& output : differences) best_.departures.push_back(output.most());
     best_.mismatches = count_(best_);
     for (const auto& [number, steps] : turned.departures()) {
       const bool any = std::any_of(steps.begin(), steps.end(), [](double each) { return each > 0; });
       if (any && best_.followed[number].taken.empty()) reading.slack[number] = steps;
     }
     return {};
-  }
-
-  static void note_differences(const NamedArray& a, const NamedArray& b, std::vector<double>& most) {
-    if (a.dtype != b.dtype || a.sizes != b.sizes || is_complex(a.dtype)) return;
-    const size_t count = a.bytes.size() / dtype_size_bytes(a.dtype);
-    most.resize(count);
-    for (size_t i = 0; i < count; ++i) {
-      const double difference = std::fabs(element_of(a, i) - element_of(b, i));
-      if (std::isfinite(difference)) most[i] = std::max(most[i], difference);
-    }
   }
 
   const std::vector<Elements>& program_;

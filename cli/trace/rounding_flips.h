@@ -25,6 +25,8 @@ class TurnedElements {
   /// How far two correct programs may be apart, element by element: twice what was found there, and twice the root mean
   /// square of all elements, because a few runs may miss what roundings do to one of them; at most twice the largest.
   std::vector<double> allowed() const;
+  /// The largest difference found of each element; empty: the results cannot be compared.
+  const std::vector<double>& most() const { return most_; }
 
  private:
   std::vector<double> most_;
