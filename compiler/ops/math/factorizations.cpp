@@ -33,9 +33,7 @@ Sizes batch_of(const Value* a, Sizes more = {}) {
 const Sym& rows(const Value* a) { return a->sizes()[a->rank() - 2]; }
 const Sym& columns(const Value* a) { return a->sizes().back(); }
 Value* transposed(Builder& b, Value* a) { return b.transpose(a, -2, -1); }
-Value* adjoint(Builder& b, Value* a) {
-  return transposed(b, is_complex(a->dtype()) ? b.call("aten.conj_physical", {a}) : a);
-}
+Value* adjoint(Builder& b, Value* a) { return Compose(b).call("aten.adjoint", {a}); }
 
 // `a` with the leading sizes of `batch`.
 Value* in_batch(Builder& b, Value* a, const Sizes& batch) {

@@ -1,6 +1,7 @@
 // Powers, exponentials and roots of square matrices.
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/pointwise/half_numbers.h"
 #include "compiler/ops/ranges/ranges.h"
 
 namespace wick::compiler {
@@ -28,12 +29,11 @@ Results decompose_matrix_power(Builder& b, Node& node) {
   }
   return {out};
 }
-bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
 void infer_matrix_exp(Node& node) {
   const Value* a = node.tensor("self");
   const DType part = real_dtype(a->dtype());
-  require(part == DType::f32 || part == DType::f64 || is_half(part),
+  require(part == DType::f32 || part == DType::f64 || is_16_bit(part),
           "the matrix exponential takes floating and complex numbers");
   require_square_matrix(a);
   infer_same(node);
@@ -41,7 +41,7 @@ void infer_matrix_exp(Node& node) {
 // Kernels take f32 and f64, and the complex numbers of these.
 Results decompose_matrix_exp(Builder& b, Node& node) {
   const DType dtype = node.tensor("self")->dtype();
-  const bool narrow = is_half(dtype);
+  const bool narrow = is_16_bit(dtype);
   if (!narrow && node.op->infer) return {};
   return {
       b.cast(b.call("aten.linalg_matrix_exp", {narrow ? b.cast(node.tensor("self"), DType::f32) : node.tensor("self")}),
@@ -50,9 +50,6 @@ Results decompose_matrix_exp(Builder& b, Node& node) {
 
 // --- by spectra ---
 
-Value* conjugate_transposed(Builder& b, Value* a) {
-  return b.transpose(is_complex(a->dtype()) ? b.call("aten.conj_physical", {a}) : a, -2, -1);
-}
 // columns diag(values) adjoint
 Value* scaled_product(Compose& c, Value* columns, Value* values, Value* right) {
   return c.matmul(c.mul(columns, c.b.unsqueeze(values, -2)), right);
@@ -61,13 +58,13 @@ Value* scaled_product(Compose& c, Value* columns, Value* values, Value* right) {
 Results decompose_matrix_sqrth(Builder& b, Node& node) {
   Compose c(b);
   const Results all = b.call_multi("aten._linalg_eigh", {node.tensor("self"), std::string("L"), true});
-  return {scaled_product(c, all[1], c.sqrt(all[0]), conjugate_transposed(b, all[1]))};
+  return {scaled_product(c, all[1], c.sqrt(all[0]), c.call("aten.adjoint", {all[1]}))};
 }
 // A = U diag(s) V^H = (U V^H) (V diag(s) V^H)
 Results decompose_linalg_polar(Builder& b, Node& node) {
   Compose c(b);
   const Results all = b.call_multi("aten._linalg_svd", {node.tensor("A"), false, true});
-  return {c.matmul(all[0], all[2]), scaled_product(c, conjugate_transposed(b, all[2]), all[1], all[2])};
+  return {c.matmul(all[0], all[2]), scaled_product(c, c.call("aten.adjoint", {all[2]}), all[1], all[2])};
 }
 
 }  // namespace

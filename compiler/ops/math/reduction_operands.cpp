@@ -1,7 +1,5 @@
 #include "compiler/ops/math/reduction_operands.h"
 
-#include <limits>
-
 #include "compiler/ops/pointwise/half_numbers.h"
 
 namespace wick::compiler {
@@ -17,7 +15,7 @@ std::vector<Value*> of_converted(Builder& b, Node& node) {
   return {b.call(node.op->name(), std::move(args))};
 }
 
-Value* with_an_element(Compose& c, Value* x, const std::vector<int64_t>& dims) {
+Value* with_an_element(Compose& c, Value* x, const std::vector<int64_t>& dims, double element) {
   Ints pairs(2 * x->rank(), Sym(0));  // from the last dimension on
   bool any = false;
   for (const int64_t dim : dims) {
@@ -25,7 +23,7 @@ Value* with_an_element(Compose& c, Value* x, const std::vector<int64_t>& dims) {
     pairs[2 * (x->rank() - 1 - static_cast<size_t>(dim)) + 1] = Sym(1);
     any = true;
   }
-  return any ? c.pad(x, std::move(pairs), -std::numeric_limits<double>::infinity()) : x;
+  return any ? c.pad(x, std::move(pairs), element) : x;
 }
 
 }  // namespace wick::compiler

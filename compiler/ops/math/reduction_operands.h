@@ -12,7 +12,7 @@ bool converts_first(const Node& node);
 /// A call of the same operator with `self` in the dtype of the result.
 std::vector<Value*> of_converted(Builder& b, Node& node);
 
-/// x with a row of -infinity behind each of `dims` that may be empty: what has no largest element has one then.
-Value* with_an_element(Compose& c, Value* x, const std::vector<int64_t>& dims);
+/// x with a row of `element` behind each of `dims` that may be empty: a maximum over none is `element` then.
+Value* with_an_element(Compose& c, Value* x, const std::vector<int64_t>& dims, double element);
 
 }  // namespace wick::compiler

@@ -257,10 +257,9 @@ Results decompose_diff(Builder& b, Node& node) {
 Results decompose_logsumexp(Builder& b, Node& node) {
   Compose c(b);
   const std::vector<int64_t> dims = dims_of(node);
-  Value* x = with_an_element(c, b.cast(node.tensor("self"), float_dtype(node.tensor("self")->dtype())), dims);
+  Value* x = with_an_element(c, b.cast(node.tensor("self"), float_dtype(node.tensor("self")->dtype())), dims, -kInf);
   const bool keepdim = keepdim_of(node);
-  Value* real = x;
-  if (is_complex(x->dtype())) real = b.select(b.call("aten.view_as_real", {x}), static_cast<int64_t>(x->rank()), 0);
+  Value* real = is_complex(x->dtype()) ? c.call("aten.real", {x}) : x;
   Value* high = c.amax(real, dims, true);
   high = c.where(c.compare("eq", c.abs(high), kInf), 0.0, high, real->dtype());
   Value* sum = c.sum(c.exp(c.sub(x, high)), dims, keepdim);
@@ -315,15 +314,9 @@ Results decompose_vector_norm(Builder& b, Node& node) {
 
 // The largest of numbers that are not negative; 0 of none.
 Value* largest(Compose& c, Value* x, int64_t dim, bool keepdim) {
-  const auto at = static_cast<size_t>(wrap_dim(dim, x->rank()));
-  const Sym& size = x->sizes()[at];
-  if (size.is(0)) return c.sum(x, {dim}, keepdim);
-  if (!size.is_const() && SymScope::range(size).min <= 0) {
-    Ints one_more(2 * (x->rank() - at), Sym(0));
-    one_more.back() = 1;
-    x = c.pad(x, std::move(one_more));
-  }
-  return c.amax(x, {dim}, keepdim);
+  dim = wrap_dim(dim, x->rank());
+  if (x->sizes()[static_cast<size_t>(dim)].is(0)) return c.sum(x, {dim}, keepdim);
+  return c.amax(with_an_element(c, x, {dim}, 0), {dim}, keepdim);
 }
 
 // Matrix norms that are functions of singular values: "nuc" their sum, 2 the largest, -2 the least. Null for others.

@@ -219,10 +219,7 @@ Results decompose_hypot(Builder& b, Node& node) {
 // log(exp(x) + exp(y)) = log1p(exp(low - high)) + high, ordered by real parts. Of equal infinite real parts eager takes
 // one operand, or adds powers.
 Value* complex_logaddexp(Compose& c, Value* x, Value* y) {
-  const auto real = [&](Value* z) {
-    return c.b.select(c.b.call("aten.view_as_real", {z}), static_cast<int64_t>(z->rank()), 0);
-  };
-  Value *a = real(x), *b = real(y), *less = c.compare("lt", a, b);
+  Value *a = c.call("aten.real", {x}), *b = c.call("aten.real", {y}), *less = c.compare("lt", a, b);
   Value *low = c.where(less, x, y, x->dtype()), *high = c.where(less, y, x, x->dtype());
   Value* sum = c.add(c.unary("aten.log1p", c.exp(c.sub(low, high))), high);
   Value* same = c.logical_and(c.compare("eq", a, b), c.unary("aten.isinf", a));
