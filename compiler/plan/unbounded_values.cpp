@@ -2,28 +2,29 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <set>
 
 namespace wick::compiler {
 
 std::vector<UnboundedValue> unbounded_values(const MethodPlan& plan) {
+  const std::set<int32_t> inputs(plan.inputs.begin(), plan.inputs.end());
+  std::set<int32_t> freed;
+  for (const Instruction& instruction : plan.instructions) {
+    if (instruction.kind == Instruction::Kind::free) freed.insert(instruction.args[0]);
+  }
   std::vector<UnboundedValue> found;
   for (size_t i = 0; i < plan.values.size(); ++i) {
     const auto* tensor = std::get_if<PlannedTensor>(&plan.values[i]);
     if (!tensor || !tensor->unbounded) continue;
     const auto index = static_cast<int32_t>(i);
     const Storage& storage = plan.storages[tensor->storage];
-    if (std::find(plan.inputs.begin(), plan.inputs.end(), index) != plan.inputs.end()) {
+    if (inputs.count(index) != 0) {
       found.push_back({storage.label, "the caller's"});
       continue;
     }
     if (storage.kind != Storage::Kind::unbounded || !storage.used) continue;
-    const auto free = std::find_if(plan.instructions.begin(), plan.instructions.end(), [&](const Instruction& at) {
-      return at.kind == Instruction::Kind::free && at.args[0] == index;
-    });
-    found.push_back({storage.label, free == plan.instructions.end()
-                                        ? "kept until the next execution"
-                                        : fmt::format("freed after instruction {}", storage.last)});
+    found.push_back({storage.label, freed.count(index) != 0 ? fmt::format("freed after instruction {}", storage.last)
+                                                            : "kept until the next execution"});
   }
   return found;
 }
