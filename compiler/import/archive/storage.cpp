@@ -55,27 +55,48 @@ Value* selected(const Sym& when, Value* yes, Value* no, Builder& builder) {
   return builder.call("aten.where.self", {truth, yes, no});
 }
 
-// Passes a write to `from` on to the storages that may be the same memory; `came` is the link it arrived by, or null.
-void spread(const std::shared_ptr<VersionedStorage>& from, const MaybeShared* came, Builder& builder) {
-  for (const std::shared_ptr<MaybeShared>& link : from->links) {
-    const std::shared_ptr<VersionedStorage> base = link->base.lock(), result = link->result.lock();
-    if (link.get() == came || !base || !result) continue;
-    const std::shared_ptr<VersionedStorage>& other = from == base ? result : base;
-    if (!link->when || !link->view || !from->doubt.empty()) {
-      other->doubt = from->doubt.empty() ? link->doubt : from->doubt;
-    } else if (other->doubt.empty()) {
-      Value* view = apply(chain_to(*base, *link->view), base->current, builder);
-      const ViewStep* stuck = nullptr;
-      Value* value = other == result ? selected(*link->when, view, result->current, builder)
-                                     : updated(*base, *link->view,
-                                               selected(*link->when, result->current, view, builder), builder, stuck);
-      if (value)
-        other->current = value;
-      else
-        other->doubt = link->doubt;
+// Gives one of the storages of `link` what was written to the other, `from`, under the condition that they are the same
+// memory.
+void follow(const MaybeShared& link, VersionedStorage& base, VersionedStorage& result, const VersionedStorage& from,
+            Builder& builder) {
+  VersionedStorage& other = &from == &base ? result : base;
+  ++other.version;
+  if (!link.when || !link.view || !from.doubt.empty()) {
+    other.doubt = from.doubt.empty() ? link.doubt : from.doubt;
+    return;
+  }
+  if (!other.doubt.empty()) return;
+  Value* view = apply(chain_to(base, *link.view), base.current, builder);
+  const ViewStep* stuck = nullptr;
+  Value* value = &other == &result
+                     ? selected(*link.when, view, result.current, builder)
+                     : updated(base, *link.view, selected(*link.when, result.current, view, builder), builder, stuck);
+  if (value)
+    other.current = value;
+  else
+    other.doubt = link.doubt;
+}
+
+// Passes a write to `written` on to all storages that may be the same memory. Links form a tree, each result being new,
+// which is walked depth first; without recursion, because a file may hold a link for each of its nodes.
+void spread(const std::shared_ptr<VersionedStorage>& written, Builder& builder) {
+  struct Visit {
+    std::shared_ptr<VersionedStorage> storage;
+    const MaybeShared* came;  // the link the write arrived by; null: it was written here
+    size_t next = 0;          // of the storage's links
+  };
+  std::vector<Visit> path = {{written, nullptr}};
+  while (!path.empty()) {
+    Visit& visit = path.back();
+    if (visit.next == visit.storage->links.size()) {
+      path.pop_back();
+      continue;
     }
-    ++other->version;
-    spread(other, link.get(), builder);
+    const std::shared_ptr<MaybeShared> link = visit.storage->links[visit.next++];
+    const std::shared_ptr<VersionedStorage> base = link->base.lock(), result = link->result.lock();
+    if (link.get() == visit.came || !base || !result) continue;
+    follow(*link, *base, *result, *visit.storage, builder);
+    path.push_back({visit.storage == base ? result : base, link.get()});
   }
 }
 
@@ -110,7 +131,7 @@ void write(TensorRef& ref, Value* value, Builder& builder) {
   ++storage.version;
   ref.cached = value;
   ref.cached_version = storage.version;
-  spread(ref.storage, nullptr, builder);
+  spread(ref.storage, builder);
 }
 
 RefPtr view_ref(TensorRef& base, Value* base_value, Value* result) {

@@ -84,6 +84,14 @@ TEST_F(Storage, WhatIsNotKnownIsRefusedWhereItIsReadAndOnlyThere) {
   }
 }
 
+TEST_F(Storage, AWriteReachesTheEndOfALongChainOfResults) {
+  std::vector<RefPtr> chain = {base_};
+  while (chain.size() < 50000)
+    chain.push_back(maybe_shared_ref(*chain.back(), x_, x_, make_sym(SymOp::eq, {n_, 1}), "unused"));
+  add_one(base_);
+  EXPECT_NE(read(*chain.back(), builder_), x_);
+}
+
 TEST_F(Storage, AWriteThroughAnExpandedDimensionIsRefused) {
   Value* wide = builder_.expand(x_, {4, n_, m_});
   const RefPtr view = view_ref(*base_, x_, wide);

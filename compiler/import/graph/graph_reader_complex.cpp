@@ -7,8 +7,7 @@
 
 #include "compiler/analysis/evaluate.h"
 #include "compiler/import/graph/graph_reader.h"
-#include "compiler/ir/decompose.h"
-#include "compiler/ops/rules.h"
+#include "compiler/ops/compose.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {
@@ -132,10 +131,7 @@ const OpDef* GraphReader::with_factors(const OpDef& def, Args& args) {
     start = builder_.call("aten.mul.Tensor", {start, args[static_cast<size_t>(beta)]});
     args[static_cast<size_t>(beta)] = 0;
     args[static_cast<size_t>(alpha)] = 1;
-    Node* made = graph_.add_node(def, std::move(args), 1, nullptr, "term");
-    made->origin = builder_.origin();
-    if (def.infer) def.infer(*made);
-    term = def.decompose ? decompose_untyped(graph_, made) : made->result(0);
+    term = Compose(builder_).call(def.name(), std::move(args));
   }
   args = {start, builder_.call("aten.mul.Tensor", {term, std::move(by)}), 1};
   return &op("aten.add.Tensor");
@@ -152,14 +148,10 @@ const OpDef* GraphReader::of_parts(const OpDef& def, Args& args, int number) {
     Args own = args;
     own[0] = builder_.select(pairs, static_cast<int64_t>(tensor->rank()), static_cast<int64_t>(i));
     own[static_cast<size_t>(number)] = part_of(held, i);
-    Node* made = graph_.add_node(def, std::move(own), 1, nullptr, "part");
-    made->origin = builder_.origin();
-    if (def.infer) def.infer(*made);
-    parts.push_back(def.infer ? made->result(0) : decompose_untyped(graph_, made));
+    parts.push_back(Compose(builder_).call(def.name(), std::move(own)));
   }
   const auto last = static_cast<int64_t>(parts[0]->rank());
-  for (Value*& part : parts) part = builder_.unsqueeze(part, last);
-  Value* joined = builder_.call("aten.cat", {std::move(parts), last});
+  Value* joined = Compose(builder_).stack(parts, last);
   args = {builder_.call("aten.view_as_complex", {joined}), None{}};
   return &op("aten.clone.default");
 }
