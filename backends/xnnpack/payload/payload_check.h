@@ -10,8 +10,14 @@ constexpr uint64_t kMaxElements = uint64_t{1} << 31;
 /// One node during the walk: the dims of its inputs are known, those of its outputs are to be found.
 class NodeCheck {
  public:
-  NodeCheck(const Payload& payload, size_t index, std::vector<Dims>* dims, ErrorText* text)
-      : node(payload.nodes[index]), payload_(payload), index_(index), dims_(*dims), text_(text) {}
+  /// `takes_empty`: dims may be 0.
+  NodeCheck(const Payload& payload, size_t index, std::vector<Dims>* dims, ErrorText* text, bool takes_empty = false)
+      : node(payload.nodes[index]),
+        payload_(payload),
+        index_(index),
+        dims_(*dims),
+        text_(text),
+        takes_empty_(takes_empty) {}
 
   const PayloadNode& node;
 
@@ -23,7 +29,8 @@ class NodeCheck {
   bool is_constant(size_t i) const { return input(i).constant != 0; }
   bool is_output(DataType type) const { return output().type == type; }
 
-  /// Sets the dims of the output (or of another value). Refuses zero dims and kMaxElements or more elements.
+  /// Sets the dims of the output (or of another value). Refuses kMaxElements or more elements, and zero dims unless it
+  /// takes them.
   Error set_output(Dims dims) { return set(node.output, static_cast<Dims&&>(dims)); }
   Error set(uint32_t id, Dims dims);
 
@@ -45,6 +52,7 @@ class NodeCheck {
   size_t index_;
   std::vector<Dims>& dims_;
   ErrorText* text_;
+  bool takes_empty_;
 };
 
 constexpr uint32_t bit_of(DataType type) { return uint32_t{1} << static_cast<uint32_t>(type); }

@@ -54,10 +54,8 @@ class Split {
   const Dims& dims(uint32_t value) const { return part_.dims[value]; }
   const Dims& in(const PayloadNode& node, size_t i) const { return dims(node.inputs[i]); }
   Error visit(size_t index);
-  Error infer(size_t index, Dims* out);
-  Error infer_image(size_t index, Dims* out);
-  bool infer_product(const PayloadNode& node, Dims* out) const;
-  bool infer_broadcast(const PayloadNode& node, Dims* out) const;
+  Error infer(size_t index);
+  Error infer_image(size_t index);
   Error make_of_none(size_t index);
   Error concatenate(const PayloadNode& node);
   std::optional<float> uniform_result(const PayloadNode& node) const;
@@ -75,107 +73,40 @@ class Split {
 };
 
 // Rows and columns need elements; a number of images or channels of 0 gives a result without elements.
-Error Split::infer_image(size_t index, Dims* out) {
+Error Split::infer_image(size_t index) {
   const PayloadNode& node = whole_.nodes[index];
   const Dims from = in(node, 0);
   if (from.size() != 4 || from[1] == 0 || from[2] == 0) return fail(index, "reads an image without rows or columns");
-  std::vector<Dims> with_ones = part_.dims;
-  for (const size_t i : {size_t{0}, size_t{3}}) with_ones[node.inputs[0]][i] = std::max(from[i], 1u);
-  NodeCheck check(whole_, index, &with_ones, text_);
+  Dims& image = part_.dims[node.inputs[0]];
+  for (const size_t i : {size_t{0}, size_t{3}}) image[i] = std::max(from[i], 1u);
+  NodeCheck check(whole_, index, &part_.dims, text_);
   const Error error = row_of(node.type).check(check);
+  image = from;
   if (error != Error::Ok) return error;
-  *out = with_ones[node.output];
-  for (const size_t i : {size_t{0}, size_t{3}}) (*out)[i] = from[i] == 0 ? 0 : (*out)[i];
+  for (const size_t i : {size_t{0}, size_t{3}}) {
+    if (from[i] == 0) part_.dims[node.output][i] = 0;
+  }
   return Error::Ok;
 }
 
-bool Split::infer_product(const PayloadNode& node, Dims* out) const {
-  const Dims &a = in(node, 0), &b = in(node, 1);
-  const bool transposed = (node.flags & kTransposeWeights) != 0;
-  if (node.type == NodeType::fully_connected) {
-    if (a.empty() || b.size() != 2 || a.back() != b[transposed ? 0 : 1]) return false;
-    *out = a;
-    out->back() = b[transposed ? 1 : 0];
-    return true;
-  }
-  if (a.size() < 2 || b.size() < 2 || a.back() != b[b.size() - (transposed ? 1 : 2)]) return false;
-  out->assign(std::max(a.size(), b.size()), 1);
-  for (size_t i = 3; i <= out->size(); ++i) {
-    const uint32_t left = i <= a.size() ? a[a.size() - i] : 1, right = i <= b.size() ? b[b.size() - i] : 1;
-    if (left != right && left != 1 && right != 1) return false;
-    (*out)[out->size() - i] = left == 1 ? right : left;
-  }
-  (*out)[out->size() - 2] = a[a.size() - 2];
-  out->back() = b[b.size() - (transposed ? 2 : 1)];
-  return true;
-}
-
-bool Split::infer_broadcast(const PayloadNode& node, Dims* out) const {
-  const Dims &x = in(node, 0), &y = in(node, 1);
-  out->assign(std::max(x.size(), y.size()), 1);
-  for (size_t i = 1; i <= out->size(); ++i) {
-    const uint32_t left = i <= x.size() ? x[x.size() - i] : 1, right = i <= y.size() ? y[y.size() - i] : 1;
-    if (left != right && left != 1 && right != 1) return false;
-    (*out)[out->size() - i] = left == 1 ? right : left;
-  }
-  return true;
-}
-
-// The result's dims, where an operand is empty.
-Error Split::infer(size_t index, Dims* out) {
+// Sets the result's dims, where an operand is empty.
+Error Split::infer(size_t index) {
   const PayloadNode& node = whole_.nodes[index];
-  const Dims& x = in(node, 0);
-  *out = x;
+  NodeCheck check(whole_, index, &part_.dims, text_, true);
   switch (row_of(node.type).layout) {
-    case NodeLayout::unary:
-      if (node.type != NodeType::global_avg_pooling_2d) return Error::Ok;
-      if (x.size() < 3) return fail(index, "reads an input of rank below 3");
-      out->erase(out->end() - 3, out->end() - 1);
-      if (node.flags & kKeepDims) out->insert(out->end() - 1, 2, 1);
-      return Error::Ok;
-    case NodeLayout::sloped: return Error::Ok;
-    case NodeLayout::fully_connected: return infer_product(node, out) ? Error::Ok : fail(index, "has other sizes");
-    case NodeLayout::binary: {
-      const bool is_product = node.type == NodeType::batch_matrix_multiply;
-      const bool fits = is_product ? infer_product(node, out) : infer_broadcast(node, out);
-      return fits ? Error::Ok : fail(index, "has other sizes");
-    }
     case NodeLayout::convolution:
     case NodeLayout::pooling:
-    case NodeLayout::resize: return infer_image(index, out);
-    case NodeLayout::transpose:
-      for (size_t i = 0; i < out->size(); ++i) {
-        if (node.first.size() != x.size() || node.first[i] >= x.size()) return fail(index, "has other sizes");
-        (*out)[i] = x[node.first[i]];
-      }
-      return Error::Ok;
-    case NodeLayout::reshape:
-      // The size that is to be inferred is 0.
-      *out = node.first;
-      return is_empty(*out) ? Error::Ok : fail(index, "has other sizes");
-    case NodeLayout::slice:
-      for (size_t i = 0; i < out->size(); ++i) {
-        if (node.second.size() != x.size()) return fail(index, "has other sizes");
-        if (node.second[i] != 0) (*out)[i] = node.second[i];
-      }
-      return Error::Ok;
-    case NodeLayout::constant_pad:
-      for (size_t i = 0; i < out->size(); ++i) {
-        if (node.first.size() != x.size() || node.second.size() != x.size()) return fail(index, "has other sizes");
-        (*out)[i] += node.first[i] + node.second[i];
-      }
-      return Error::Ok;
-    case NodeLayout::concatenate:
-      if (node.axis >= x.size()) return fail(index, "has other sizes");
-      for (size_t i = 1; i < num_inputs(node.type); ++i) {
-        if (in(node, i).size() != x.size()) return fail(index, "has other sizes");
-        (*out)[node.axis] += in(node, i)[node.axis];
-      }
-      return Error::Ok;
+    case NodeLayout::resize: return infer_image(index);
+    case NodeLayout::slice: {  // its elements may not exist
+      Dims out = in(node, 0);
+      if (node.second.size() != out.size()) return fail(index, "has other sizes");
+      for (size_t i = 0; i < out.size(); ++i) out[i] = node.second[i] != 0 ? node.second[i] : out[i];
+      return check.set_output(std::move(out));
+    }
     case NodeLayout::arg_max_pooling:
-    case NodeLayout::none: break;
+    case NodeLayout::none: return fail(index, "does not take an empty input");
+    default: return row_of(node.type).check(check);
   }
-  return fail(index, "does not take an empty input");
 }
 
 void Split::fill(const PayloadNode& node, float number) {
@@ -281,12 +212,8 @@ Error Split::visit(size_t index) {
       part_.payload.nodes.push_back(node);
     }
   } else {
-    Dims out;
-    Error error = infer(index, &out);
-    if (error != Error::Ok) return error;
-    if (out.size() > kMaxRank || count_of(out) >= kMaxElements) return fail(index, "is too large");
-    part_.dims[node.output] = std::move(out);
-    if (!is_empty(dims(node.output))) error = make_of_none(index);
+    Error error = infer(index);
+    if (error == Error::Ok && !is_empty(dims(node.output))) error = make_of_none(index);
     if (error != Error::Ok) return error;
   }
   if (from_unknown) unknown_[node.output] = true;

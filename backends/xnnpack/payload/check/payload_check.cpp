@@ -8,7 +8,7 @@ namespace wick::xnnpack {
 Error NodeCheck::set(uint32_t id, Dims dims) {
   if (dims.size() > kMaxRank) return fail("a result of rank ", static_cast<uint64_t>(dims.size()), ", above 6");
   for (uint32_t dim : dims) {
-    if (dim == 0) return fail("a result without elements");
+    if (dim == 0 && !takes_empty_) return fail("a result without elements");
   }
   if (count_of(dims) >= kMaxElements) return fail("a result of 2^31 elements or more");
   dims_[id] = static_cast<Dims&&>(dims);

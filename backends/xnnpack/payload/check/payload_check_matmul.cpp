@@ -121,7 +121,7 @@ Error check_batch_matrix_multiply(NodeCheck& node) {
     const uint32_t from_a = i + a.size() >= rank ? a[i + a.size() - rank] : 1;
     const uint32_t from_b = i + b.size() >= rank ? b[i + b.size() - rank] : 1;
     if (from_a != from_b && from_a != 1 && from_b != 1) return node.fail("batches of ", from_a, " and ", from_b);
-    out[i] = from_a > from_b ? from_a : from_b;
+    out[i] = from_a == 1 ? from_b : from_a;
   }
   out[rank - 2] = a[a.size() - 2];
   out[rank - 1] = transposed ? b[b.size() - 2] : b[b.size() - 1];
