@@ -11,10 +11,13 @@ namespace {
 
 constexpr char kWritten[] = "// Written by wick package.\n";
 
-std::string counts_text(const Counts& c) {
-  return fmt::format("{{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}}", c.values, c.inputs, c.outputs,
-                     c.operators, c.delegates, c.chains, c.tensors, c.dims, c.int_lists, c.int_items, c.tensor_lists,
-                     c.tensor_items, c.instructions, c.args, c.has_views ? "true" : "false");
+// The binding names every field, in the order of the struct.
+std::string counts_text(const Counts& counts) {
+  const auto& [values, inputs, outputs, operators, delegates, chains, tensors, unbounded, dims, int_lists, int_items,
+               tensor_lists, tensor_items, instructions, args, has_views] = counts;
+  return fmt::format("{{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}}", values, inputs, outputs,
+                     operators, delegates, chains, tensors, unbounded, dims, int_lists, int_items, tensor_lists,
+                     tensor_items, instructions, args, has_views);
 }
 
 /// An array has an element at least.
