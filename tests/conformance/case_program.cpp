@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/import/importer.h"
 #include "compiler/plan/linearize.h"
 #include "compiler/plan/memory_plan.h"
@@ -214,6 +216,14 @@ pt2::ExportedProgram program_of(const Case& test, Operands operands, const OneSi
   return program;
 }
 
+void replace_name(pt2::Argument& arg, const std::string& name, const std::string& by) {
+  if (auto* tensor = std::get_if<pt2::TensorArg>(&arg)) {
+    if (tensor->name == name) tensor->name = by;
+  } else if (auto* list = std::get_if<pt2::TensorsArg>(&arg)) {
+    std::replace(list->names.begin(), list->names.end(), name, by);
+  }
+}
+
 Result<CompiledCase> compile_program(const pt2::ExportedProgram& program, const compiler::CompileOptions& options,
                                      const std::function<void(compiler::Graph&)>& change) {
   ASSIGN_OR_RETURN(compiler::Function function, compiler::import_program(program, "forward"));
@@ -230,6 +240,35 @@ Result<CompiledCase> compile_program(const pt2::ExportedProgram& program, const 
 
 Result<compiler::Function> import_case(const Case& test, Operands operands) {
   return compiler::import_program(program_of(test, operands), "forward");
+}
+
+std::vector<size_t> chain_operands(const Case& test) {
+  std::vector<size_t> out;
+  if (test.error || test.expect.size() != 1 || test.expect[0].kind != Expected::Kind::tensor) return out;
+  const HostTensor& result = test.expect[0].tensors[0].value;
+  for (size_t i = 0; i < test.tensors.size(); ++i) {
+    const HostTensor& operand = test.tensors[i].second.value;
+    if (operand.dtype == result.dtype && operand.sizes == result.sizes) out.push_back(i);
+  }
+  return out;
+}
+
+Result<compiler::Function> import_chain(const Case& test, size_t operand, size_t length) {
+  pt2::ExportedProgram program = program_of(test, Operands::inputs);
+  const pt2::Node call = program.graph.nodes[0];
+  const pt2::TensorMeta meta = program.graph.tensor_values["r0"];
+  std::string last = "r0";
+  for (size_t i = 1; i < length; ++i) {
+    pt2::Node node = call;
+    for (pt2::NamedArgument& input : node.inputs) replace_name(input.arg, test.tensors[operand].first, last);
+    last = node.name = fmt::format("r0_{}", i);
+    node.outputs = {pt2::TensorArg{last}};
+    program.graph.tensor_values[last] = meta;
+    program.graph.nodes.push_back(std::move(node));
+  }
+  program.graph.outputs = {pt2::TensorArg{last}};
+  program.output_specs = {{pt2::OutputKind::user_output, pt2::TensorArg{last}, ""}};
+  return compiler::import_program(program, "forward");
 }
 
 Result<CompiledCase> compile_case(const Case& test, compiler::Profile profile, Operands operands) {

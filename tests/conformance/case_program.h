@@ -47,4 +47,11 @@ compiler::Result<CompiledCase> write_case(const compiler::Function& function, co
 /// The case as a function, before any pass.
 compiler::Result<compiler::Function> import_case(const Case& test, Operands operands);
 
+/// The operands, by number, that may be the result of the same call: the operator returns one tensor, of the operand's
+/// dtype and sizes.
+std::vector<size_t> chain_operands(const Case& test);
+/// `length` calls, each of which has the first result of the one before as operand number `operand`, one of
+/// chain_operands. The last result is the output.
+compiler::Result<compiler::Function> import_chain(const Case& test, size_t operand, size_t length);
+
 }  // namespace wick::conformance

@@ -71,7 +71,7 @@ Diag parse_error(simdjson::error_code error, std::string_view name) {
     return Diag(Code::limit, fmt::format("{} is too large for the memory of this machine", name));
   }
   if (error == simdjson::DEPTH_ERROR) {
-    return Diag(Code::corrupt_file, fmt::format("{} is nested deeper than {} levels", name, kMaxDepth));
+    return Diag(Code::unsupported_model, fmt::format("{} is nested deeper than {} levels", name, kMaxDepth));
   }
   return pt2::corrupt(fmt::format("{} is not valid JSON: {}", name, simdjson::error_message(error)));
 }

@@ -268,7 +268,7 @@ TEST(ExportedProgram, RefusesBrokenJson) {
                  "guards_code[0].a: the key \"b\" occurs twice");
   EXPECT_REFUSED(
       edited(kProgram, R"("guards_code": [])", R"("guards_code": )" + std::string(200, '[') + std::string(200, ']')),
-      "nested deeper than 100 levels");
+      "unsupported-model", "nested deeper than 100 levels");
   EXPECT_REFUSED(edited(kProgram, "torch_version", "torch_\xff"), "models/model.json is not valid JSON");
   EXPECT_REFUSED(edited(kProgram, R"("minor": 20)", R"("minor": 20.5)"),
                  "schema_version.minor: the value has the wrong type", "found  a float", "wanted  an integer");
