@@ -1,7 +1,8 @@
-# wick_library(NAME SOURCES .. DEPENDS .. [CXX20|IR|JSON] [GROUPED]) and wick_test(NAME SOURCES .. DEPENDS .. [OPTIMIZED] [PRECOMPILED HEADER]): one
+# wick_library(NAME SOURCES .. DEPENDS .. [CXX20|IR|JSON] [GROUPED]) and wick_test(NAME SOURCES .. DEPENDS .. [OPTIMIZED] [UNSANITIZED] [PRECOMPILED HEADER]): one
 # folder, one target. GROUPED: WickGroups.cmake. HEADER, a path in the repository, is what most of a test's files include; with clang it is read precompiled.
 # Tests of optimised libraries are not optimised themselves: that takes two thirds of the time to compile them. OPTIMIZED is for tests
-# whose own loops take most of their time.
+# whose own loops take most of their time. UNSANITIZED are tests in which sanitizers see nothing: other programs do the work
+# (compilers, NVRTC, QEMU). Builds with sanitizers go without them.
 
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
@@ -74,19 +75,23 @@ endfunction()
 # The tool's own files read flags and print: what takes time at run time lies in the libraries. In builds with sanitizers the tests
 # are not tested themselves: their files keep the checks of memory, without which the memory of the libraries could not be followed
 # into inline functions, and go without those of undefined behaviour and without coverage.
+set(WICK_SANITIZED OFF)
+if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
+  set(WICK_SANITIZED ON)
+endif()
 set(wick_test_optimization)
 set(wick_tool_optimization)
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   set(wick_test_optimization -O0)
   set(wick_tool_optimization -Os)
-elseif(CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
+elseif(WICK_SANITIZED)
   set(wick_test_optimization -O0 -fno-sanitize=fuzzer-no-link,undefined)
   set(wick_tool_optimization -O0)
 endif()
 
 function(wick_test name)
-  cmake_parse_arguments(ARG "OPTIMIZED" "PRECOMPILED" "SOURCES;DEPENDS" ${ARGN})
-  if(NOT WICK_TESTS)
+  cmake_parse_arguments(ARG "OPTIMIZED;UNSANITIZED" "PRECOMPILED" "SOURCES;DEPENDS" ${ARGN})
+  if(NOT WICK_TESTS OR (ARG_UNSANITIZED AND WICK_SANITIZED))
     return()
   endif()
   find_package(GTest REQUIRED)

@@ -50,8 +50,12 @@ inline constexpr const char* kFamilies[] = {"pointwise",      "binary",    "move
 /// Numbers beside tensors that cannot hold them, and tensors of several dtypes: about values only.
 inline constexpr const char* kDtypeFamilies[] = {"numbers", "mixes"};
 
-/// All cases of a family. Errors: file_io, corrupt_file.
+/// All cases of a family, or with WICK_CASES_PART=3/16 in the environment every 16th, from number 3 on.
+/// Errors: file_io, corrupt_file, usage.
 compiler::Result<std::vector<Case>> read_cases(const std::string& folder, const std::string& family);
+
+/// Does the environment ask for a part? Then not everything that a list names has a case.
+bool is_part_wanted();
 
 /// Of every operator of all families the first `most` cases that eager accepts, by operator.
 compiler::Result<std::map<std::string, std::vector<Case>>> first_cases(const std::string& folder, size_t most);

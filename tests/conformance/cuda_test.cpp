@@ -11,7 +11,6 @@
 
 #include <cstdlib>
 #include <map>
-#include <optional>
 
 #include "backends/cuda/compile/target.h"
 #include "backends/cuda/compile/text/program.h"
@@ -56,16 +55,6 @@ compiler::CompileOptions options_of_run() {
   return options;
 }
 
-// "3/16" as the first case and the step to the next; of another text (5/1, 16/16) nothing.
-std::optional<std::pair<size_t, size_t>> wanted_part() {
-  const char* const text = std::getenv("WICK_CASES_PART");  // NOLINT(concurrency-mt-unsafe)
-  size_t first = 0, step = 1;
-  int length = 0;
-  if (text && (std::sscanf(text, "%zu/%zu%n", &first, &step, &length) != 2 || text[length] != '\0' || first >= step))
-    return std::nullopt;
-  return std::pair(first, step);
-}
-
 // A constant cannot change; sizes that depend on values come from the exported file.
 bool fits(const Case& test, const Setting& setting) {
   const compiler::OpDef* def = compiler::find_op(test.op);
@@ -98,11 +87,7 @@ class CudaCases : public ::testing::TestWithParam<const char*> {
     auto cases = read_cases(kFolder, GetParam());
     ASSERT_TRUE(cases.ok()) << compiler::render(cases.diag());
     const char* filter = std::getenv("WICK_CASES");
-    const auto part = wanted_part();
-    ASSERT_TRUE(part) << "WICK_CASES_PART is not like 3/16, or there is no such part";
-    const auto [first, step] = *part;
-    for (size_t i = first; i < cases->size(); i += step) {
-      const Case& test = (*cases)[i];
+    for (const Case& test : *cases) {
       if (filter && test.op.find(filter) == std::string::npos) continue;
       for (const Setting& setting : kSettings) {
         if (fits(test, setting) && !is_known(setting)) compile(test, setting);
