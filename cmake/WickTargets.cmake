@@ -24,7 +24,9 @@ add_library(wick_flags INTERFACE)
 target_include_directories(wick_flags INTERFACE
   "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>" "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
 # Contraction off: a*b+c gives the same bits on every host. Hot loops that may differ opt in file by file.
-target_compile_options(wick_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wshadow -Wno-unused-parameter -Wno-deprecated-declarations
+# To GCC a local name would hide global ones of all files of its group.
+target_compile_options(wick_flags INTERFACE -ffp-contract=off -Wall -Wextra "-Wshadow$<$<CXX_COMPILER_ID:GNU>:=local>"
+  -Wno-unused-parameter -Wno-deprecated-declarations
   "$<$<BOOL:${WICK_WERROR}>:-Werror>"
   # GCC 12 reports out-parameters that are set on every path that reads them, and products of bools in templates.
   "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-int-in-bool-context>"
