@@ -37,12 +37,12 @@ std::vector<OperatorCount> rows_of(const Counts& counts) {
 
 using NodeCounts = std::map<std::string, std::pair<const compiler::OpDef*, uint64_t>>;
 
-void count_operators(const compiler::Graph& graph, NodeCounts* counts) {
+void add_operators(const compiler::Graph& graph, NodeCounts* counts) {
   for (const auto& node : graph.nodes()) {
     auto& entry = (*counts)[std::string(node->op->name())];
     entry.first = node->op;
     ++entry.second;
-    for (const auto& inner : node->graphs) count_operators(*inner, counts);
+    for (const auto& inner : node->graphs) add_operators(*inner, counts);
   }
 }
 
@@ -106,7 +106,7 @@ std::vector<OperatorCount> count_operators(const Program& program) {
 
 std::vector<OperatorCount> count_operators(const compiler::Graph& graph) {
   NodeCounts counts;
-  count_operators(graph, &counts);
+  add_operators(graph, &counts);
   std::vector<OperatorCount> rows;
   for (const auto& [name, entry] : counts) {
     const compiler::OpDef& op = *entry.first;

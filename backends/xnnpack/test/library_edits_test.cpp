@@ -144,8 +144,8 @@ TEST(LibraryEdits, LargeWeightsGiveWhatTheirHalvesGive) {
       const std::vector<Floats> left = results(kind, 0, half, batches, 1),
                                 right = results(kind, half, channels - half, batches, 1);
       for (const int num_threads : {1, 2, 3}) {
-        SCOPED_TRACE(testing::Message() << "kind " << static_cast<int>(kind) << ", " << channels << " channels, "
-                                        << num_threads << " threads");
+        SCOPED_TRACE(::testing::Message() << "kind " << static_cast<int>(kind) << ", " << channels << " channels, "
+                                          << num_threads << " threads");
         const std::vector<Floats> whole = results(kind, 0, channels, batches, num_threads);
         ASSERT_FALSE(HasFailure());
         for (size_t i = 0; i < batches.size(); ++i) {

@@ -20,8 +20,8 @@ using compiler::Value;
 
 namespace {
 
-constexpr int64_t kOffset = 128;  // between elements that stand for one number
-constexpr int kParameters = 6;    // with the tensor, of nodes that quantize or dequantize it
+constexpr int64_t kSignShift = 128;  // between elements that stand for one number
+constexpr int kParameters = 6;       // with the tensor, of nodes that quantize or dequantize it
 
 bool is_quantize(const Node& node) { return node.is("quantized_decomposed.quantize_per_tensor.default"); }
 bool is_dequantize(const Node& node) { return node.is("quantized_decomposed.dequantize_per_tensor.default"); }
@@ -36,7 +36,7 @@ bool states_unsigned(const Node& node) {
 void state_signed(Graph& graph, Node& node) {
   const auto index = [&](const char* name) { return static_cast<size_t>(node.op->parsed->find(name)); };
   for (const char* name : {"zero_point", "quant_min", "quant_max"})
-    graph.set_arg(&node, index(name), node.static_integer(name) - kOffset);
+    graph.set_arg(&node, index(name), node.static_integer(name) - kSignShift);
   graph.set_arg(&node, index("dtype"), DType::i8);
 }
 
@@ -89,7 +89,7 @@ class Signing {
   Value* signed_constant(const Value& elements) {
     std::vector<int8_t> out;
     for (const uint8_t element : compiler::layout::elements_of<uint8_t>(elements))
-      out.push_back(static_cast<int8_t>(element - kOffset));
+      out.push_back(static_cast<int8_t>(element - kSignShift));
     compiler::TensorType type = elements.tensor();
     type.dtype = DType::i8;
     type.dim_order.clear();
@@ -102,7 +102,7 @@ class Signing {
     const Args args = reader.args();
     Value* number = b.call("quantized_decomposed.dequantize_per_tensor", {args.begin(), args.begin() + kParameters});
     return b.call("quantized_decomposed.quantize_per_tensor",
-                  {number, reader.arg("scale"), reader.static_integer("zero_point") - kOffset, int64_t{INT8_MIN},
+                  {number, reader.arg("scale"), reader.static_integer("zero_point") - kSignShift, int64_t{INT8_MIN},
                    int64_t{INT8_MAX}, DType::i8});
   }
 

@@ -171,7 +171,8 @@ void lower_view(Lowering& l, const Node& node) { l.set_result(node, l.as_result(
 
 Verdict known_view(const Node& node, const TargetOptions& options) {
   const Sizes from = dims_of(*node.operands()[0]), to = result_dims(node);
-  if (!(product(from) == product(to))) return Verdict::no("a view that fixes a size known only at run time");
+  if (!(compiler::numel(from) == compiler::numel(to)))
+    return Verdict::no("a view that fixes a size known only at run time");
   // s0 * (s1 - 1) is bounded as s0*s1 - s0: by more than the product of the bounds.
   if (elements(from) != elements(to)) return Verdict::no(kInexactBound);
   return viewable(node, options);
