@@ -120,6 +120,14 @@ function(wick_test name)
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
 endfunction()
 
+# wick_sanitize_part(TEST VARIABLE=VALUE ..): with sanitizers, under which everything takes several times as long, a test whose cases
+# are generated runs with these environment variables, which select a part of them.
+function(wick_sanitize_part name)
+  if(WICK_SANITIZED AND TARGET ${name})
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT ${ARGN})
+  endif()
+endfunction()
+
 # wick_fuzz(NAME SOURCES .. DEPENDS .. CORPUS FOLDER [MAX_LEN BYTES]): a libFuzzer target in the fuzz preset; elsewhere, with
 # tests on, a test that runs the target over its committed corpus (FOLDER is relative to the repository).
 # The fuzz preset lists its targets in build/fuzz/fuzz_targets.txt: name, corpus folder, max_len.
