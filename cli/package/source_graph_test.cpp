@@ -63,6 +63,21 @@ TEST(SourceGraph, FindsMembersConstructorsAndVariables) {
   EXPECT_EQ(files_for(tree, "a"), (Files{"a.cpp", "make.cpp", "run.cpp", "table.cpp", "thing.h"}));
 }
 
+TEST(SourceGraph, FindsTemplatesWhereTheyAreInstantiated) {
+  const SourceTree tree = {
+      {"a.cpp", "#include \"t.h\"\nint a() { return f(1); }"},
+      {"b.cpp", "#include \"t.h\"\nint b() { return g(1); }"},
+      {"t.h", "template <typename T>\nint f(T x);\ntemplate <typename T>\nint g(T x);\nextern template int f(int);"},
+      {"f.cpp", "#include \"t.h\"\ntemplate <typename T>\nint f(T x) { return 1; }\ntemplate int f(int);"},
+      {"g.cpp",
+       "#include \"t.h\"\n#define INSTANTIATE(T) template int g<T>(T);\ntemplate <typename T>\nint g(T x) { return 1; }"
+       "\nINSTANTIATE(int)\nINSTANTIATE(double)"},
+      {"other.cpp", "#include \"t.h\"\ntemplate <typename T>\nint h(T x) { return 1; }"},
+  };
+  EXPECT_EQ(files_for(tree, "a"), (Files{"a.cpp", "f.cpp", "t.h"}));
+  EXPECT_EQ(files_for(tree, "b"), (Files{"b.cpp", "g.cpp", "t.h"}));
+}
+
 TEST(SourceGraph, ReplacesMacrosAndReadsLists) {
   const SourceTree tree = {
       {"unary.cpp",

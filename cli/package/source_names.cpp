@@ -68,8 +68,13 @@ size_t Scanner::skip_pair(size_t at, size_t end, std::string_view open, std::str
   return end;
 }
 
-// The name that ends before `at`, with its qualifier.
+// The name that ends before `at`, with its qualifier; behind it there may be arguments of a template.
 Head Scanner::named_before(size_t at, size_t begin, Head out) const {
+  int depth = 0;
+  for (size_t i = at; i > begin && (depth > 0 || words_[i - 1].text == ">"); --i) {
+    depth += words_[i - 1].text == ">" ? 1 : words_[i - 1].text == "<" ? -1 : 0;
+    if (depth == 0) at = i - 1;
+  }
   if (at == begin || words_[at - 1].kind != Word::identifier) {
     out.kind = Head::nothing;
     return out;
@@ -191,12 +196,13 @@ void Scanner::open(size_t begin, size_t at) {
 void Scanner::end_declaration(size_t begin, size_t at) {
   const Head found = head(begin, at);
   bool initialised = false, external = false;
+  const bool instantiates = at > begin + 1 && words_[begin].text == "template" && words_[begin + 1].text != "<";
   for (size_t i = begin; i < at; ++i) {
     initialised |= words_[i].text == "=";
     external |= words_[i].text == "extern";
   }
   if (found.kind == Head::function || found.kind == Head::variable)
-    record(found, found.kind == Head::variable && (initialised || !external));
+    record(found, instantiates || (found.kind == Head::variable && (initialised || !external)));
   if (initialised) use(begin, at);
 }
 

@@ -25,7 +25,9 @@ struct SourceUse {
 
 struct SourceNames {
   std::vector<SourceName> declared;  // with or without a body
-  std::vector<SourceName> defined;  // with a body, and with external linkage: not inline, static, constexpr, a template
+  // With a body, and with external linkage: not inline, static, constexpr, a template; templates where they are
+  // instantiated.
+  std::vector<SourceName> defined;
   std::vector<std::string> classes;  // qualified
   std::vector<SourceUse> uses;       // sorted, each once
 };
