@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compiler/ops/tensor/view_writes.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {
@@ -26,6 +27,19 @@ std::vector<const ViewStep*> chain_to(const VersionedStorage& storage, int32_t l
   for (int32_t at = last; at >= 0; at = chain.back()->before) chain.push_back(&storage.views[static_cast<size_t>(at)]);
   std::reverse(chain.begin(), chain.end());
   return chain;
+}
+
+ElementSigns signs_at(const VersionedStorage& storage, int32_t step) {
+  return step < 0 ? ElementSigns() : storage.views[static_cast<size_t>(step)].signs;
+}
+
+// The signs behind a step.
+ElementSigns signs_behind(ElementSigns before, const ViewStep& step) {
+  const WriteFn write = step.op->facts.write;
+  if (write == writes::view_as_real) return {false, false, before.conjugated};
+  const bool imaginary = write == writes::select && step.args[2].is<Sym>() && step.args[2].as<Sym>().is(1);
+  return {before.conjugated != (write == writes::conjugate), before.negated || (before.parts_of_conjugate && imaginary),
+          false};
 }
 
 void check_known(const VersionedStorage& storage) {
@@ -102,6 +116,8 @@ void spread(const std::shared_ptr<VersionedStorage>& written, Builder& builder) 
 
 }  // namespace
 
+ElementSigns signs_of(const TensorRef& ref) { return signs_at(*ref.storage, ref.last); }
+
 std::vector<const ViewStep*> chain_of(const TensorRef& ref) { return chain_to(*ref.storage, ref.last); }
 
 Value* apply(const std::vector<const ViewStep*>& steps, Value* value, Builder& builder) {
@@ -149,6 +165,7 @@ RefPtr view_ref(TensorRef& base, Value* base_value, Value* result) {
   int32_t last = base.last;
   for (ViewStep& step : steps) {
     step.before = last;
+    step.signs = signs_behind(signs_at(*base.storage, last), step);
     last = static_cast<int32_t>(base.storage->views.size());
     base.storage->views.push_back(std::move(step));
   }

@@ -11,11 +11,19 @@
 
 namespace wick::compiler {
 
+/// What eager does to stored elements when it reads them through a chain of views. Only real and imag look into a
+/// conjugate.
+struct ElementSigns {
+  bool conjugated = false, negated = false;
+  bool parts_of_conjugate = false;  // the last step is view_as_real of a conjugate: part 1 is negated
+};
+
 /// One pure view: `op` applied to what step `before` gives (argument 0 of `args` is a placeholder).
 struct ViewStep {
   const OpDef* op;
   Args args;
   int32_t before;  // in VersionedStorage::views; -1: the storage itself
+  ElementSigns signs = {};
 };
 
 struct MaybeShared;
@@ -66,6 +74,7 @@ RefPtr view_ref(TensorRef& base, Value* base_value, Value* result);
 /// The name of `result`, which shares the memory of `base` if `when` is true (nothing: that is not known). `doubt` says
 /// in words what then cannot be told.
 RefPtr maybe_shared_ref(TensorRef& base, Value* base_value, Value* result, std::optional<Sym> when, std::string doubt);
+ElementSigns signs_of(const TensorRef& ref);
 /// The steps from the storage to `ref`, in order.
 std::vector<const ViewStep*> chain_of(const TensorRef& ref);
 /// The value that `steps` make of `value`.

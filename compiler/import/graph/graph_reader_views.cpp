@@ -22,20 +22,6 @@ std::optional<Sym> try_sym(const pt2::SymInt& sym) {
   return parsed.ok() ? std::optional(*parsed) : std::nullopt;
 }
 
-// Does the storage hold what eager conjugates, or negates, when it reads? Only real and imag look into a conjugate.
-void note_conjugates(const TensorRef& ref, Placement& placement) {
-  const std::vector<const ViewStep*> chain = chain_of(ref);
-  for (size_t i = 0; i < chain.size(); ++i) {
-    const WriteFn write = chain[i]->op->facts.write;
-    if (write == writes::conjugate) placement.conjugated = !placement.conjugated;
-    if (write != writes::view_as_real) continue;
-    const bool imaginary = i + 1 < chain.size() && chain[i + 1]->op->facts.write == writes::select &&
-                           chain[i + 1]->args[2].is<Sym>() && chain[i + 1]->args[2].as<Sym>().is(1);
-    placement.negated = placement.conjugated && imaginary;
-    placement.conjugated = false;
-  }
-}
-
 std::vector<std::string> tensor_names(const pt2::Argument& arg) {
   if (const auto* tensor = std::get_if<pt2::TensorArg>(&arg)) return {tensor->name};
   if (const auto* tensors = std::get_if<pt2::TensorsArg>(&arg)) return tensors->names;
@@ -109,7 +95,11 @@ std::vector<GraphReader::Operand> GraphReader::operands_of(const pt2::Node& node
     if (bound != scope_.end() && bound->second.ref && read(*bound->second.ref, builder_) == value) {
       operand.ref = bound->second.ref;
       operand.placement = placement_of(operand.name);
-      if (operand.placement) note_conjugates(*operand.ref, *operand.placement);
+      if (operand.placement) {
+        const ElementSigns signs = signs_of(*operand.ref);
+        operand.placement->conjugated = signs.conjugated;
+        operand.placement->negated = signs.negated;
+      }
     }
     operands.push_back(std::move(operand));
   };

@@ -31,7 +31,7 @@ void infer_linear(Node& node) {
       require_equal(bias->sizes().back(), weight->sizes()[0], "linear: bias size");
     }
     require(bias->rank() <= std::max<size_t>(sizes.size(), 1), "linear: the bias has more dimensions than the result");
-    broadcast(sizes, bias->sizes());
+    require(broadcast(sizes, bias->sizes()) == sizes, "linear: the bias is larger than the result");
   }
   set_result(node, x->dtype(), std::move(sizes));
 }
@@ -83,7 +83,7 @@ void infer_addmm(Node& node) {
   require_equal(x->sizes()[1], y->sizes()[0], "addmm: inner sizes");
   Sizes sizes{x->sizes()[0], y->sizes()[1]};
   require(bias->rank() <= 2, "addmm: self has more than two dimensions");
-  broadcast(bias->sizes(), sizes);
+  require(broadcast(bias->sizes(), sizes) == sizes, "addmm: self is larger than the result");
   set_result(node, x->dtype(), std::move(sizes));
 }
 
@@ -135,7 +135,7 @@ void infer_baddbmm(Node& node) {
   const Value *x = node.tensor("batch1"), *y = node.tensor("batch2");
   check_bmm(x, y);
   Sizes sizes{x->sizes()[0], x->sizes()[1], y->sizes()[2]};
-  broadcast(node.tensor("self")->sizes(), sizes);
+  require(broadcast(node.tensor("self")->sizes(), sizes) == sizes, "baddbmm: self is larger than the result");
   set_result(node, x->dtype(), std::move(sizes));
 }
 Results decompose_baddbmm(Builder& b, Node& node) {
@@ -447,7 +447,9 @@ const OpDef kLinearAlgebraRows[] = {
      Cases("i8[17, 8], i8[8, 16]")},
     {"aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", infer_linear, decompose_linear,
      "aten::linear.out", kPassesBoth | kWeighs | kNoNegativeZero | kLinear | Growth::matrices,
-     Cases("f32[2, 5], f32[4, 5]", "f32[0, 5], f32[4, 5], f32[4]", "bf16[2, 5], bf16[4, 5]"), &kManyTerms},
+     Cases("f32[2, 5], f32[4, 5]", "f32[0, 5], f32[4, 5], f32[4]", "bf16[2, 5], bf16[4, 5]",
+           "f32[2, 3, 5], f32[4, 5], f32[3, 4]", "f32[3, 5], f32[4, 5], f32[3, 1]"),
+     &kManyTerms},
     {"aten::mm(Tensor self, Tensor mat2) -> Tensor", infer_mm, nullptr, "aten::mm.out",
      kPassesBoth | kWeighs | kNoNegativeZero | kMatrices | Growth::matrices,
      Cases("! f32[2, 3], f32[2, 3]", "f32[3, 4], f32[4, 4]", "f64[3, 5], f64[5, 4]", "f16[3, 5], f16[5, 4]"),

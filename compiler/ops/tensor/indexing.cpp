@@ -204,7 +204,7 @@ void infer_index_put(Node& node) {
   if (!a.has_mask) {
     const Sizes indexed = indexed_sizes(x, a.indices);
     require(values->rank() <= indexed.size(), "index_put: the values have more dimensions than what they replace");
-    broadcast(indexed, values->sizes());
+    require(broadcast(indexed, values->sizes()) == indexed, "index_put: the values are larger than what they replace");
   }
   infer_same(node);
 }
@@ -319,6 +319,12 @@ void infer_scatter(Node& node) {
 
 void infer_scatter_reduce(Node& node) {
   require(!is_complex(node.tensor("self")->dtype()), "a scatter that reduces takes no complex numbers");
+  const std::string reduce = node.string("reduce");
+  if (node.op->parsed->find("include_self") < 0)
+    require(reduce == "add" || reduce == "multiply", "scatter: reduce is neither add nor multiply");
+  else
+    require(reduce == "sum" || reduce == "prod" || reduce == "mean" || reduce == "amax" || reduce == "amin",
+            "scatter_reduce: reduce is none of sum, prod, mean, amax and amin");
   infer_scatter(node);
 }
 

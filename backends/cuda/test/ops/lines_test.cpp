@@ -111,17 +111,22 @@ TEST_F(CudaLines, LengthsOfRunTimeAreSorted) {
     expect_bits_of_portable({special(DType::f32, {2, length}, 1)});
 }
 
+// Of equal elements kthvalue names the first; portable kernels name the one that eager names on a processor.
 TEST_F(CudaLines, OrderStatisticsAreThoseOfSortedRows) {
   for (const int length : {50, 1500}) {
     compile(fmt::format(R"(graph f(%x: f32[2, {}]) {{
   %k: f32[2], %a: i64[2] = aten.kthvalue(%x, 7)
   %l: f32[2], %b: i64[2] = aten.kthvalue(%x, 1)
+  %r: i64[2, 1] = aten.unsqueeze(%a, 1)
+  %s: f32[2, 1] = aten.gather(%x, 1, %r)
+  %t: i64[2, 1] = aten.unsqueeze(%b, 1)
+  %u: f32[2, 1] = aten.gather(%x, 1, %t)
   %m: f32[2], %c: i64[2] = aten.median.dim(%x, 1)
   %n: f32[2, 1], %d: i64[2, 1] = aten.nanmedian.dim(%x, 1, true)
   %o: f32[2], %e: i64[2] = aten.mode(%x)
   %p: f32[] = aten.median(%x)
   %q: f32[] = aten.nanmedian(%x)
-  return %k, %a, %l, %b, %m, %c, %n, %d, %o, %e, %p, %q
+  return %k, %s, %l, %u, %m, %c, %n, %d, %o, %e, %p, %q
 }})",
                         length));
     expect_bits_of_portable({numbers(DType::f32, {2, length}, 1)});

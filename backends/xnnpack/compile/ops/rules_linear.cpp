@@ -44,6 +44,8 @@ Verdict known_matrices(const Node& node, const Value* weight) {
 }
 
 Verdict plain_linear(const Node& node, const TargetOptions&) {
+  const Value* bias = node.optional_tensor("bias");
+  if (bias && bias->rank() != 1) return Verdict::no("a bias that is not one row");
   if (node.operands()[0]->rank() < 1) return Verdict::no("an input without dimensions");
   const Value* weight = node.tensor("weight");
   return is_weight(*weight) ? Verdict::yes() : known_matrices(node, weight);
