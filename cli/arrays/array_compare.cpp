@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "cli/arrays/array_summary.h"
+#include "compiler/analysis/rounding_limits.h"
 
 namespace wick::cli {
 namespace {
@@ -56,6 +57,7 @@ Tolerance tolerance_of(DType dtype, const Tolerance& asked) {
     relative = 4e-2;
     absolute = 1e-4;
   }
+  if (asked.on_grid) absolute = std::min(absolute, compiler::kFloatError * asked.of_roundings);
   relative = asked.relative.value_or(relative);
   return {relative, asked.absolute.value_or(absolute), asked.absolute ? 0 : relative * of_relative, of_roundings};
 }

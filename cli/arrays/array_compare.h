@@ -14,11 +14,13 @@ struct Tolerance {
   std::optional<double> relative, absolute;  // none: by dtype (tolerance_of)
   double of_largest = 0;                     // as tolerance_of sets it
   double of_roundings = 0;  // of quantized values (rounding_flips.h); 0 if an absolute one is asked for
+  bool on_grid = false;     // the numbers of quantized elements, of_roundings is their step
 };
 
 /// relative, absolute and of_largest. f32, f64, c64, c128: 1e-4, 1e-5, 1e-5; f16, c32: 1e-2, 1e-5, 1e-2; bf16: 4e-2,
 /// 1e-4, 4e-2; 8-bit floats: 5e-2, 1e-2, 5e-2; others: 0. If a relative tolerance is given, of_largest keeps its
-/// proportion to it. If an absolute tolerance is given, of_largest and of_roundings are 0.
+/// proportion to it. If an absolute tolerance is given, of_largest and of_roundings are 0. If none is
+/// given, that of numbers on a grid is at most kFloatError of a step.
 Tolerance tolerance_of(DType dtype, const Tolerance& asked);
 
 struct Difference {

@@ -151,6 +151,12 @@ Status run_reference(const CompareFlags& flags, const std::vector<uint8_t>& pte,
     for (size_t i = 0; i < std::min(flipped.size(), turned.size()); ++i)
       turned[i].add(flipped[i], reference.outputs[i]);
   }
+  reference.flipper.move_far();
+  for (uint64_t each = 0; each < kFarRuns; ++each) {
+    ASSIGN_OR_RETURN(const std::vector<NamedArray> moved, run(reference.flipper));
+    for (size_t i = 0; i < std::min(moved.size(), turned.size()); ++i)
+      turned[i].add_reached(moved[i], reference.outputs[i]);
+  }
   for (size_t i = 0; i < turned.size(); ++i) reference.allowed[reference.outputs[i].name].each = turned[i].allowed();
   return {};
 }
@@ -178,6 +184,7 @@ Result<Comparison> compare_outputs(const std::vector<NamedArray>& found, const s
     const auto known = allowed.find(wanted[i].name);
     if (known != allowed.end()) {
       tolerance.of_roundings = known->second.step;
+      tolerance.on_grid = known->second.step > 0;
       for (const double each : known->second.each) beyond.push_back(std::max(0.0, each - known->second.step));
     }
     comparison.outputs.push_back({wanted[i].name, compare_arrays(found[i], wanted[i], tolerance, beyond)});
@@ -263,10 +270,10 @@ Result<Comparison> compare(const CompareFlags& flags) {
   comparison.deviation = followed.deviation;
   comparison.exact = comparison.deviation.has_value();
   if (comparison.exact) return comparison;
-  if (followed.ok() && !comparison.ok()) {
+  if (followed.is_conclusive || (followed.ok() && !comparison.ok())) {
     ASSIGN_OR_RETURN(comparison, compare_followed(found, followed, steps, flags.tolerance));
     comparison.nodes_compared = nodes.num_compared();
-    return comparison;
+    if (comparison.ok()) return comparison;
   }
   // Where the outputs agree, elements that are near nothing that the model quantizes are those of a node that it lacks.
   comparison.deviation = nodes.first_deviation(!comparison.ok());

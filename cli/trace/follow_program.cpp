@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "cli/arrays/array_summary.h"
+#include "compiler/analysis/rounding_limits.h"
 
 namespace wick::cli {
 
@@ -16,8 +17,7 @@ using compiler::Status;
 constexpr size_t kMostReadings = 48;   // that are tried
 constexpr size_t kMostCandidates = 4;  // that are tried for one value
 constexpr uint64_t kTurnedRuns = 16;
-constexpr size_t kMostRounds = 3;       // of turning; each may find more elements to take
-constexpr double kNearMiddle = 0x1p-7;  // of a step
+constexpr size_t kMostRounds = 3;  // of turning; each may find more elements to take
 
 /// Finds the outputs, one run of the model after the other.
 class Follower {
@@ -44,14 +44,23 @@ class Follower {
   Result<FollowedOutputs> read(const Reading& reading) {
     LocalCheck check(program_, reading);
     FollowedOutputs result;
-    ASSIGN_OR_RETURN(result.outputs, run_(check.tracer(), [&](const MethodMeta& method) { check.watch(method); }));
+    bool rounds_otherwise = false;
+    ASSIGN_OR_RETURN(result.outputs, run_(check.tracer(), [&](const MethodMeta& method) {
+                       check.watch(method);
+                       rounds_otherwise = quantizes_otherwise(method);
+                     }));
     result.deviation = check.first_deviation();
     result.followed = check.followed();
+    const bool is_shown = std::all_of(result.followed.begin(), result.followed.end(),
+                                      [](const Followed& each) { return each.is_conclusive; });
+    result.is_conclusive = is_shown && !rounds_otherwise && !result.followed.empty();
     result.mismatches = count_(result);
     return result;
   }
 
-  bool is_done() const { return !best_.deviation && (outputs_agree_ || best_.mismatches == 0); }
+  bool is_done() const {
+    return !best_.deviation && (best_.mismatches == 0 || (outputs_agree_ && !best_.is_conclusive));
+  }
   static size_t num_missing(const FollowedOutputs& found) {
     return static_cast<size_t>(std::count_if(found.followed.begin(), found.followed.end(), [](const Followed& each) {
       return !each.values.empty() && each.taken.empty();
@@ -64,13 +73,14 @@ class Follower {
     return cost(a) < cost(b);
   }
 
-  /// From the last value to the first: takes another candidate where the outputs are nearer then.
+  /// From the last value to the first: takes another candidate, or none, where the outputs are nearer then.
   Status try_candidates() {
     for (size_t back = best_.followed.size(); back-- > 0 && !is_done();) {
       const size_t number = back;
       if (number >= best_.followed.size()) continue;
       const size_t most = std::min(best_.followed[number].num_candidates, kMostCandidates);
-      for (size_t choice = 0; choice < most && !is_done() && num_readings_ < kMostReadings; ++choice) {
+      for (size_t each = 0; most > 0 && each <= most && !is_done() && num_readings_ < kMostReadings; ++each) {
+        const size_t choice = each < most ? each : Reading::kNone;
         Reading other = reading_;
         if (choice == other.choices[number]) continue;
         other.choices[number] = choice;
@@ -145,7 +155,7 @@ void TurnedRun::turn_untaken(Span<EValue* const> args) {
   for (size_t i = 0; i < value.values.size(); ++i) {
     const bool turn = num_runs_ == 1 || bits_.next();
     const double steps = element_of(value.numbers, i) / value.scale, below = std::floor(steps);
-    if (!turn || !(std::fabs(steps - below - 0.5) < kNearMiddle)) continue;
+    if (!turn || !(std::fabs(steps - below - 0.5) < compiler::kFloatError)) continue;
     const int64_t lower = static_cast<int64_t>(below) + value.zero;
     const int64_t other = value.values[i] == lower ? lower + 1 : lower;
     value.values[i] = static_cast<int32_t>(std::clamp(other, value.low, value.high));

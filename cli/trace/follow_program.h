@@ -42,6 +42,7 @@ struct FollowedOutputs {
   std::optional<Deviation> deviation;  // LocalCheck's
   uint64_t mismatches = 0;             // as the caller counts them
   std::vector<Followed> followed;
+  bool is_conclusive = false;  // if it differs, the program is wrong: it shows all values that the outputs are made of
   bool ok() const { return mismatches == 0 && !deviation; }
 };
 
@@ -54,7 +55,7 @@ using CountMismatches = std::function<uint64_t(const FollowedOutputs&)>;
 /// The model's outputs for the program's own elements. Where several of the program's tensors may stand for a value of
 /// the model, it takes those with which the fewest elements of outputs differ; where it has none, it finds how far
 /// roundings there that turn put what follows off. It stops when no kernel deviates and the outputs agree, or
-/// `outputs_agree` without that.
+/// `outputs_agree` without that and what it found is not conclusive.
 compiler::Result<FollowedOutputs> follow_program(const std::vector<Elements>& program, const RunModel& run,
                                                  const CountMismatches& count, bool outputs_agree);
 

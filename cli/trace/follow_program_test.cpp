@@ -20,6 +20,12 @@ std::string on_grid(const char* to, const char* from, const char* scale) {
          fmt::format(" %{} = quantized_decomposed.dequantize_per_tensor(%e{}, {}, 0, -128, 127, i8)\n", to, to, scale);
 }
 
+/// The program with elements of an operator that models do not have.
+std::string of_a_backend(std::string program) {
+  const size_t end = program.find(" return ");
+  return program.substr(0, end) + " %k = aten.neg(%ea)\n" + program.substr(end, program.size() - end - 1) + ", %k\n";
+}
+
 std::vector<NamedArray> arrays(const std::vector<HostValue>& values) {
   std::vector<NamedArray> all;
   for (const HostValue& value : values) {
@@ -65,15 +71,30 @@ constexpr char kOut[] = " %z = aten.mul.Scalar(%b, 7.0)\n return %z\n";
 TEST(FollowProgram, FloatsBehindAStepAreJudgedFromTheProgramsElements) {
   const std::string first = on_grid("a", "x", "0.5") + kScaled, model = first + on_grid("b", "y", "0.4") + kOut;
   const auto with = [&](const char* more, const char* factor) {
-    return first + " %u = aten.add.Scalar(%y, " + more + ")\n" + on_grid("b", "u", "0.4") +
-           " %z = aten.mul.Scalar(%b, " + factor + ")\n return %z\n";
+    return of_a_backend(first + " %u = aten.add.Scalar(%y, " + more + ")\n" + on_grid("b", "u", "0.4") +
+                        " %z = aten.mul.Scalar(%b, " + factor + ")\n return %z\n");
   };
   EXPECT_TRUE(follow(with("0.0", "7.0"), model).ok());
   EXPECT_TRUE(follow(with("0.4", "7.0"), model).ok());
   EXPECT_TRUE(follow(with("-0.4", "7.0"), model).ok());
-  EXPECT_FALSE(follow(with("0.8", "7.0"), model).ok()) << "two steps";
+  const FollowedOutputs two_steps = follow(with("0.8", "7.0"), model);
+  EXPECT_FALSE(two_steps.ok());
+  EXPECT_TRUE(two_steps.is_conclusive) << "all that the value is made of is the program's";
   EXPECT_FALSE(follow(with("0.4", "7.1"), model).ok()) << "another factor";
   EXPECT_FALSE(follow(with("0.0", "7.1"), model).ok());
+}
+
+// Another number by half a step or more is rounded to another element somewhere.
+TEST(FollowProgram, TheModelsOwnOperatorsRoundTheSameNumbers) {
+  const std::string first = on_grid("a", "x", "0.5") + kScaled, model = first + on_grid("b", "y", "0.4") + kOut;
+  const auto with = [&](const char* more) {
+    return first + " %u = aten.add.Scalar(%y, " + more + ")\n" + on_grid("b", "u", "0.4") + kOut;
+  };
+  for (const char* more : {"0.0", "0.001", "-0.001"}) EXPECT_TRUE(follow(with(more), model).ok()) << more;
+  for (const char* more : {"0.4", "-0.4", "0.2"}) {
+    EXPECT_FALSE(follow(with(more), model).ok()) << more;
+    EXPECT_TRUE(follow(of_a_backend(with(more)), model).ok()) << more;
+  }
 }
 
 // %o has the elements that the model has, but %z is made of those a step away.
@@ -81,7 +102,7 @@ TEST(FollowProgram, OfTensorsThatMayStandForAValueThatOneIsTakenThatFits) {
   const std::string first = on_grid("a", "x", "0.5") + kScaled, model = first + on_grid("b", "y", "0.4") + kOut;
   const std::string program = first + quantize("o", "y", "0.4") + " %u = aten.add.Scalar(%y, 0.4)\n" +
                               on_grid("b", "u", "0.4") + " %z = aten.mul.Scalar(%b, 7.0)\n return %z, %o\n";
-  EXPECT_TRUE(follow(program, model).ok());
+  EXPECT_TRUE(follow(of_a_backend(program), model).ok());
 }
 
 // The program has the mean in steps of 1/2. The model's are 0.4, four steps of what is made of them.
@@ -97,22 +118,32 @@ TEST(FollowProgram, AValueOnAnotherGridIsComparedInNumbers) {
   const std::string model = on_grid("a", "x", "0.5") + " %m = aten.mean.dim(%a, [1], true)\n" +
                             on_grid("b", "m", "0.4") + " %r = aten.relu(%b)\n" + on_grid("c", "r", "0.1") +
                             " return %c\n";
-  for (const char* more : {"0.0", "0.3", "-0.3"}) EXPECT_TRUE(follow(on_another_grid(more), model).ok()) << more;
-  for (const char* more : {"1.0", "-0.9"}) EXPECT_FALSE(follow(on_another_grid(more), model).ok()) << more;
+  for (const char* more : {"0.0", "0.04", "-0.04"})
+    EXPECT_TRUE(follow(of_a_backend(on_another_grid(more)), model).ok()) << more;
+  for (const char* more : {"1.0", "-0.9", "0.6"})
+    EXPECT_FALSE(follow(of_a_backend(on_another_grid(more)), model).ok()) << more;
 }
 
 // A value that depends on one element only is computed exactly, also where the program does not keep it.
 TEST(FollowProgram, AFunctionOfOneElementIsExactWhereTheProgramLacksIt) {
   const std::string first = on_grid("a", "x", "0.5") + kScaled;
-  const std::string model = first + on_grid("b", "y", "0.4") + " %r = aten.relu(%b)\n" + on_grid("c", "r", "0.1") +
-                            " %z = aten.mul.Scalar(%c, 7.0)\n return %z\n";
-  const auto program = [&](const char* more) {
-    return first + " %s = aten.mul.Scalar(%y, 2.5)\n %w = aten.round(%s)\n %b = aten.mul.Scalar(%w, 0.4)\n" +
-           " %u = aten.add.Scalar(%b, " + more + ")\n %r = aten.relu(%u)\n" + on_grid("c", "r", "0.1") +
+  const auto model = [&](const char* scale) {
+    return first + on_grid("b", "y", "0.4") + " %r = aten.relu(%b)\n" + on_grid("c", "r", scale) +
            " %z = aten.mul.Scalar(%c, 7.0)\n return %z\n";
   };
-  EXPECT_TRUE(follow(program("0.0"), model).ok());
-  EXPECT_FALSE(follow(program("0.4"), model).ok());
+  const auto program = [&](const char* more, const char* scale) {
+    return of_a_backend(first + " %s = aten.mul.Scalar(%y, 2.5)\n %w = aten.round(%s)\n" +
+                        " %b = aten.mul.Scalar(%w, 0.4)\n %u = aten.add.Scalar(%b, " + more + ")\n" +
+                        " %r = aten.relu(%u)\n" + on_grid("c", "r", scale) +
+                        " %z = aten.mul.Scalar(%c, 7.0)\n return %z\n");
+  };
+  EXPECT_TRUE(follow(program("0.0", "0.1"), model("0.1")).ok());
+  const FollowedOutputs another = follow(program("0.4", "0.1"), model("0.1"));
+  EXPECT_FALSE(another.ok());
+  EXPECT_TRUE(another.is_conclusive) << "only one of the two is rounded";
+  const FollowedOutputs twice = follow(program("0.8", "0.3"), model("0.3"));
+  EXPECT_FALSE(twice.ok());
+  EXPECT_FALSE(twice.is_conclusive) << "two roundings in a row that the program does not show";
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cli/arrays/array_summary.h"
+#include "cli/trace/rounding_flips.h"
 #include "devices/instruction_place.h"
 
 namespace wick::cli {
@@ -109,14 +110,17 @@ void LocalCheck::check(void* state, const InstructionInfo& instruction, Error er
                   [&](const Tensor& tensor) { self.note(tensor, made); });
 }
 
-bool LocalCheck::take_from_program(Tensor& tensor, const QuantizedValue& value, Followed& followed) {
+bool LocalCheck::take_from_program(Tensor& tensor, const QuantizedValue& value, bool is_of_program,
+                                   Followed& followed) {
   const size_t number = followed_.size() - 1;
   const auto slack = reading_.slack.find(number);
-  std::vector<Candidate> candidates =
-      candidates_of(value, slack == reading_.slack.end() ? std::vector<double>() : slack->second, program_, known_);
+  const bool same_rounding = rounds_alike_ && is_of_program;
+  std::vector<Candidate> candidates = candidates_of(
+      value, slack == reading_.slack.end() ? std::vector<double>() : slack->second, program_, same_rounding, known_);
   followed.num_candidates = candidates.size();
   if (candidates.empty()) return false;
   const auto choice = reading_.choices.find(number);
+  if (choice != reading_.choices.end() && choice->second == Reading::kNone && !same_rounding) return false;
   const size_t index = choice == reading_.choices.end() ? 0 : std::min(choice->second, candidates.size() - 1);
   followed.taken = std::move(candidates[index].values);
   store_values(tensor, followed.taken);
@@ -132,13 +136,14 @@ void LocalCheck::check_quantized(const InstructionInfo& instruction, Made made) 
   const QuantizedValue value = quantized_value(instruction.args);
   Followed& followed = followed_.back();
   followed.values = value.values;
-  if (take_from_program(tensor, value, followed)) {
+  if (take_from_program(tensor, value, made.origin == Origin::program, followed)) {
     note(tensor, {Origin::program, {}});
     return;
   }
   // What only moves or clamps elements, programs may do elsewhere; a mistake in it shows in what follows.
   const bool is_exact = rounds_nothing(instruction);
   note(tensor, {is_exact ? made.origin : Origin::model, {}});
+  followed.is_conclusive = is_exact || (made.origin == Origin::program && tensor.dtype != DType::i16);
   if (is_exact || made.origin != Origin::program) return;
   Suspects suspects;
   for (size_t i = 0; i < program_.size(); ++i) {
@@ -150,6 +155,13 @@ void LocalCheck::check_quantized(const InstructionInfo& instruction, Made made) 
   if (suspects.indices.empty()) return;
   suspects.wanted = followed.values;
   suspects_.push_back(std::move(suspects));
+}
+
+void LocalCheck::watch(const MethodMeta& method) {
+  method_ = method;
+  const std::set<std::string> known = operators_of(method);
+  rounds_alike_ = !quantizes_otherwise(method) && std::all_of(program_.begin(), program_.end(),
+                                                              [&](const Elements& e) { return known.count(e.op) > 0; });
 }
 
 std::optional<Deviation> LocalCheck::first_deviation() const {

@@ -1,5 +1,6 @@
 // Whether each integer result of a program is what the model makes of the program's own integers before it.
 #pragma once
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,6 +15,7 @@ namespace wick::cli {
 /// Which of the program's tensors stand for which of the model's quantized values: values by the order in which the
 /// model computes them.
 struct Reading {
+  static constexpr size_t kNone = SIZE_MAX;     // the program lacks the value, and others look alike
   std::map<size_t, size_t> choices;             // of candidates_of(); 0, the nearest, if not given
   std::map<size_t, std::vector<double>> slack;  // of candidates_of(); none if not given
 };
@@ -26,6 +28,7 @@ struct Followed {
   size_t num_candidates = 0;
   std::vector<int32_t> values;  // as the model gave them; empty: a constant, or not on a grid of 8 or 16 bits
   std::vector<int32_t> taken;   // the program's, with which the run went on; empty: it has none
+  bool is_conclusive = true;    // taken, exact, or made of the program's elements and on a grid of 8 bits
 };
 
 /// A tracer for a run of the model on portable kernels. Where the program has elements for what the model quantizes
@@ -40,7 +43,7 @@ class LocalCheck {
   LocalCheck(const LocalCheck&) = delete;
   const Tracer* tracer() const { return &tracer_; }
   /// Must be called before the run.
-  void watch(const MethodMeta& method) { method_ = method; }
+  void watch(const MethodMeta& method);
   /// After the run.
   std::optional<Deviation> first_deviation() const;
   /// Each quantized value in the order of the run.
@@ -72,13 +75,14 @@ class LocalCheck {
   Made made_of(const Tensor& tensor) const;
   void note(const Tensor& tensor, const Made& made);
   void check_quantized(const InstructionInfo& instruction, Made made);
-  bool take_from_program(Tensor& tensor, const QuantizedValue& value, Followed& followed);
+  bool take_from_program(Tensor& tensor, const QuantizedValue& value, bool is_of_program, Followed& followed);
 
   const std::vector<Elements>& program_;
   const Reading& reading_;
   std::vector<bool> known_;  // of the program's: the model quantizes numbers to these
   Tracer tracer_;
   std::optional<MethodMeta> method_;
+  bool rounds_alike_ = false;            // the program has no elements but of operators that the model has
   std::map<uintptr_t, Region> regions_;  // by their first byte; they do not overlap
   std::vector<Suspects> suspects_;
   std::vector<Followed> followed_;

@@ -61,21 +61,23 @@ TEST(LocalCheck, ALineWithAnotherResultIsNotJudged) {
   EXPECT_TRUE(deviation_of(std::string(kIn) + own + " return %n\n", model));
 }
 
-// A rounding that turned, one step, is four steps of what follows; that is judged by the program's own elements.
+// A rounding that turned, one step, is four steps of what follows; that is judged by the program's own elements. One of
+// its operators is none of the model's.
 TEST(LocalCheck, JudgesWhatTheProgramMakesOfItsOwnElements) {
   const std::string first = std::string(kIn) + kNumbers + kScaled;
-  const auto rest = [](const char* to, const char* factor) {
+  const auto rest = [](const char* to, const char* factor, const char* more) {
     return fmt::format(
         " %r = quantized_decomposed.quantize_per_tensor({}, 0.4, 0, -128, 127, i8)\n"
         " %e = quantized_decomposed.dequantize_per_tensor(%r, 0.4, 0, -128, 127, i8)\n"
         " %z = aten.mul.Scalar(%e, {}) @ \"last\" \"model.py:9\"\n"
         " %t = quantized_decomposed.quantize_per_tensor(%z, 0.7, 0, -128, 127, i8) @ \"last\" \"model.py:9\"\n"
-        " return %t\n",
-        to, factor);
+        " return %t{}\n",
+        to, factor, more);
   };
-  const std::string model = first + rest("%y", "7.3"), turn = " %u = aten.add.Scalar(%y, 0.15)\n";
-  EXPECT_FALSE(deviation_of(first + turn + rest("%u", "7.3"), model));
-  EXPECT_TRUE(deviation_of(first + turn + rest("%u", "6.3"), model));
+  const std::string model = first + rest("%y", "7.3", ""),
+                    turn = " %u = aten.add.Scalar(%y, 0.15)\n %k = aten.neg(%q)\n";
+  EXPECT_FALSE(deviation_of(first + turn + rest("%u", "7.3", ", %k"), model));
+  EXPECT_TRUE(deviation_of(first + turn + rest("%u", "6.3", ", %k"), model));
 }
 
 TEST(LocalCheck, DimensionsMayLieInAnotherOrder) {

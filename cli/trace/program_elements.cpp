@@ -7,15 +7,14 @@
 #include <numeric>
 
 #include "cli/arrays/array_summary.h"
+#include "compiler/analysis/rounding_limits.h"
 #include "devices/instruction_place.h"
 
 namespace wick::cli {
 
 namespace {
 
-constexpr size_t kMostOrdered = 4;  // dimensions above 1 whose order may differ
-constexpr double kOwnStep = 1, kInt16Steps = 4;
-constexpr double kCoarsest = 2;      // step of another grid, in the model's
+constexpr size_t kMostOrdered = 4;   // dimensions above 1 whose order may differ
 constexpr int kGrids = 9;            // powers of two below that
 constexpr double kFloats = 0x1p-12;  // of a step: what floats are off by
 
@@ -51,15 +50,40 @@ std::vector<std::vector<size_t>> orders_of(const Tensor& tensor) {
   return orders;
 }
 
+/// Elements that right programs may have in place of one of the model's.
+struct Near {
+  double lowest, highest;
+};
+
+/// By the model's own operator of the same numbers, or by a backend's.
+std::vector<Near> near_elements(const QuantizedValue& value, const std::vector<double>& slack, bool same_rounding) {
+  std::vector<Near> all(value.values.size());
+  double largest = 0;
+  if (same_rounding) {
+    for (size_t i = 0; i < all.size(); ++i)
+      largest = std::max(largest, std::fabs(element_of(value.numbers, i) / value.scale));
+  }
+  const double apart = compiler::steps_between_programs(value.tensor.dtype),
+               error = compiler::error_of_own_operator(largest);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const double more = slack.empty() ? 0 : slack[i], element = value.values[i];
+    all[i] = {element - apart - more, element + apart + more};
+    if (!same_rounding || !std::isfinite(largest)) continue;
+    const double steps = std::clamp(element_of(value.numbers, i) / value.scale + static_cast<double>(value.zero),
+                                    static_cast<double>(value.low), static_cast<double>(value.high));
+    all[i] = {std::min(element, std::ceil(steps - error)) - more, std::max(element, std::floor(steps + error)) + more};
+  }
+  return all;
+}
+
 /// All steps between the elements, or nothing if some are further apart than they may be.
-std::optional<double> steps_apart(const std::vector<int32_t>& found, const std::vector<int32_t>& wanted, double own,
-                                  const std::vector<double>& slack, const std::vector<size_t>& order) {
+std::optional<double> steps_apart(const std::vector<int32_t>& found, const QuantizedValue& value,
+                                  const std::vector<Near>& near, const std::vector<size_t>& order) {
   double total = 0;
   for (size_t i = 0; i < found.size(); ++i) {
     const size_t at = order.empty() ? i : order[i];
-    const double apart = std::abs(found[i] - wanted[at]);
-    if (apart > own + (slack.empty() ? 0 : slack[at])) return {};
-    total += apart;
+    if (found[i] < near[at].lowest || found[i] > near[at].highest) return {};
+    total += std::abs(found[i] - value.values[at]);
   }
   return total;
 }
@@ -87,7 +111,7 @@ struct Grid {
 std::vector<Grid> grids_of(const QuantizedValue& value, DType dtype) {
   std::vector<Grid> grids;
   if (!(value.scale > 0) || !std::isfinite(value.scale)) return grids;
-  const double coarsest = std::exp2(std::floor(std::log2(kCoarsest * value.scale)));
+  const double coarsest = std::exp2(std::floor(std::log2((compiler::kCoarsestOwnGrid + kFloats) * value.scale)));
   for (int i = 0; i < kGrids; ++i) {
     const double step = coarsest * std::exp2(-i);
     if (dtype == DType::i16) {
@@ -99,14 +123,18 @@ std::vector<Grid> grids_of(const QuantizedValue& value, DType dtype) {
   return grids;
 }
 
-/// Whether each number is within a step of its element, or beyond the range that the element is at the end of.
-bool holds(const Grid& grid, const std::vector<int32_t>& elements, const std::vector<size_t>& order,
+/// Whether each number, in the model's range, is as near its element as an operator with this grid puts it, or a step
+/// beyond the range that the element is at the end of: 256/256, for a softmax.
+bool holds(const Grid& grid, DType dtype, const std::vector<int32_t>& elements, const std::vector<size_t>& order,
            const QuantizedValue& value) {
+  const double most = compiler::error_on_own_grid(dtype) + kFloats, at_end = 1 + kFloats;
+  const double lowest = value.scale * static_cast<double>(value.low - value.zero),
+               highest = value.scale * static_cast<double>(value.high - value.zero);
   for (size_t i = 0; i < elements.size(); ++i) {
-    const double number = element_of(value.numbers, order.empty() ? i : order[i]);
+    const double number = std::clamp(element_of(value.numbers, order.empty() ? i : order[i]), lowest, highest);
     const double above = number / grid.step - (elements[i] - grid.zero);
-    if (std::isnan(above) || (above > 1 + kFloats && elements[i] != grid.high) ||
-        (above < -1 - kFloats && elements[i] != grid.low))
+    if (std::isnan(above) || above > (elements[i] == grid.high ? at_end : most) ||
+        above < -(elements[i] == grid.low ? at_end : most))
       return false;
   }
   return true;
@@ -164,7 +192,8 @@ QuantizedValue quantized_value(Span<EValue* const> args) {
 }
 
 std::vector<Candidate> candidates_of(const QuantizedValue& value, const std::vector<double>& slack,
-                                     const std::vector<Elements>& program, std::vector<bool>& known) {
+                                     const std::vector<Elements>& program, bool same_rounding,
+                                     std::vector<bool>& known) {
   const std::vector<std::vector<size_t>> orders = orders_of(value.tensor);
   const DType dtype = signed_of(value.tensor.dtype);
   std::vector<Candidate> all;
@@ -173,19 +202,19 @@ std::vector<Candidate> candidates_of(const QuantizedValue& value, const std::vec
         std::none_of(all.begin(), all.end(), [&](const Candidate& other) { return other.values == values; });
     if (is_new) all.push_back({std::move(values), apart});
   };
-  const double own = dtype == DType::i16 ? kInt16Steps : kOwnStep;
+  const std::vector<Near> near = near_elements(value, slack, same_rounding);
   for (size_t index = 0; index < program.size(); ++index) {
     const Elements& elements = program[index];
     if (elements.values.size() != value.values.size()) continue;
     for (const std::vector<size_t>& order : orders) {
       if (elements.dtype == dtype) {
-        if (const auto apart = steps_apart(elements.values, value.values, own, slack, order)) {
+        if (const auto apart = steps_apart(elements.values, value, near, order)) {
           known[index] = true;
           add(in_order(elements.values, order), *apart);
         }
       }
-      for (const Grid& grid : grids_of(value, elements.dtype)) {
-        if (!holds(grid, elements.values, order, value)) continue;
+      for (const Grid& grid : same_rounding ? std::vector<Grid>() : grids_of(value, elements.dtype)) {
+        if (!holds(grid, elements.dtype, elements.values, order, value)) continue;
         known[index] = true;
         for (const bool to_even : {true, false}) {
           std::vector<int32_t> moved = moved_to(value, grid, in_order(elements.values, order), to_even);

@@ -61,13 +61,16 @@ struct Candidate {
 
 /// Finds the program's tensors for a value of the model, in the order of its dimensions or another one, the nearest
 /// first, equal ones once. Sets `known` of each tensor that it is made of, also of equal ones.
-/// - Elements within one step, in int16 within four: states of recurrent layers have 15 bits.
-/// - Elements on another grid: its step is a power of two and at most two of the model's, its zero point 0 or an end of
-///   the range. Each number is within a step of that grid, or beyond its range where the element is at the end. What
-///   they become on the model's grid may be the model's value; halves are rounded to even or away from 0.
+/// - Elements within steps_between_programs(), or, with `same_rounding`, that the model's operator may have rounded the
+///   same numbers to (compiler/analysis/rounding_limits.h).
+/// - Elements on another grid: its step is a power of two and at most kCoarsestOwnGrid of the model's, its zero point 0
+///   or an end of the range. Each number is within error_on_own_grid() of its element, or a step beyond the range where
+///   the element is at the end. What they become on the model's grid may be the model's value; halves are rounded to
+///   even or away from 0. Not with `same_rounding`.
 /// `slack`: steps that elements may be apart beyond the first kind's, one number for each element, or none.
 std::vector<Candidate> candidates_of(const QuantizedValue& value, const std::vector<double>& slack,
-                                     const std::vector<Elements>& program, std::vector<bool>& known);
+                                     const std::vector<Elements>& program, bool same_rounding,
+                                     std::vector<bool>& known);
 
 /// Calls function(tensor) for a tensor, or each of a list.
 template <typename Function>

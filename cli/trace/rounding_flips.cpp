@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kMostElement = 0x1p62;
 constexpr double kRowsMargin = 0x1p-10, kAlways = 1;
+constexpr double kFarSteps = 64;
 
 enum class Scales : uint8_t { number, tensor, channels, rows };
 
@@ -95,7 +96,7 @@ void store_whole(Tensor& tensor, size_t i, double value) {
 
 // Rounds the steps that lie as near the middle as those of scales by row, each that `choose` says, the other way.
 template <typename Choose>
-void flip_rounded(Span<EValue* const> args, const Choose& choose) {
+void flip_rounded(Span<EValue* const> args, bool far, const Choose& choose) {
   const Tensor& steps = *args[0]->tensor;
   Tensor& out = *args[args.size() - 1]->tensor;
   if (!is_contiguous(steps) || !is_contiguous(out)) return;
@@ -104,7 +105,7 @@ void flip_rounded(Span<EValue* const> args, const Choose& choose) {
   for (size_t i = 0; i < count; ++i) {
     const double number = element_of(from, i), below = std::floor(number);
     if (choose() && std::fabs(number - below - 0.5) < kRowsMargin)
-      store_whole(out, i, element_of(to, i) == below ? below + 1 : below);
+      store_whole(out, i, far ? below + kFarSteps : element_of(to, i) == below ? below + 1 : below);
   }
 }
 
@@ -133,14 +134,14 @@ class Quantized {
 
   /// Each, or those that `choose` says.
   template <typename Choose>
-  void flip(double fixed_margin, const Choose& choose) {
+  void flip(double fixed_margin, bool far, const Choose& choose) {
     const double margin = kernel_.scales == Scales::number || is_fixed_ ? fixed_margin
                           : kernel_.scales == Scales::tensor            ? kAlways
                                                                         : kRowsMargin;
     const size_t count = x_.bytes.size() / dtype_size_bytes(x_.dtype);
     std::vector<int64_t> at(out_.rank, 0);
     for (size_t i = 0; i < count; ++i) {
-      if (choose()) flip_element(i, at, margin);
+      if (choose()) flip_element(i, at, margin, far);
       for (size_t d = out_.rank; d-- > 0;) {
         if (++at[d] < out_.sizes[d]) break;
         at[d] = 0;
@@ -159,7 +160,7 @@ class Quantized {
     return memcmp(element, &value, dtype_size_bytes(out_.dtype)) == 0;
   }
 
-  void flip_element(size_t i, const std::vector<int64_t>& at, double margin) {
+  void flip_element(size_t i, const std::vector<int64_t>& at, double margin, bool far) {
     size_t parameter = 0;
     double scale = scale_;
     int64_t zero = zero_;
@@ -175,7 +176,11 @@ class Quantized {
     for (size_t d = 0; d < out_.rank; ++d) offset += at[d] * out_.strides[d];
     uint8_t* element = out_.as<uint8_t>() + static_cast<size_t>(offset) * dtype_size_bytes(out_.dtype);
     const double lower = below + static_cast<double>(zero);
-    const double other = is_element(element, lower) ? lower + 1 : lower;
+    double other = is_element(element, lower) ? lower + 1 : lower;
+    if (far) {
+      const double low = static_cast<double>(low_), range = static_cast<double>(high_) - low;
+      other = std::clamp(lower, low, low + range) + (lower < low + range / 2 ? range / 3 : -range / 3);
+    }
     if (other < static_cast<double>(low_) || other > static_cast<double>(high_)) return;
     const auto value = static_cast<int64_t>(other);
     memcpy(element, &value, dtype_size_bytes(out_.dtype));  // little-endian; the range was checked
@@ -212,6 +217,14 @@ void TurnedElements::add(const NamedArray& turned, const NamedArray& plain) {
   }
 }
 
+void TurnedElements::add_reached(const NamedArray& moved, const NamedArray& plain) {
+  if (moved.dtype != plain.dtype || moved.sizes != plain.sizes || is_complex(moved.dtype)) return;
+  const size_t item = dtype_size_bytes(moved.dtype);
+  reached_.resize(moved.bytes.size() / item);
+  for (size_t i = 0; i < reached_.size(); ++i)
+    reached_[i] = reached_[i] || memcmp(moved.bytes.data() + i * item, plain.bytes.data() + i * item, item) != 0;
+}
+
 std::vector<double> TurnedElements::allowed() const {
   if (most_.empty()) return {};
   double squares = 0;
@@ -219,18 +232,37 @@ std::vector<double> TurnedElements::allowed() const {
   const double root = std::sqrt(squares / static_cast<double>(most_.size()));
   const double largest = *std::max_element(most_.begin(), most_.end());
   std::vector<double> allowed(most_.size());
-  for (size_t i = 0; i < allowed.size(); ++i) allowed[i] = kFlippedBothWays * std::min(most_[i] + root, largest);
+  for (size_t i = 0; i < allowed.size(); ++i) {
+    const bool is_reached = most_[i] > 0 || reached_.empty() || reached_[i];
+    if (is_reached) allowed[i] = kFlippedBothWays * std::min(most_[i] + root, largest);
+  }
   return allowed;
 }
+
+namespace {
+
+bool has_roundings(const MethodMeta& method) {
+  const std::vector<std::vector<bool>> roundings = find_roundings(method);
+  return std::any_of(roundings.begin(), roundings.end(), [](const std::vector<bool>& chain) {
+    return std::find(chain.begin(), chain.end(), true) != chain.end();
+  });
+}
+
+}  // namespace
 
 bool quantizes(const MethodMeta& method) {
   for (size_t i = 0; i < method.num_operators(); ++i) {
     if (quantize_kernel(method.op(i))) return true;
   }
-  const std::vector<std::vector<bool>> roundings = find_roundings(method);
-  return std::any_of(roundings.begin(), roundings.end(), [](const std::vector<bool>& chain) {
-    return std::find(chain.begin(), chain.end(), true) != chain.end();
-  });
+  return has_roundings(method);
+}
+
+bool quantizes_otherwise(const MethodMeta& method) {
+  for (size_t i = 0; i < method.num_operators(); ++i) {
+    const QuantizeKernel* kernel = quantize_kernel(method.op(i));
+    if (kernel && kernel->scales != Scales::number) return true;
+  }
+  return has_roundings(method);
 }
 
 bool has_int16(const MethodMeta& method) {
@@ -283,11 +315,12 @@ void RoundingFlipper::flip(void* state, const InstructionInfo& instruction, Erro
   if (const QuantizeKernel* kernel = quantize_kernel(instruction.op)) {
     ++self.num_quantized_;
     const bool is_int16 = instruction.args[instruction.args.size() - 1]->tensor->dtype == DType::i16;
-    Quantized(*kernel, instruction.args).flip(is_int16 ? self.int16_margin_ : self.fixed_margin_, choose);
+    Quantized(*kernel, instruction.args).flip(is_int16 ? self.int16_margin_ : self.fixed_margin_, self.far_, choose);
   } else if (self.roundings_[instruction.chain][instruction.index]) {
     ++self.num_quantized_;
-    flip_rounded(instruction.args, choose);
+    flip_rounded(instruction.args, self.far_, choose);
   }
+  if (self.far_) return;
   for_each_result(*self.method_, instruction, [&](const NodeKey& key, NamedArray array) {
     const size_t index = self.counts_[key]++;
     std::vector<double>& known = self.deviations_[key];

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/trace/node_trace.h"
+#include "compiler/analysis/rounding_limits.h"
 
 namespace wick::cli {
 
@@ -14,6 +15,8 @@ namespace wick::cli {
 constexpr double kFlippedBothWays = 2;
 /// All roundings at once may cancel, so further runs flip those of a random half, the same in each comparison.
 constexpr uint64_t kFlippedRuns = 8;
+/// Two random halves, to see which elements such roundings reach: what they move may meet a clamp.
+constexpr uint64_t kFarRuns = 2;
 
 /// The largest difference between finite elements of two arrays of the same type; 0 for different types.
 double largest_difference(const NamedArray& a, const NamedArray& b);
@@ -22,18 +25,24 @@ double largest_difference(const NamedArray& a, const NamedArray& b);
 class TurnedElements {
  public:
   void add(const NamedArray& turned, const NamedArray& plain);
+  /// Of a run in which what turns is far off: only elements that differ there depend on roundings.
+  void add_reached(const NamedArray& moved, const NamedArray& plain);
   /// How far two correct programs may be apart, element by element: twice what was found there, and twice the root mean
-  /// square of all elements, because a few runs may miss what roundings do to one of them; at most twice the largest.
+  /// square of all elements, because a few runs may miss what roundings do to one of them; at most twice the largest. 0
+  /// for elements that no such rounding reaches.
   std::vector<double> allowed() const;
   /// The largest difference found of each element; empty: the results cannot be compared.
   const std::vector<double>& most() const { return most_; }
 
  private:
   std::vector<double> most_;
+  std::vector<bool> reached_;  // empty: unknown
 };
 
 /// Whether the program quantizes anything at run time, by one operator or, as torchao does, by several.
 bool quantizes(const MethodMeta& method);
+/// Whether it rounds to integers otherwise than by quantizing a tensor to a scale that the file states.
+bool quantizes_otherwise(const MethodMeta& method);
 /// Whether any of its tensors has elements of int16.
 bool has_int16(const MethodMeta& method);
 /// Names of its operators.
@@ -68,6 +77,12 @@ class RoundingFlipper {
   void allow_int16() { fixed_margin_ = int16_margin_ = kInt16Margin; }
   /// Elements of int16 may come from tables.
   void allow_tables() { int16_margin_ = kInt16Margin; }
+  /// From the next run on, moves what it turns a third of the range, and records nothing: what differs is what such
+  /// roundings reach.
+  void move_far() {
+    far_ = true;
+    num_runs_ = 0;
+  }
   /// Must be called before each run.
   void watch(const MethodMeta& method);
 
@@ -79,10 +94,11 @@ class RoundingFlipper {
   static void ignore(void*, const InstructionInfo&) {}
   static void flip(void* state, const InstructionInfo& instruction, Error error);
 
-  static constexpr double kFixedMargin = 0x1p-7, kInt16Margin = 0x1p-2;
+  static constexpr double kFixedMargin = compiler::kFloatError, kInt16Margin = compiler::kLineError;
 
   const NodeRecorder& plain_;
   double fixed_margin_ = kFixedMargin, int16_margin_ = kFixedMargin;  // of all elements but int16, of int16
+  bool far_ = false;
   Tracer tracer_;
   std::optional<MethodMeta> method_;
   std::vector<std::vector<bool>> roundings_;  // by chain and instruction: does it round numbers that become integers?

@@ -97,13 +97,13 @@ class Model {
 
 const std::vector<std::string> kM55 = {"--backend", "cortex-m", "--cpu", "cortex-m55"},
                                kM4 = {"--backend", "cortex-m", "--cpu", "cortex-m4"},
-                               kXnnpack = {"--backend", "xnnpack"};
+                               kXnnpack = {"--backend", "xnnpack"}, kPortable = {"--backend", "portable"};
 
 class CompareRandom : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(CompareRandom, RightProgramsAgree) {
   const Model model(GetParam());
-  for (const auto& target : {kM55, kM4, kXnnpack}) {
+  for (const auto& target : {kM55, kM4, kXnnpack, kPortable}) {
     if (target == kXnnpack && !has_xnnpack_library()) continue;
     SCOPED_TRACE(target.back());
     const Outcome compiled = model.compile("model.pt2", "model.pte", target);
@@ -122,7 +122,7 @@ class CompareWrong : public ::testing::TestWithParam<std::string> {};
 TEST_P(CompareWrong, AFaultOfTheModelIsFound) {
   const Model model(GetParam());
   write_bytes(model.path("wrong.pt2"), Model::read("wrong_" + GetParam()).pt2);
-  for (const auto& target : {kM55, kXnnpack}) {
+  for (const auto& target : {kM55, kXnnpack, kPortable}) {
     if (target == kXnnpack && !has_xnnpack_library()) continue;
     SCOPED_TRACE(target.back());
     const Outcome compiled = model.compile("wrong.pt2", "wrong.pte", target);

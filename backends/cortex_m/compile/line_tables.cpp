@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "backends/cortex_m/compile/requantization.h"
+#include "compiler/analysis/rounding_limits.h"
 
 namespace wick::cortex_m {
 
@@ -13,7 +14,6 @@ namespace {
 constexpr int kMostBits = 10, kLeastBits = 4;  // of the distance between elements of the table
 constexpr int kFraction = 6;                   // bits behind the point of a table's elements
 constexpr double kMostSteps = 0x1p18;          // of an element of a table
-constexpr double kGoodError = 0.25;            // of lines, in steps
 
 double steps_of(double number, const Affine& q) { return std::clamp(number / q.scale, -kMostSteps, kMostSteps); }
 
@@ -82,7 +82,7 @@ std::vector<int32_t> lines_for(const std::vector<double>& numbers, const Affine&
     std::vector<int32_t> nodes = nodes_of(numbers, q, bits);
     if (nodes.empty()) continue;
     const double error = table_error(TableLines{nodes, bits}, numbers, q, part).worst;
-    if (error <= kGoodError || (bits == kLeastBits && std::isfinite(error))) return nodes;
+    if (error <= compiler::kLineError || (bits == kLeastBits && std::isfinite(error))) return nodes;
   }
   return {};
 }
@@ -185,7 +185,7 @@ std::vector<int32_t> graded_int16_table(const std::vector<double>& numbers, cons
       return constant ? negative[0] : graded_value(negative.data(), bits, kZeroAt - at);
     };
     const double error = table_error(value_at, numbers, q).worst;
-    if (error > kGoodError && (bits < kMostGrades || !std::isfinite(error))) continue;
+    if (error > compiler::kLineError && (bits < kMostGrades || !std::isfinite(error))) continue;
     std::vector<int32_t> table = positive;
     table.insert(table.end(), negative.begin(), negative.end());
     return table;

@@ -8,6 +8,7 @@
 #include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "backends/cortex_m/compile/requantization.h"
+#include "compiler/analysis/rounding_limits.h"
 
 namespace wick::cortex_m {
 
@@ -22,8 +23,7 @@ namespace {
 constexpr int kIntegerBits = 5;                 // of differences to the maximum, before exp
 constexpr int64_t kLongestRow = (1 << 12) - 1;  // of equal elements, each of which adds 2^19 to a sum of 31 bits
 constexpr Affine kSteps = {1.0 / 256, -128};
-constexpr double kFinestTable =
-    0.6 / 256;  // a result within a step: the kernel is off by little more than half of 1/256
+constexpr double kFinestTable = compiler::kSoftmaxError * kSteps.scale;  // the result is within a step
 constexpr Affine kWide = {0x1p-15, 0, 0, INT16_MAX};
 constexpr int kExponentBits = 26, kQuotientBits = 30;  // of softmax_int16
 constexpr int64_t kLongestWideRow = 1 << 20;

@@ -139,7 +139,7 @@ void consider(const Node& node, Candidates& candidates) {
   }
   const double grain = grain_of(node, *bound, candidates), step = int16_scale(node, bound->largest);
   const double slack = slack_of(node, *bound, candidates);
-  if ((behind_loose && slack > kMostSlack) || kStepsOfGrain * step > grain) return;
+  if ((behind_loose && slack > kMostSlack) || compiler::kStepsOfGrain * step > grain) return;
   const double error = error_of(node, candidates.rounding());
   Between between = {result->tensor(), result->stands_for, bound->is_loose || behind_loose, grain, slack, {}};
   make_int16(&result->type.tensor, step);
@@ -365,7 +365,7 @@ class Widening {
     type.dim_order.clear();
     make_int16(&type, largest > 0 ? largest / kLargestInt16 : 1);
     const double scale = type.quantization->scales[0];
-    if (2 * kStepsOfGrain * error_of_rounding(reader, x, scale) > grain_) return nullptr;
+    if (2 * compiler::kStepsOfGrain * error_of_rounding(reader, x, scale) > grain_) return nullptr;
     std::vector<int16_t> elements;
     elements.reserve(all.size());
     for (const double number : all) elements.push_back(static_cast<int16_t>(round_half_even(number / scale)));

@@ -11,6 +11,7 @@
 #include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "backends/cortex_m/compile/requantization.h"
+#include "compiler/analysis/rounding_limits.h"
 #include "compiler/ops/arguments.h"
 #include "compiler/ops/rules.h"
 #include "compiler/passes/match/pointwise.h"
@@ -364,7 +365,7 @@ double error_of_rounding(const Node& node, const Value& constant, double step) {
 double error_of_elements(const Value& made) {
   if (is_exact(made)) return 0;
   if (keeps_elements(*made.producer)) return error_of_filled(*made.producer, affine(made).scale);
-  return affine(made).scale * (is_tabulated(*made.producer) ? 0.75 : 0.5);  // lines are a quarter of a step off
+  return affine(made).scale * (compiler::kOwnRounding + (is_tabulated(*made.producer) ? compiler::kLineError : 0));
 }
 
 double error_behind(const Node& node, const Value& operand, double error) {

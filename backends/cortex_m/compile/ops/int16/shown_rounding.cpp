@@ -12,13 +12,12 @@
 
 namespace wick::cortex_m {
 
+using compiler::kMostError;
 using compiler::Node;
 using compiler::printable;
 using compiler::Value;
 
 namespace {
-
-constexpr double kMostError = 0.75;  // of what counts in a result; the rest is left to kernels
 
 // The numbers that a node reads whose rounding adds most to the error of what it gives. Null: none adds any.
 const Value* most_rounded(const Node& node, const RoundingOf& rounding) {
@@ -78,9 +77,7 @@ ShownRounding shown(const Node& node, const RoundingOf& rounding, const std::str
 
 }  // namespace
 
-double steps_that_count(const Value& value) {
-  return affine(value).scale * (value.dtype() == DType::i8 ? 1 : kStepsOfGrain);
-}
+double steps_that_count(const Value& value) { return affine(value).scale * compiler::steps_that_count(value.dtype()); }
 
 double error_of(const Node& node, const RoundingOf& rounding) {
   double error = 0;

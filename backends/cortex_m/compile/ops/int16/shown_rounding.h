@@ -4,11 +4,10 @@
 #include <optional>
 #include <string>
 
+#include "compiler/analysis/rounding_limits.h"
 #include "compiler/ir/graph.h"
 
 namespace wick::cortex_m {
-
-constexpr double kStepsOfGrain = 4;  // of int16 in a difference that counts
 
 /// How far elements can be from the numbers that eager computes: by their own rounding, and by all that they are
 /// computed of as well.
@@ -18,7 +17,7 @@ struct Rounding {
 /// Of numbers that become int16; null: the value does not.
 using RoundingOf = std::function<const Rounding*(const compiler::Value& value)>;
 
-/// Differences that count between elements: steps of int8, some steps of int16.
+/// A difference that counts between elements (compiler::steps_that_count), in numbers.
 double steps_that_count(const compiler::Value& value);
 
 /// Of what a node computes of rounded numbers.

@@ -276,14 +276,13 @@ ReluStack relu_stack(const Node& node, const Layers& layers) {
   return stack;
 }
 
-// Of the last layer, in steps of what reads them; 3/4 of a step is the most that rounding may put an element off.
+// Of the last layer, in steps of what reads them.
 std::string refuse_error(const Node& node, const Layers& layers, const ReluStack& stack) {
-  constexpr double kMostError = 0.75;
   const double error = std::ldexp(error_of_states(stack), -layers.state_bits);
   for (size_t i = 0; i < node.results().size(); ++i) {
     const Value& result = *node.result(i);
     if (result.num_uses() == 0 || !has_elements(result)) continue;
-    const double most = kMostError * steps_that_count(result);
+    const double most = compiler::kMostError * steps_that_count(result);
     if (!(error <= most))
       return fmt::format(
           "behind its relu, h could reach {:.3g}; 16 bits of that put its result off by up to {:.3g} steps",
