@@ -216,7 +216,7 @@ void GraphReader::read_node(const pt2::Node& node) {
     if (const OpDef* functional = find_out_op(name)) return read_into_out(node, *functional);
     fail(Code::unsupported_op, fmt::format("the operator {} is unknown", printable(name)));
   }
-  if (read_batch_norm_training(node, *def)) return;
+  if (read_updating(node, *def)) return;
   read_operator(node, *def);
 }
 
@@ -370,6 +370,9 @@ void GraphReader::read_in_place(const pt2::Node& node, const OpDef& def, Node* m
 
 // `functional` computes what the node writes into its argument `out`, whose name the result is from then on.
 void GraphReader::read_into_out(const pt2::Node& node, const OpDef& functional) {
+  if (functional.functional)
+    fail(Diag(Code::unsupported_model, fmt::format("{} writes running statistics besides its `out`", node.target))
+             .with_help("call the operator without out="));
   pt2::Node without = node;
   const auto is_out = [](const pt2::NamedArgument& input) { return input.name == "out"; };
   const auto out = std::find_if(without.inputs.begin(), without.inputs.end(), is_out);

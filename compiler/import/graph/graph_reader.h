@@ -70,6 +70,7 @@ class GraphReader {
   void read_operator(const pt2::Node& node, const OpDef& def);
   void read_in_place(const pt2::Node& node, const OpDef& def, Node* made);
   void read_mutating(const pt2::Node& node, const OpDef& def);
+  bool read_updating(const pt2::Node& node, const OpDef& def);
   void read_effect(const pt2::Node& node);
   void read_auto_functionalized(const pt2::Node& node);
   Binding mutated_view(const pt2::Node& node, const std::string& argument, const std::vector<RefPtr>& bases);
@@ -101,7 +102,6 @@ class GraphReader {
   Args operand_list(const pt2::Node& node, size_t index);
   Args carried_tensors(const pt2::Node& node, size_t index);
   void read_inner_tensor(const pt2::Node& node);
-  bool read_batch_norm_training(const pt2::Node& node, const OpDef& def);
   std::unique_ptr<Graph> read_subgraph(const pt2::Graph& source, const Args& operands);
 
   Arg tensor_of_number(Arg arg, const OpDef& def);

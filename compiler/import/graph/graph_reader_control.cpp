@@ -231,43 +231,4 @@ void GraphReader::read_control_flow(const pt2::Node& node) {
   }
 }
 
-// batch_norm(.., training=true) also updates running_mean and running_var, and instance_norm its own;
-// _batch_norm_with_update always does.
-bool GraphReader::read_batch_norm_training(const pt2::Node& node, const OpDef& def) {
-  const std::string_view name = def.name();
-  const bool updates = name == "aten._batch_norm_with_update.default";
-  if (!updates && name != "aten.batch_norm.default" && name != "aten._native_batch_norm_legit.default") return false;
-  auto named = [&](std::string_view wanted) -> const pt2::Argument* {
-    for (const pt2::NamedArgument& input : node.inputs) {
-      if (input.name == wanted) return &input.arg;
-    }
-    return nullptr;
-  };
-  const pt2::Argument* training = named("training");
-  const pt2::Argument* mean = named("running_mean");
-  const pt2::Argument* var = named("running_var");
-  const bool trains = updates || (training && std::get_if<bool>(training) && std::get<bool>(*training));
-  const auto* mean_name = mean ? std::get_if<pt2::TensorArg>(mean) : nullptr;
-  const auto* var_name = var ? std::get_if<pt2::TensorArg>(var) : nullptr;
-  if (!trains || !mean_name || !var_name) return false;
-  Args args = arguments(node, def);
-  auto arg = [&](std::string_view wanted) { return args[static_cast<size_t>(def.parsed->find(wanted))]; };
-  RefPtr mean_ref = binding(mean_name->name).ref, var_ref = binding(var_name->name).ref;
-  Node* made = make_node(node, op("aten._native_batch_norm_legit_functional.default"),
-                         {arg("input"), arg("weight"), arg("bias"), arg("running_mean"), arg("running_var"), true,
-                          arg("momentum"), arg("eps")},
-                         5);
-  if (made->op->infer) made->op->infer(*made);
-  std::vector<Value*> results = made->results();
-  const std::vector<std::string> names = output_names(node);
-  if (updates && names.size() > 3 && !names[3].empty())  // the reserve
-    bind(names[3], {fresh_ref(builder_.full({0}, 0, DType::u8)), std::nullopt, nullptr});
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (!names[i].empty() && i < 3) bind(names[i], {fresh_ref(results[i]), std::nullopt, nullptr});
-  }
-  write(*mean_ref, results[3], builder_);
-  write(*var_ref, results[4], builder_);
-  return true;
-}
-
 }  // namespace wick::compiler

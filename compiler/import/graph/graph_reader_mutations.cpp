@@ -69,6 +69,55 @@ void GraphReader::read_mutating(const pt2::Node& node, const OpDef& def) {
   }
 }
 
+// Norms that compute statistics of the batch blend them into the running ones that they are given, whether or not their
+// schema marks these as written. The row names the operator that returns the new values after its own results.
+bool GraphReader::read_updating(const pt2::Node& node, const OpDef& def) {
+  if (!def.functional || def.has(kInPlace)) return false;
+  const Schema& schema = *def.parsed;
+  Args args = arguments(node, def);
+  for (const char* flag : {"training", "use_input_stats"}) {
+    const int at = schema.find(flag);
+    if (at >= 0 && !args[static_cast<size_t>(at)].as<bool>()) return false;
+  }
+  std::vector<std::pair<size_t, RefPtr>> running;
+  for (const char* name : {"running_mean", "running_var"}) {
+    const auto index = static_cast<size_t>(schema.find(name));
+    const std::string tensor = tensor_name(node, def, index);
+    running.emplace_back(index, tensor.empty() ? nullptr : binding(tensor).ref);
+    if (args[index].is<Value*>() && !running.back().second)
+      fail(Code::corrupt_file, fmt::format("{} writes something that is not a tensor", def.name()));
+  }
+  const auto &mean = running[0], &var = running[1];
+  if (!mean.second && !var.second) return false;
+  if (mean.second && var.second && mean.second->storage == var.second->storage)
+    fail(Diag(Code::unsupported_model, fmt::format("{} writes two of its arguments to the same memory", def.name()))
+             .with_help("give it separate tensors"));
+  const std::vector<std::string> names = output_names(node);
+  if (names.size() != schema.returns.size())
+    fail(Code::corrupt_file,
+         fmt::format("{} has {} results, the file names {}", def.name(), schema.returns.size(), names.size()));
+  if (autocast_) cast_operands(names[0], def, args);
+  // Without one of the two nobody reads what becomes of it.
+  const Value* given = args[(mean.second ? mean : var).first].as<Value*>();
+  for (const auto& [index, ref] : running) {
+    if (!ref) args[index] = builder_.full(given->sizes(), 0, given->dtype());
+  }
+  const OpDef& functional = op(def.functional);
+  Args taken;
+  for (const ArgSpec& spec : functional.parsed->args)
+    taken.push_back(args[static_cast<size_t>(schema.find(spec.name))]);
+  const size_t results = functional.parsed->returns.size();
+  Node* made = make_node(node, functional, std::move(taken), results);
+  infer(node, made, names);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!names[i].empty()) bind(names[i], {fresh_ref(made->result(i)), std::nullopt, nullptr});
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    if (running[i].second) write(*running[i].second, made->result(results - 2 + i), builder_);
+  }
+  return true;
+}
+
 // The name that stands for argument `argument` of a wrapped operator: the base itself, or a view of it.
 Binding GraphReader::mutated_view(const pt2::Node& node, const std::string& argument,
                                   const std::vector<RefPtr>& bases) {

@@ -54,6 +54,18 @@ Results decompose_mixed_norm(Builder& b, Node& node) {
   return results;
 }
 
+// torch.export may record the statistics of a batch of 16-bit floats in that dtype where eager has f32. Then the
+// program has what the file says.
+DType recorded_or(const Node& node, size_t i, DType recorded, DType computed) {
+  const Type& type = node.result(i)->type;
+  return node.op->decompose != decompose_mixed_norm && type.is_tensor() && type.tensor.dtype == recorded ? recorded
+                                                                                                         : computed;
+}
+Results as_recorded(Builder& b, const Node& node, Results results) {
+  for (size_t i = 1; i < results.size(); ++i) results[i] = b.cast(results[i], node.result(i)->dtype());
+  return results;
+}
+
 void infer_batch_norm(Node& node) {
   const Value* x = node.tensor("input");
   const DType statistics = computed_norm(node);
@@ -65,9 +77,21 @@ void infer_batch_norm(Node& node) {
   const bool stats = node.op->parsed->find("training") >= 0 ? node.boolean("training") : false;
   for (size_t i = 1; i < node.results().size(); ++i) {
     const bool running = i >= 3;  // new running statistics
-    const DType dtype = running ? node.tensor(i == 3 ? "running_mean" : "running_var")->dtype() : statistics;
+    const DType dtype = running ? node.tensor(i == 3 ? "running_mean" : "running_var")->dtype()
+                                : recorded_or(node, i, x->dtype(), statistics);
     set_result(node, i, dtype, stats || running ? Sizes{channels} : Sizes{0});
   }
+}
+
+// The same, with an empty reserve before the new running statistics.
+void infer_batch_norm_update(Node& node) {
+  const Value* x = node.tensor("input");
+  const Sizes channels{channels_of(x)};
+  set_result(node, 0, x->dtype(), x->sizes());
+  for (size_t i = 1; i < 3; ++i) set_result(node, i, recorded_or(node, i, x->dtype(), computed_norm(node)), channels);
+  set_result(node, 3, DType::u8, {0});
+  set_result(node, 4, node.tensor("running_mean")->dtype(), channels);
+  set_result(node, 5, node.tensor("running_var")->dtype(), channels);
 }
 
 Value* no_training(Builder& b, Node& node) {
@@ -102,47 +126,50 @@ BatchStats batch_stats(Compose& c, Value* x) {
   return {out[1], out[0], count};
 }
 
+// now * momentum + old * (1 - momentum), in f32 for 16-bit floats.
+Value* blend(Compose& c, Value* old, Value* now, double momentum) {
+  const DType dtype = old->dtype(), wide = promote(dtype, DType::f32);
+  Value* sum = c.add(c.mul(c.b.cast(now, wide), momentum), c.mul(c.b.cast(old, wide), 1 - momentum));
+  return c.b.cast(sum, dtype);
+}
+
+// The variance of a sample of `count`, of that of its elements; NaN for a sample of one.
+Value* unbiased(Compose& c, Value* variance, const Sym& count) {
+  if (count.is_const()) {
+    const double n = static_cast<double>(count.value());
+    return c.mul(variance, n > 1 ? n / (n - 1) : std::numeric_limits<double>::quiet_NaN());
+  }
+  Value* n = c.tensor(count, DType::f64);
+  return c.mul(variance, c.b.cast(c.div(n, c.sub(n, 1)), variance->dtype()));
+}
+
 // (out, mean, rstd, new running mean, new running variance)
 Results trained(Builder& b, Node& node) {
   Compose c(b);
-  Value *mean = node.tensor("running_mean"), *variance = node.tensor("running_var");
   Results out = by_batch(b, node);
-  const double momentum = node.real("momentum");
-  const BatchStats stats = batch_stats(c, b.cast(node.tensor("input"), computed_norm(node)));
-  Value* unbiased = nullptr;
-  if (stats.count.is_const()) {
-    require(stats.count.value() > 1, "batch_norm in training mode needs more than one value per channel");
-    const double n = static_cast<double>(stats.count.value());
-    unbiased = c.mul(stats.variance, n / (n - 1));
-  } else {
-    Value* n = c.tensor(stats.count, DType::f64);
-    unbiased = c.mul(stats.variance, b.cast(c.div(n, c.sub(n, 1)), stats.variance->dtype()));
-  }
-  auto blend = [&](Value* old, Value* now) {
-    return c.add(c.mul(b.cast(now, old->dtype()), momentum), c.mul(old, 1 - momentum));
-  };
-  out.push_back(blend(mean, stats.mean));
-  out.push_back(blend(variance, unbiased));
+  const BatchStats stats = batch_stats(c, b.cast(node.tensor("input"), promote(computed_norm(node), DType::f32)));
+  out.push_back(blend(c, node.tensor("running_mean"), stats.mean, node.real("momentum")));
+  out.push_back(blend(c, node.tensor("running_var"), unbiased(c, stats.variance, stats.count), node.real("momentum")));
   return out;
 }
 
 Results decompose_batch_norm_functional(Builder& b, Node& node) {
   if (!node.boolean("training")) {
     Value* out = no_training(b, node);
-    return {out, b.full({0}, 0, computed_norm(node)), b.full({0}, 0, computed_norm(node)), node.tensor("running_mean"),
-            node.tensor("running_var")};
+    Value* empty = b.full({0}, 0, computed_norm(node));
+    return as_recorded(b, node, {out, empty, empty, node.tensor("running_mean"), node.tensor("running_var")});
   }
-  return trained(b, node);
+  return as_recorded(b, node, trained(b, node));
 }
 
 // The same, with an empty reserve before the statistics.
 Results decompose_batch_norm_update(Builder& b, Node& node) {
   Results out = trained(b, node);
   out.insert(out.begin() + 3, b.full({0}, 0, DType::u8));
-  return out;
+  return as_recorded(b, node, std::move(out));
 }
 
-// The importer makes the functional form of it, which also updates the statistics.
+// Its own results; the importer takes the functional form, which has the new statistics too.
 Results decompose_batch_norm_with_update(Builder& b, Node& node) {
   Results out = by_batch(b, node);
   out.push_back(b.full({0}, 0, DType::u8));
@@ -155,9 +182,9 @@ Results decompose_batch_norm_no_update(Builder& b, Node& node) {
 }
 
 Results decompose_batch_norm_legit(Builder& b, Node& node) {
-  if (node.boolean("training")) return by_batch(b, node);
-  Value* out = no_training(b, node);
-  return {out, b.full({0}, 0, computed_norm(node)), b.full({0}, 0, computed_norm(node))};
+  if (node.boolean("training")) return as_recorded(b, node, by_batch(b, node));
+  Value* empty = b.full({0}, 0, computed_norm(node));
+  return as_recorded(b, node, {no_training(b, node), empty, empty});
 }
 
 // --- rows ---
@@ -265,6 +292,32 @@ Results decompose_instance_norm(Builder& b, Node& node) {
   return {group_norm(b, x, node.arg("weight"), node.arg("bias"), x->sizes()[1], node.arg("eps"))};
 }
 
+// (out, new running mean, new running variance): eager takes each image as a batch and the mean of what becomes of the
+// running statistics.
+void infer_instance_norm_functional(Node& node) {
+  infer_instance_norm(node);
+  const Sizes channels{channels_of(node.tensor("input"))};
+  set_result(node, 1, node.tensor("running_mean")->dtype(), channels);
+  set_result(node, 2, node.tensor("running_var")->dtype(), channels);
+}
+
+Results decompose_instance_norm_functional(Builder& b, Node& node) {
+  Compose c(b);
+  Value *input = node.tensor("input"), *mean = node.tensor("running_mean"), *variance = node.tensor("running_var");
+  Results out = decompose_instance_norm(b, node);
+  if (!node.boolean("use_input_stats")) return {out[0], mean, variance};
+  std::vector<int64_t> dims = all_dims(input->rank());
+  dims.erase(dims.begin(), dims.begin() + 2);
+  const Sym count = numel(Sizes(input->sizes().begin() + 2, input->sizes().end()));
+  Value* wide = b.cast(input, promote(computed_norm(node), DType::f32));
+  Results stats{b.call("aten.zeros_like", {wide}), wide};  // of one element, when there is no other dimension
+  if (!dims.empty()) stats = b.call_multi("aten.var_mean.correction", {wide, to_ints(dims), 0, false});
+  const double momentum = node.real("momentum");
+  out.push_back(blend(c, mean, c.mean(stats[1], {0}, false), momentum));
+  out.push_back(blend(c, variance, c.mean(unbiased(c, stats[0], count), {0}, false), momentum));
+  return out;
+}
+
 // --- weights ---
 
 // v * (g / norm(v)) with the norm over all dimensions but `dim`
@@ -326,15 +379,18 @@ const OpDef kNormalizationRows[] = {
      infer_batch_norm, decompose_batch_norm, nullptr, kPure,
      Cases("f32[2, 3, 4], None, None, None, None, true, 0.0, 1e-05, false",
            "f32[2, 3], f32[3], f32[3], f32[3], f32[3]{range=0.9..1.5}, false, 0.1, 1e-05, false",
-           "f32[1, 4, 6, 8], None, None, f32[4], f32[4]{range=1.6..3.4}, false, 0.1, 1e-05, false")},
+           "f32[1, 4, 6, 8], None, None, f32[4], f32[4]{range=1.6..3.4}, false, 0.1, 1e-05, false"),
+     &kRoundings, "aten._native_batch_norm_legit_functional.default"},
     {"aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
      "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
      infer_batch_norm, decompose_batch_norm_legit, nullptr, kPure,
-     Cases("f32[2, 3, 4], None, None, f32[3], f32[3]{range=0.5..2}, false, 0.1, 1e-5")},
+     Cases("f32[2, 3, 4], None, None, f32[3], f32[3]{range=0.5..2}, false, 0.1, 1e-5"), &kRoundings,
+     "aten._native_batch_norm_legit_functional.default"},
     {"aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) "
      "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
      infer_batch_norm, decompose_batch_norm_legit, nullptr, kPure,
-     Cases("f32[2, 3, 4], f32[3], f32[3], f32[3], f32[3]{range=0.6..1.1}, true, 0.25, 1e-05")},
+     Cases("f32[2, 3, 4], f32[3], f32[3], f32[3], f32[3]{range=0.6..1.1}, true, 0.25, 1e-05"), &kRoundings,
+     "aten._native_batch_norm_legit_functional.default"},
     {"aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float "
      "momentum, float eps) -> (Tensor, Tensor, Tensor)",
      infer_batch_norm, decompose_mixed_norm, "aten::_native_batch_norm_legit.no_stats_out", kPure,
@@ -353,12 +409,13 @@ const OpDef kNormalizationRows[] = {
     {"aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor "
      "running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor "
      "running_var_out)",
-     nullptr, decompose_batch_norm_update, nullptr, kPure,
+     infer_batch_norm_update, decompose_batch_norm_update, nullptr, kPure,
      Cases("f32[2, 3, 4], f32[3], f32[3], f32[3], f32[3]{range=0.5..2}, 0.1, 1e-5")},
     {"aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) "
      "running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
      nullptr, decompose_batch_norm_with_update, nullptr, kPure,
-     Cases("f32[2, 3, 4], f32[3], f32[3], f32[3], f32[3]{range=0.5..2}, 0.1, 1e-5")},
+     Cases("f32[2, 3, 4], f32[3], f32[3], f32[3], f32[3]{range=0.5..2}, 0.1, 1e-5"), &kRoundings,
+     "aten._batch_norm_with_update_functional.default"},
     {"aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
      "running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
      nullptr, decompose_batch_norm_no_update, nullptr, kPure,
@@ -393,7 +450,13 @@ const OpDef kNormalizationRows[] = {
      "use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
      infer_instance_norm, decompose_instance_norm, nullptr, kPure,
      Cases("f32[2, 3, 4], None, None, None, None, true, 0.1, 1e-05, false",
-           "f32[2, 3, 4, 2], f32[3], f32[3]{range=0.8..3}, None, None, true, 0.1, 1e-05, false")},
+           "f32[2, 3, 4, 2], f32[3], f32[3]{range=0.8..3}, None, None, true, 0.1, 1e-05, false"),
+     &kRoundings, "aten.instance_norm_functional.default"},
+    // No functional operator of eager's; what instance_norm leaves in its arguments.
+    {"aten::instance_norm_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor "
+     "running_var, bool use_input_stats, float momentum, float eps) -> (Tensor, Tensor running_mean_out, Tensor "
+     "running_var_out)",
+     infer_instance_norm_functional, decompose_instance_norm_functional},
     {"aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", infer_weight_norm, decompose_weight_norm, nullptr,
      kPure, Cases("f32[4, 3], f32[1, 3], 1", "f32[4, 3, 2], f32[4, 1, 1], 0")},
     {"aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", infer_weight_norm,
