@@ -77,7 +77,9 @@ bool GraphReader::read_updating(const pt2::Node& node, const OpDef& def) {
   Args args = arguments(node, def);
   for (const char* flag : {"training", "use_input_stats"}) {
     const int at = schema.find(flag);
-    if (at >= 0 && !args[static_cast<size_t>(at)].as<bool>()) return false;
+    if (at < 0) continue;
+    const Arg& trains = args[static_cast<size_t>(at)];
+    if (!trains.is<bool>() || !trains.as<bool>()) return false;
   }
   std::vector<std::pair<size_t, RefPtr>> running;
   for (const char* name : {"running_mean", "running_var"}) {

@@ -127,7 +127,7 @@ BatchStats batch_stats(Compose& c, Value* x) {
 }
 
 // now * momentum + old * (1 - momentum), in f32 for 16-bit floats.
-Value* blend(Compose& c, Value* old, Value* now, double momentum) {
+Value* blend_statistics(Compose& c, Value* old, Value* now, double momentum) {
   const DType dtype = old->dtype(), wide = promote(dtype, DType::f32);
   Value* sum = c.add(c.mul(c.b.cast(now, wide), momentum), c.mul(c.b.cast(old, wide), 1 - momentum));
   return c.b.cast(sum, dtype);
@@ -148,8 +148,9 @@ Results trained(Builder& b, Node& node) {
   Compose c(b);
   Results out = by_batch(b, node);
   const BatchStats stats = batch_stats(c, b.cast(node.tensor("input"), promote(computed_norm(node), DType::f32)));
-  out.push_back(blend(c, node.tensor("running_mean"), stats.mean, node.real("momentum")));
-  out.push_back(blend(c, node.tensor("running_var"), unbiased(c, stats.variance, stats.count), node.real("momentum")));
+  out.push_back(blend_statistics(c, node.tensor("running_mean"), stats.mean, node.real("momentum")));
+  out.push_back(
+      blend_statistics(c, node.tensor("running_var"), unbiased(c, stats.variance, stats.count), node.real("momentum")));
   return out;
 }
 
@@ -313,8 +314,8 @@ Results decompose_instance_norm_functional(Builder& b, Node& node) {
   Results stats{b.call("aten.zeros_like", {wide}), wide};  // of one element, when there is no other dimension
   if (!dims.empty()) stats = b.call_multi("aten.var_mean.correction", {wide, to_ints(dims), 0, false});
   const double momentum = node.real("momentum");
-  out.push_back(blend(c, mean, c.mean(stats[1], {0}, false), momentum));
-  out.push_back(blend(c, variance, c.mean(unbiased(c, stats[0], count), {0}, false), momentum));
+  out.push_back(blend_statistics(c, mean, c.mean(stats[1], {0}, false), momentum));
+  out.push_back(blend_statistics(c, variance, c.mean(unbiased(c, stats[0], count), {0}, false), momentum));
   return out;
 }
 
