@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "compiler/import/program/exported_program_reader.h"
+#include "tests/support/wanted_part.h"
 
 namespace wick::conformance {
 namespace {
@@ -151,22 +152,13 @@ Result<Case> read_case(const std::string& line) {
   return out;
 }
 
-// "3/16" as the first case and the step to the next. Errors: usage, for another text (5/1, 16/16).
-Result<std::pair<size_t, size_t>> wanted_part() {
-  const char* const text = std::getenv("WICK_CASES_PART");  // NOLINT(concurrency-mt-unsafe)
-  size_t first = 0, step = 1;
-  int length = 0;
-  if (text && (std::sscanf(text, "%zu/%zu%n", &first, &step, &length) != 2 || text[length] != '\0' || first >= step))
-    return compiler::Diag(compiler::Code::usage, "WICK_CASES_PART is not like 3/16, or there is no such part");
-  return std::pair(first, step);
-}
-
 }  // namespace
 
 bool is_part_wanted() { return std::getenv("WICK_CASES_PART"); }  // NOLINT(concurrency-mt-unsafe)
 
 Result<std::vector<Case>> read_cases(const std::string& folder, const std::string& family) {
-  ASSIGN_OR_RETURN(const auto part, wanted_part());
+  const std::optional<testing::Part> part = testing::wanted_part();
+  if (!part) return compiler::Diag(compiler::Code::usage, "WICK_CASES_PART is not like 3/16, or there is no such part");
   ASSIGN_OR_RETURN(const std::string text, unpack(fmt::format("{}/{}.cases.gz", folder, family)));
   std::vector<Case> cases;
   size_t number = 0, index = 0;
@@ -175,7 +167,7 @@ Result<std::vector<Case>> read_cases(const std::string& folder, const std::strin
     const std::string line = text.substr(begin, end - begin);
     begin = end + 1;
     ++number;
-    if (line.empty() || index++ % part.second != part.first) continue;
+    if (line.empty() || !part->has(index++)) continue;
     auto one = read_case(line);
     if (!one.ok()) return std::move(one.diag()).note(fmt::format("{} line {}", family, number));
     one->family = family;

@@ -149,7 +149,9 @@ class CudaCases : public ::testing::TestWithParam<const char*> {
     std::vector<cuda::KernelText> list;
     for (auto& [name, kernel] : kernels_) list.push_back(kernel);
     std::string path = fmt::format("{}/{}.so", folder_.path(), twins_++);
-    const compiler::Status status = cuda::build_twin({list.data(), list.size()}, path);
+    cuda::TwinOptions options;
+    options.optimize = false;
+    const compiler::Status status = cuda::build_twin({list.data(), list.size()}, path, options);
     EXPECT_TRUE(status.ok()) << compiler::render(status.diag());
     return path;
   }

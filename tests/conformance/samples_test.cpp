@@ -47,7 +47,6 @@ constexpr Exception kExceptions[] = {
     {"aten.special_polygamma.default", "f32 f64", false, "eager computes in the dtype, Wick in double"},
     {"aten.stft.default", "c64", false, "sums that cancel"},
     {"aten.sum_to_size.default", "i32 u8 bool", true, "torch.export records another dtype than eager computes"},
-    {"aten.tensor_split.tensor_indices_or_sections", "f32 f64 f16 bf16 i32 i64 u8 bool c64", true, kNoOperator},
 };
 
 const Exception* exception_for(const Case& test) {

@@ -1,5 +1,6 @@
 // Programs for Cortex-M with arguments that no compiler writes: each kernel refuses them, or stays within its tensors.
 //   WICK_CASES=conv             only programs whose name contains the text
+//   WICK_CASES_PART=3/16        only every 16th program, from number 3 on
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -7,6 +8,7 @@
 #include "compiler/testing/pipeline.h"
 #include "tests/cortex_m/quantized_fixtures.h"
 #include "tests/hostile/kernel_attack.h"
+#include "tests/support/wanted_part.h"
 
 namespace wick::cortex_m {
 namespace {
@@ -39,12 +41,15 @@ std::vector<AttackedProgram> programs_of(const std::string& name) {
 TEST(CortexMHostile, KernelsRefuseOrSurviveAnyArguments) {
   const char* filter = std::getenv("WICK_CASES");
   std::vector<AttackedGroup> groups;
+  const std::optional<testing::Part> part = testing::wanted_part();
+  ASSERT_TRUE(part.has_value()) << "WICK_CASES_PART names no part";
+  size_t number = 0;
   for (const std::string& name : quantized_program_names()) {
-    if (!filter || name.find(filter) != std::string::npos)
+    if ((!filter || name.find(filter) != std::string::npos) && part->has(number++))
       groups.push_back({name, [name] { return programs_of(name); }});
   }
   const testing::AttackCounts counts = attack_kernels(groups, kCombinations);
-  if (!filter) EXPECT_GT(counts.programs, 100u);
+  if (!filter) EXPECT_GT(counts.programs, 100 / part->step);
 }
 
 }  // namespace

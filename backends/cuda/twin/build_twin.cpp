@@ -134,7 +134,7 @@ std::vector<std::string> command(const std::string& compiler, const TwinOptions&
                                    "-x",
                                    "c++",
                                    "-std=c++17",
-                                   "-O1",
+                                   options.optimize ? "-O1" : "-O0",
                                    "-ffp-contract=off",
                                    "-fno-math-errno",
                                    "-fno-exceptions",

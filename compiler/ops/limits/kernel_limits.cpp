@@ -1,5 +1,7 @@
 #include "compiler/ops/limits/kernel_limits.h"
 
+#include <algorithm>
+
 #include "compiler/ops/limits/kernel_dtypes.h"
 #include "compiler/ops/pointwise/half_numbers.h"
 #include "compiler/ops/rules.h"
@@ -35,8 +37,14 @@ bool attention(const Node& node) {
   return true;
 }
 
-// The right side is a matrix, or a batch of them like the left side.
-bool equal_ranks(const Node& node) { return node.tensor("A")->rank() == node.tensor("B")->rank(); }
+// As many matrices as right sides, which are matrices, too; pivots as the kernels of factors write them.
+bool equal_batches(const Node& node) {
+  const Value *a = node.tensor(node.op->parsed->args[0].name), *b = node.tensor("B");
+  if (a->rank() != b->rank() || a->rank() < 2 ||
+      !std::equal(a->sizes().begin(), a->sizes().end() - 2, b->sizes().begin()))
+    return false;
+  return node.op->parsed->find("pivots") < 0 || node.tensor("pivots")->dtype() == DType::i32;
+}
 
 // A chance for each count.
 bool binomial(const Node& node) { return node.tensor("count")->sizes() == node.tensor("prob")->sizes(); }
@@ -68,7 +76,10 @@ struct KernelLimit {
 };
 constexpr KernelLimit kKernelLimits[] = {
     {"aten.scaled_dot_product_attention.default", attention},
-    {"aten._linalg_solve_ex.default", equal_ranks},
+    {"aten._linalg_solve_ex.default", equal_batches},
+    {"aten.linalg_ldl_solve.default", equal_batches},
+    {"aten.linalg_lu_solve.default", equal_batches},
+    {"aten.linalg_solve_triangular.default", equal_batches},
     {"aten.binomial.default", binomial},
     {"aten.as_strided_scatter.default", equal_dtypes},
     {"aten.diagonal_scatter.default", equal_dtypes},

@@ -10,12 +10,9 @@ struct WayOut {
 constexpr WayOut kWaysOut[] = {
     {"aten.linalg_eig.", "eigenvalues of symmetric and Hermitian matrices: torch.linalg.eigh"},
     {"aten.linalg_eigvals.", "eigenvalues of symmetric and Hermitian matrices: torch.linalg.eigvalsh"},
-    {"aten.linalg_ldl_", "solve with torch.linalg.solve, or torch.linalg.cholesky of a definite matrix"},
     {"aten.chalf.", "convert with x.to(torch.complex32)"},
     {"aten.segment_reduce.", "torch.scatter_reduce with the number of the segment of each row"},
     {"aten.resize_.", "it leaves new elements undefined: make a new tensor, or take a view of the old one"},
-    {"aten.tensor_split.tensor_indices_or_sections",
-     "the number of pieces depends on data: give the indices as a list of integers"},
     {"torch._functorch.predispatch.",
      "torch.vmap is exported unchanged: save ep.run_decompositions(), which writes the batched operators instead"},
 };

@@ -82,11 +82,31 @@ void infer_lu_unpack(Node& node) {
   set_result(node, 1, dtype, data ? batch_of(lu, {rows(lu), inner}) : Sizes{0});
   set_result(node, 2, dtype, data ? batch_of(lu, {inner, columns(lu)}) : Sizes{0});
 }
+// Is the right side one vector for each matrix?
+bool is_vector(const Value* a, const Value* right) {
+  return right->rank() == 1 ||
+         (right->rank() + 1 == a->rank() && right->sizes() == Sizes(a->sizes().begin(), a->sizes().end() - 1));
+}
+// The leading sizes of both, broadcast, and those of a right side.
+Sizes solution_sizes(const Value* a, const Value* right) {
+  Sizes sizes = broadcast(batch_of(a), batch_of(right));
+  sizes.push_back(rows(right));
+  sizes.push_back(columns(right));
+  return sizes;
+}
 void infer_solve_ex(Node& node) {
   const Value *a = node.tensor("A"), *b = node.tensor("B");
   require_square(a);
-  require_matrices(b);
-  set_result(node, 0, b->dtype(), b->sizes());
+  require(a->dtype() == b->dtype(), "a right side has a different dtype than its matrix");
+  if (is_vector(a, b)) {
+    Sizes sizes = b->rank() == 1 ? batch_of(a) : batch_of(b);
+    if (b->rank() > 1) sizes.push_back(rows(b));
+    sizes.push_back(columns(b));
+    set_result(node, 0, b->dtype(), std::move(sizes));
+  } else {
+    require_matrices(b);
+    set_result(node, 0, b->dtype(), solution_sizes(a, b));
+  }
   set_result(node, 1, a->dtype(), a->sizes());
   set_result(node, 2, DType::i32, batch_of(a, {rows(a)}));
   set_result(node, 3, DType::i32, batch_of(a));
@@ -98,14 +118,29 @@ void infer_with_info(Node& node) {
   set_result(node, 0, a->dtype(), a->sizes());
   if (node.results().size() > 1) set_result(node, 1, DType::i32, batch_of(a));
 }
+// A right side for each matrix; leading sizes broadcast.
 void infer_like_right_side(Node& node) {
-  require_square(first(node));
-  const Value* b = node.tensor("B");
+  const Value *a = first(node), *b = node.tensor("B");
+  require_square(a);
   require_matrices(b);
-  set_result(node, b->dtype(), b->sizes());
+  require(a->dtype() == b->dtype(), "a right side has a different dtype than its matrix");
+  set_result(node, b->dtype(), solution_sizes(a, b));
 }
 void infer_lu_solve(Node& node) {
   require(node.tensor("pivots")->dtype() == DType::i32, "linalg_lu_solve: the pivots are not i32");
+  infer_like_right_side(node);
+}
+void infer_ldl(Node& node) {
+  const Value* a = first(node);
+  require_square(a);
+  set_result(node, 0, a->dtype(), a->sizes());
+  set_result(node, 1, DType::i32, batch_of(a, {rows(a)}));
+  set_result(node, 2, DType::i32, batch_of(a));
+}
+void infer_ldl_solve(Node& node) {
+  const DType pivots = node.tensor("pivots")->dtype();
+  require(is_integral(pivots) && pivots != DType::u16 && pivots != DType::u32 && pivots != DType::u64,
+          "linalg_ldl_solve: the pivots are not signed integers");
   infer_like_right_side(node);
 }
 void infer_determinant(Node& node) {
@@ -156,8 +191,7 @@ void infer_svd(Node& node) {
 Results solve(Builder& b, Value* a, Value* right, bool left, bool check) {
   require_square(a);
   require(right->rank() >= 1, "solve: the right side is a scalar");
-  const bool vector = right->rank() == 1 || (right->rank() + 1 == a->rank() &&
-                                             right->sizes() == Sizes(a->sizes().begin(), a->sizes().end() - 1));
+  const bool vector = is_vector(a, right);
   require(!vector || left, "solve: a vector stands on the right side");
   if (vector) right = b.unsqueeze(right, -1);
   const Pair both = same_batch(b, a, right);
@@ -165,10 +199,13 @@ Results solve(Builder& b, Value* a, Value* right, bool left, bool check) {
   if (vector) out[0] = b.squeeze(out[0], -1);
   return out;
 }
+// Factors are those of the matrices as they are, whatever the right side is.
 Results decompose_solve_ex(Builder& b, Node& node) {
   Value *a = node.tensor("A"), *right = node.tensor("B");
-  if (a->rank() == right->rank() && batch_of(a) == batch_of(right)) return {};
-  return solve(b, a, right, node.boolean("left"), node.boolean("check_errors"));
+  if (!is_vector(a, right) && a->rank() == right->rank() && batch_of(a) == batch_of(right)) return {};
+  Results out = b.call_multi("aten.linalg_lu_factor_ex", {a, true, node.arg("check_errors")});
+  out.insert(out.begin(), solve(b, a, right, node.boolean("left"), node.boolean("check_errors"))[0]);
+  return out;
 }
 Results decompose_solve(Builder& b, Node& node) {
   const bool two = node.results().size() == 2;
@@ -235,6 +272,19 @@ Results decompose_cholesky_inverse(Builder& b, Node& node) {
   require_square(factor);
   Value* unit = b.expand(identity(c, rows(factor), factor->dtype()), factor->sizes());
   return {cholesky_solve(b, factor, unit, node.boolean("upper"))};
+}
+
+Results decompose_ldl_factor(Builder& b, Node& node) {
+  Results all = b.call_multi("aten.linalg_ldl_factor_ex", {first(node), node.arg("hermitian"), true});
+  return {all[0], all[1]};
+}
+Results decompose_ldl_solve(Builder& b, Node& node) {
+  Value *ld = node.tensor("LD"), *pivots = node.tensor("pivots"), *right = node.tensor("B");
+  require(ld->rank() >= 2 && right->rank() >= 2, "a matrix needs two dimensions");
+  if (pivots->dtype() == DType::i32 && ld->rank() == right->rank() && batch_of(ld) == batch_of(right)) return {};
+  const Pair both = same_batch(b, ld, right);
+  Value* swaps = b.expand(b.cast(pivots, DType::i32), batch_of(both.a, {rows(ld)}));
+  return {b.call("aten.linalg_ldl_solve", {both.a, swaps, both.b, node.arg("hermitian")})};
 }
 
 // --- determinants ---
@@ -402,19 +452,32 @@ const OpDef kFactorizationRows[] = {
     SOLVER("aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, "
            "Tensor LU, Tensor pivots, Tensor info)",
            infer_solve_ex, decompose_solve_ex, "aten::_linalg_solve_ex.result", "f32[3, 3]{definite}, f32[3, 2]",
-           "f64[2, 3, 3]{definite}, f64[2, 3], left=true"),
+           "f64[2, 3, 3]{definite}, f64[2, 3], left=true", "f32[3, 3]{definite}, f32[3]",
+           "f64[2, 3, 3]{definite}, f64[3, 2]", "f64[3, 3]{definite}, f64[2, 4, 3], left=false",
+           "c64[2, 1, 3, 3], c64[4, 3, 1]"),
     SOLVER("aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
            infer_with_info, nullptr, "aten::linalg_inv_ex.inverse", "f32[2, 4, 4]"),
     SOLVER("aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
            infer_lu_solve, decompose_lu_solve, "aten::linalg_lu_solve.out",
-           "f32[3, 3]{definite}, i32[3]{=1, 2, 3}, f32[3, 2]", "f64[3, 3]{definite}, i32[3]{=2, 3, 3}, f64[3, 2]"),
+           "f32[3, 3]{definite}, i32[3]{=1, 2, 3}, f32[3, 2]", "f64[3, 3]{definite}, i32[3]{=2, 3, 3}, f64[3, 2]",
+           "f32[3, 3]{definite}, i32[3]{=1, 3, 3}, f32[2, 3, 2]"),
     SOLVER("aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool "
            "unitriangular=False) -> Tensor",
            infer_like_right_side, decompose_solve_triangular, "aten::linalg_solve_triangular.out",
-           "f32[2, 4, 4], f32[2, 4, 3], upper=true", "f32[2, 4, 4], f32[2, 4, 3], upper=false, unitriangular=true"),
+           "f32[2, 4, 4], f32[2, 4, 3], upper=true", "f32[2, 4, 4], f32[2, 4, 3], upper=false, unitriangular=true",
+           "f64[3, 3], f64[2, 3, 1], upper=true", "f32[2, 3, 3], f32[3, 1], upper=false"),
     SOLVER("aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor "
            "info)",
            infer_with_info, nullptr, "aten::linalg_cholesky_ex.L", "f32[2, 4, 4]{definite}"),
+    SOLVER("aten::linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, "
+           "Tensor pivots, Tensor info)",
+           infer_ldl, nullptr, "aten::linalg_ldl_factor_ex.out", "f32[2, 5, 5]", "f64[3, 3]{definite}",
+           "c64[4, 4], hermitian=true", "c128[2, 3, 3]", "f64[2, 0, 0]", "f32[6, 6]{special}"),
+    SOLVER("aten::linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor",
+           infer_ldl_solve, decompose_ldl_solve, "aten::linalg_ldl_solve.out",
+           "f32[3, 3]{definite}, i32[3]{=1, 3, 3}, f32[2, 3, 2]",
+           "f64[4, 4]{definite}, i32[4]{=3, -4, -4, 4}, f64[4, 1]",
+           "c64[2, 3, 3]{definite}, i64[2, 3]{=1, 2, 3, -2, -2, 3}, c64[3, 2], hermitian=true"),
     SOLVER("aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", infer_determinant, nullptr,
            "aten::_linalg_det.result", "f64[2, 4, 4]{definite}"),
     SOLVER("aten::_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)",
@@ -448,6 +511,8 @@ const OpDef kFactorizationRows[] = {
     {"aten::inverse(Tensor self) -> Tensor", nullptr, decompose_inv, nullptr, kPure, Cases("f32[2, 4, 4]")},
     {"aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", nullptr, decompose_lu_factor,
      nullptr, kPure, Cases("f32[2, 4, 4]")},
+    {"aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", nullptr,
+     decompose_ldl_factor, nullptr, kPure, Cases("f32[2, 4, 4]", "c64[3, 3], hermitian=true")},
     {"aten::linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", nullptr, decompose_lu, nullptr,
      kPure, Cases("f32[2, 4, 4]", "f64[5, 3]", "f32[3, 5]")},
     {"aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", nullptr, decompose_lu_solve, nullptr,

@@ -54,11 +54,11 @@ Results decompose_matrix_exp(Builder& b, Node& node) {
 Value* scaled_product(Compose& c, Value* columns, Value* values, Value* right) {
   return c.matmul(c.mul(columns, c.b.unsqueeze(values, -2)), right);
 }
-// A = V diag(w) V^H, and so V diag(sqrt(w)) V^H
+// A = V diag(w) V^H, and so V diag(sqrt(w)) V^H; w below 0 counts as 0.
 Results decompose_matrix_sqrth(Builder& b, Node& node) {
   Compose c(b);
   const Results all = b.call_multi("aten._linalg_eigh", {node.tensor("self"), std::string("L"), true});
-  return {scaled_product(c, all[1], c.sqrt(all[0]), c.call("aten.adjoint", {all[1]}))};
+  return {scaled_product(c, all[1], c.sqrt(c.maximum(all[0], 0)), c.call("aten.adjoint", {all[1]}))};
 }
 // A = U diag(s) V^H = (U V^H) (V diag(s) V^H)
 Results decompose_linalg_polar(Builder& b, Node& node) {

@@ -155,6 +155,58 @@ Value* border_slope(Compose& c, Value* x, int64_t dim, bool is_last, bool parabo
   return c.div(slope, is_last ? -h : h);
 }
 
+// The parabola through three neighbours; left and right are the distances from the first to the second and from the
+// second to the third.
+struct Parabola {
+  Value *first, *second, *third;
+  Value *left, *right;
+
+  // The slope at the first (0), second (1) or third (2) of them.
+  Value* slope(Compose& c, int at) const {
+    Value *both = c.add(left, right), *product = c.mul(left, right);
+    const auto share = [&](Value* of, Value* side) { return c.div(of, c.mul(side, both)); };
+    Value *a = nullptr, *m = nullptr, *z = nullptr;
+    if (at == 0) {
+      a = share(c.neg(c.add(c.mul(left, 2.0), right)), left);
+      m = c.div(both, product);
+      z = share(c.neg(left), right);
+    } else if (at == 1) {
+      a = share(c.neg(right), left);
+      m = c.div(c.sub(right, left), product);
+      z = share(left, right);
+    } else {
+      a = share(right, left);
+      m = c.div(c.neg(both), product);
+      z = share(c.add(c.mul(right, 2.0), left), right);
+    }
+    return c.add(c.add(c.mul(a, first), c.mul(m, second)), c.mul(z, third));
+  }
+};
+
+// The slopes of x along `dim`, whose elements lie at `places` [size].
+Value* slopes_at(Compose& c, Value* x, int64_t dim, Value* places, bool parabola) {
+  require_rank(places, 1, "gradient: the places");
+  const Sym size = x->sizes()[static_cast<size_t>(dim)];
+  require_equal(places->sizes()[0], size, "gradient: the number of places");
+  Value* steps = c.sub(from(c.b, places, 0, 1), up_to(c.b, places, 0, 1));
+  const auto part = [&](Value* of, const Sym& begin, int64_t count) {
+    return c.b.slice(of, dim, begin, begin + count);
+  };
+  // Scalars: at a border the elements' dtype decides, as in eager.
+  const auto step = [&](const Sym& at) { return c.b.select(steps, 0, at); };
+  const auto three_at = [&](const Sym& at, int which) {
+    return Parabola{part(x, at, 1), part(x, at + 1, 1), part(x, at + 2, 1), step(at), step(at + 1)}.slope(c, which);
+  };
+  const auto two_at = [&](const Sym& at) { return c.div(c.sub(part(x, at + 1, 1), part(x, at, 1)), step(at)); };
+  Sizes inside(x->rank(), Sym(1));
+  inside[static_cast<size_t>(dim)] = size - 2;
+  const Parabola all{up_to(c.b, x, dim, 2), up_to(c.b, from(c.b, x, dim, 1), dim, 1), from(c.b, x, dim, 2),
+                     c.b.reshape(up_to(c.b, steps, 0, 1), inside), c.b.reshape(from(c.b, steps, 0, 1), inside)};
+  Value* inner = all.slope(c, 1);
+  return c.cat({parabola ? three_at(0, 0) : two_at(0), inner, parabola ? three_at(size - 3, 2) : two_at(size - 2)},
+               dim);
+}
+
 // Central differences inside, one-sided ones at the borders.
 Results decompose_gradient(Builder& b, Node& node) {
   Compose c(b);
@@ -169,12 +221,19 @@ Results decompose_gradient(Builder& b, Node& node) {
     dims = node.static_ints("dim");
   }
   require(!dims.empty(), "gradient over no dimension");
-  const std::vector<double> steps = spacings(node, dims.size());
+  const bool has_places = has_argument(node, "spacing") && node.arg("spacing").is<Values>();
+  const std::vector<double> steps = has_places ? std::vector<double>() : spacings(node, dims.size());
+  require(!has_places || node.arg("spacing").as<Values>().size() == dims.size(),
+          "gradient: as many spacings as dimensions are needed");
   Results out;
   for (size_t i = 0; i < dims.size(); ++i) {
     const int64_t dim = wrap_dim(dims[i], x->rank());
     const Sym size = x->sizes()[static_cast<size_t>(dim)];
     require(!size.is_const() || size.value() > order, "gradient: edge_order elements and one more are needed");
+    if (has_places) {
+      out.push_back(slopes_at(c, x, dim, node.arg("spacing").as<Values>()[i], order == 2));
+      continue;
+    }
     Value* inner = c.div(c.sub(from(b, x, dim, 2), up_to(b, x, dim, 2)), 2 * steps[i]);
     out.push_back(c.cat({border_slope(c, x, dim, false, order == 2, steps[i]), inner,
                          border_slope(c, x, dim, true, order == 2, steps[i])},
@@ -295,6 +354,13 @@ const OpDef kNumericRows[] = {
      nullptr, decompose_gradient, nullptr, kPure, Cases("f32[3, 4], spacing=[0.5, 2.0], dim=[0, 1], edge_order=2")},
     {"aten::gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]", nullptr, decompose_gradient,
      nullptr, kPure, Cases("f32[3, 4], dim=[0, 1]")},
+    {"aten::gradient.tensorarrayint(Tensor self, *, Tensor[] spacing, int? dim=None, int edge_order=1) -> Tensor[]",
+     nullptr, decompose_gradient, nullptr, kPure,
+     Cases("f32[5], spacing=[f32[5]{sorted}]", "f64[3, 4], spacing=[f64[4]{=0, 1, 3, 7}], dim=1, edge_order=2")},
+    {"aten::gradient.tensorarray(Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1) -> Tensor[]", nullptr,
+     decompose_gradient, nullptr, kPure,
+     Cases("f32[3, 4], spacing=[f32[3]{=0, 1, 4}, f32[4]{sorted}], dim=[0, 1]",
+           "i64[3, 4], spacing=[f32[4]{=0, -1, 1, 5}, i64[3]{=0, 1, 4}], dim=[-1, 0], edge_order=2")},
     {"aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", nullptr, decompose_combinations,
      nullptr, kPure, Cases("f32[4]", "f32[2], 3", "f32[4], 2, true")},
     {"aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", nullptr,

@@ -185,8 +185,37 @@ Results split_indices(Builder& b, Value* x, int64_t dim, const Ints& indices) {
   return out;
 }
 
+// Cuts where the elements of a vector say, as slices with these bounds would.
+Results split_at_elements(Builder& b, Node& node, Value* x, int64_t dim, Value* indices) {
+  Compose c(b);
+  const Sym& size = x->sizes()[static_cast<size_t>(dim)];
+  require(indices->dtype() == DType::i64, "tensor_split: the indices are not i64");
+  require_rank(indices, 1, "tensor_split: the indices");
+  const Sym& count = indices->sizes()[0];
+  require(count.is_const() && count.value() < 1000000, "tensor_split: the number of pieces depends on data");
+  Value* from_start = c.where(c.compare("lt", indices, 0), c.add(indices, size), indices);
+  Value* places = c.maximum(from_start, c.tensor(0, DType::i64));
+  Results out;
+  Sym start = 0;
+  for (int64_t i = 0; i <= count.value(); ++i) {
+    Sym end = size;
+    if (i < count.value()) {
+      Node* item =
+          b.graph().add_node(op("aten._local_scalar_dense.default"), {b.select(places, 0, i)}, 1, &node, "item");
+      item->origin = node.origin;
+      end = Sym::symbol(b.graph().unique_name("u_cut"));
+      item->result()->type = Type::integer(end);
+    }
+    out.push_back(b.slice(x, dim, start, sym_max(start, end)));
+    start = end;
+  }
+  return out;
+}
+
 Results decompose_tensor_split(Builder& b, Node& node) {
   Value* x = node.tensor("self");
+  if (node.op->parsed->find("tensor_indices_or_sections") >= 0)
+    return split_at_elements(b, node, x, split_dim(node), node.tensor("tensor_indices_or_sections"));
   if (node.op->parsed->find("sections") >= 0)
     return split_sections(b, x, split_dim(node), node.static_integer("sections"));
   return split_indices(b, x, split_dim(node), node.ints("indices"));
@@ -257,6 +286,10 @@ const OpDef kSliceRows[] = {
      decompose_tensor_split, nullptr, kView | shares::always, Cases("f32[7, 2], 3", "f32[3, 4], 3, 1")},
     {"aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", nullptr,
      decompose_tensor_split, nullptr, kView | shares::always, Cases("f32[7, 2], [2, 5]", "f32[3, 4], [1, 2], 1")},
+    {"aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) "
+     "-> Tensor(a)[]",
+     nullptr, decompose_tensor_split, nullptr, kView | shares::always,
+     Cases("f32[7, 2], i64[2]{=2, 5}", "f32[3, 4], i64[3]{=3, 1, -1}, 1", "f32[4], i64[0]")},
     {"aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", nullptr, decompose_letter_split<1>, nullptr,
      kView | shares::always, Cases("f32[3, 4], 2")},
     {"aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", nullptr, decompose_letter_split<1>,

@@ -44,6 +44,12 @@ inline double imaginary_part(Complex x) { return x.im; }
 double magnitude(double x);
 double magnitude(Complex x);
 
+/// The size by which LAPACK chooses pivots.
+template <typename T>
+double pivot_size(T x) {
+  return math::abs(real_part(x)) + math::abs(imaginary_part(x));
+}
+
 /// a [m, n] becomes L and U of P L U with unit diagonal L; pivots[i] (1-based) is the row that row i was swapped with.
 /// Returns 0, or the 1-based number of the first pivot that is zero.   Source: LAPACK getrf.
 template <typename T>
@@ -72,6 +78,18 @@ void solve_triangular(const T* a, int64_t n, Triangle triangle, T* b, int64_t k)
 /// leading minor that is not positive.
 template <typename T>
 int64_t cholesky(T* a, int64_t n);
+
+/// The lower triangle of a [n, n], which equals its transpose or, if `hermitian`, its adjoint, becomes L and D of
+/// P L D L^T P^T: L has a unit diagonal, D blocks of one or two rows; the rest becomes zero. pivots[i] (1-based) is the
+/// row that row i was swapped with; it is negative, and the same for both rows, in a block of two, whose second row was
+/// swapped. Returns 0, or the 1-based number of the first column that is zero.   Source: LAPACK sytf2 and hetf2.
+template <typename T>
+int64_t ldl(T* a, int64_t n, bool hermitian, int32_t* pivots);
+/// Whether pivots name rows from 1 to n and negative ones stand in pairs: what ldl_solve needs.
+bool ldl_pivots_fit(const int32_t* pivots, int64_t n);
+/// b [n, columns] becomes the solution of A x = b.   Source: LAPACK sytrs and hetrs.
+template <typename T>
+void ldl_solve(const T* ld, const int32_t* pivots, int64_t n, bool hermitian, T* b, int64_t columns);
 
 /// a [m, n] becomes R above the diagonal and Householder vectors below it; tau [min(m, n)].   Source: LAPACK geqrf.
 template <typename T>

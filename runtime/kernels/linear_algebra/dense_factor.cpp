@@ -15,12 +15,6 @@ void swap_rows(T* a, int64_t columns, int64_t i, int64_t j) {
   }
 }
 
-/// The size by which LAPACK chooses pivots.
-template <typename T>
-double pivot_size(T x) {
-  return math::abs(real_part(x)) + math::abs(imaginary_part(x));
-}
-
 /// The exponent of the largest part, within [-1000, 1000]; 0 if that is zero or not finite.
 template <typename T>
 int largest_exponent(const T* x, int64_t count, int64_t stride) {

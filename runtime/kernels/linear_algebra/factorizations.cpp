@@ -196,6 +196,70 @@ void linalg_cholesky_ex_out(KernelContext& context, Span<EValue*> args) {
 }
 
 namespace {
+template <typename T>
+void linalg_ldl_factor_ex(KernelContext& context, Span<EValue*> args) {
+  MatrixReader a;
+  if (!a.init_square(context, *args[0]->tensor)) return;
+  MatrixWriter out, pivots, info;
+  if (!out.init(context, *args[3]->tensor, a, a.rows, a.rows) ||
+      !pivots.init(context, *args[4]->tensor, a, a.rows, -1, Holds::indices) ||
+      !info.init(context, *args[5]->tensor, a, -1, -1, Holds::indices))
+    return;
+  T* matrix = context.allocate_temp_array<T>(a.area());
+  if (!matrix) return;
+  for (int64_t i = 0; i < a.batch; ++i) {
+    a.load(i, matrix);
+    const int64_t bad = dense::ldl(matrix, a.rows, args[1]->boolean, pivots.ints(i));
+    if (bad != 0 && args[2]->boolean) return context.fail(Error::InvalidArgument, "ldl_factor: a matrix is singular");
+    info.ints(i)[0] = static_cast<int32_t>(bad);
+    out.store(i, matrix);
+  }
+  for (MatrixWriter* writer : {&out, &pivots, &info}) writer->finish();
+}
+}  // namespace
+void linalg_ldl_factor_ex_out(KernelContext& context, Span<EValue*> args) {
+  with_element_type(*args[0]->tensor, [&](auto zero) { linalg_ldl_factor_ex<decltype(zero)>(context, args); });
+}
+
+namespace {
+template <typename T>
+void linalg_ldl_solve(KernelContext& context, Span<EValue*> args) {
+  MatrixReader ld, b;
+  const Tensor& pivots = *args[1]->tensor;
+  if (!ld.init_square(context, *args[0]->tensor) || !b.init_beside(context, *args[2]->tensor, ld)) return;
+  if (!require(context, b.batch == ld.batch && b.rows == ld.rows,
+               "ldl_solve: the right side does not fit: wanted [.., n, k], and one for each matrix") ||
+      !require(context, static_cast<int64_t>(pivots.numel) == ld.batch * ld.rows,
+               "ldl_solve: the pivots do not fit: wanted n for each matrix") ||
+      !require_dtype(context, pivots, DType::i32, "ldl_solve: pivots are i32"))
+    return;
+  const auto* given = static_cast<const int32_t*>(contiguous_data(context, pivots));
+  // A copy: the result may lie over the pivots that were checked.
+  auto* swaps = context.allocate_temp_array<int32_t>(pivots.numel);
+  MatrixWriter out;
+  T* matrix = context.allocate_temp_array<T>(ld.area());
+  T* right = context.allocate_temp_array<T>(b.area());
+  if (!given || !swaps || !matrix || !right || !out.init(context, *args[4]->tensor, b, b.rows, b.columns)) return;
+  for (size_t i = 0; i < pivots.numel; ++i) swaps[i] = given[i];
+  for (int64_t i = 0; i < ld.batch; ++i) {
+    if (!require(context, dense::ldl_pivots_fit(swaps + i * ld.rows, ld.rows),
+                 "ldl_solve: a pivot is out of range: wanted 1 to n, or pairs of -n to -1"))
+      return;
+  }
+  for (int64_t i = 0; i < ld.batch; ++i) {
+    ld.load(i, matrix);
+    b.load(i, right);
+    dense::ldl_solve(matrix, swaps + i * ld.rows, ld.rows, args[3]->boolean, right, b.columns);
+    out.store(i, right);
+  }
+  out.finish();
+}
+}  // namespace
+void linalg_ldl_solve_out(KernelContext& context, Span<EValue*> args) {
+  with_element_type(*args[0]->tensor, [&](auto zero) { linalg_ldl_solve<decltype(zero)>(context, args); });
+}
+
+namespace {
 // sign and log |det| of a matrix from its factors.
 template <typename T>
 struct Determinant {

@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <random>
 
 #include "common/math/math.h"
@@ -44,6 +45,56 @@ TEST(Dense, NotANumberEndsTheRotations) {
   std::vector<double> a(9, math::kNaN), values(3), v(9);
   dense::eigen_symmetric(a.data(), 3, values.data(), v.data());
   EXPECT_TRUE(std::isnan(values[0]));
+}
+
+TEST(Dense, IndefiniteFactorsSolveTheirSystem) {
+  for (const size_t n : {1, 2, 3, 7, 12}) {
+    for (uint32_t seed = 0; seed < 20; ++seed) {
+      std::vector<double> a = random_matrix(seed, static_cast<int64_t>(n * n)),
+                          b = random_matrix(seed + 99, 2 * static_cast<int64_t>(n));
+      for (size_t i = 0; i < n; ++i) {
+        if (n > 1) a[i * n + i] = 0;  // no pivot of one row at first
+        for (size_t j = 0; j < i; ++j) a[j * n + i] = a[i * n + j];
+      }
+      std::vector<double> ld = a, x = b;
+      std::vector<int32_t> pivots(n);
+      ASSERT_EQ(dense::ldl(ld.data(), static_cast<int64_t>(n), false, pivots.data()), 0);
+      ASSERT_TRUE(dense::ldl_pivots_fit(pivots.data(), static_cast<int64_t>(n)));
+      EXPECT_EQ(pivots[0] < 0, n > 1);
+      dense::ldl_solve(ld.data(), pivots.data(), static_cast<int64_t>(n), false, x.data(), 2);
+      for (size_t i = 0; i < n; ++i) {
+        for (size_t c = 0; c < 2; ++c) {
+          double sum = 0, size = 0;
+          for (size_t j = 0; j < n; ++j) {
+            sum += a[i * n + j] * x[2 * j + c];
+            size += std::abs(a[i * n + j] * x[2 * j + c]);
+          }
+          EXPECT_NEAR(sum, b[2 * i + c], 1e-12 * size);
+        }
+      }
+    }
+  }
+}
+
+TEST(Dense, PivotsStandInPairsAndNameRows) {
+  const auto fit = [](std::vector<int32_t> pivots) {
+    return dense::ldl_pivots_fit(pivots.data(), static_cast<int64_t>(pivots.size()));
+  };
+  EXPECT_TRUE(fit({}));
+  EXPECT_TRUE(fit({1, 3, 3}));
+  EXPECT_TRUE(fit({-2, -2, 3}));
+  EXPECT_TRUE(fit({-3, -1, 1}));
+  for (const std::vector<int32_t>& bad : std::vector<std::vector<int32_t>>{{0},
+                                                                           {2},
+                                                                           {-1},
+                                                                           {1, -2},
+                                                                           {-1, 2},
+                                                                           {-3, -3},
+                                                                           {1, 2, -3},
+                                                                           {-2, -2, -3},
+                                                                           {INT32_MIN, INT32_MIN},
+                                                                           {INT32_MAX, 1}})
+    EXPECT_FALSE(fit(bad)) << bad[0];
 }
 
 /// A matrix of the magnitude of `scale`.
