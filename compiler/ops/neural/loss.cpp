@@ -374,6 +374,34 @@ Results decompose_embedding_bag(Builder& b, Node& node) {
   return {out, fast ? b.full({0}, 0, DType::i64) : bag, sizes, largest};
 }
 
+// The loss of a linear layer whose logits eager makes a few rows at a time, in `acc_dtype`. What it computes for
+// gradients beside is not there.
+Results decompose_chunked_cross_entropy(Builder& b, Node& node) {
+  Compose c(b);
+  const DType dtype = node.tensor("input")->dtype(), wide = node.dtype("acc_dtype").value_or(dtype);
+  const auto widened = [&](const char* name) -> Arg {
+    Value* x = node.optional_tensor(name);
+    return x ? Arg(b.cast(x, wide)) : node.arg(name);
+  };
+  int64_t reduction = 0;
+  double smoothing = 0;
+  if (node.op->parsed->find("reduction") >= 0) {
+    const std::string text = node.string("reduction");
+    require(text == "mean" || text == "sum", "linear_cross_entropy: an unknown reduction");
+    reduction = text == "mean" ? 1 : 2;
+    smoothing = node.real("label_smoothing");
+  }
+  Value* logits = b.call("aten.linear", {widened("input"), widened("linear_weight"), widened("linear_bias")});
+  const Arg target = is_floating(node.tensor("target")->dtype()) ? widened("target") : node.arg("target");
+  Value* loss = c.call("aten.cross_entropy_loss",
+                       {logits, target, widened("weight"), reduction, node.arg("ignore_index"), smoothing});
+  Results out(node.results().size());
+  out[0] = b.cast(loss, dtype);
+  for (size_t i = 1; i < out.size(); ++i)
+    require(node.result(i)->num_uses() == 0, "linear_cross_entropy: its gradients are not supported");
+  return out;
+}
+
 }  // namespace
 
 const OpDef kLossRows[] = {
@@ -469,6 +497,17 @@ const OpDef kLossRows[] = {
      "int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int "
      "padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
      nullptr, decompose_embedding_bag, nullptr, kPure, Cases("f32[5, 3], i64[6]{index<5}, i64[3]{=0, 2, 4}")},
+    {"torch_nn::_linear_cross_entropy_batch_chunked(Tensor input, Tensor linear_weight, Tensor target, Tensor? "
+     "linear_bias, Tensor? weight, str reduction, SymInt ignore_index, float label_smoothing, SymInt batch_chunk_size, "
+     "str acc_policy, ScalarType acc_dtype, bool allow_retain_graph, bool compute_input_grad, bool "
+     "compute_linear_weight_grad, bool compute_linear_bias_grad) -> (Tensor, Tensor, Tensor, Tensor)",
+     nullptr, decompose_chunked_cross_entropy},
+    {"torch_nn::_linear_cross_entropy_batch_chunked_no_reduction(Tensor input, Tensor linear_weight, Tensor target, "
+     "Tensor? linear_bias, Tensor? weight, SymInt ignore_index, SymInt batch_chunk_size, str acc_policy, ScalarType "
+     "acc_dtype) -> Tensor",
+     nullptr, decompose_chunked_cross_entropy, nullptr, kPure,
+     Cases("f32[3, 4], f32[5, 4], i64[3]{=1, 0, 4}, f32[5], None, -100, 2, compact, f32",
+           "f16[3, 4], f16[5, 4], i64[3]{=1, 0, 4}, None, None, 0, 2, compact, f32")},
 };
 const size_t kLossCount = std::size(kLossRows);
 
