@@ -43,7 +43,8 @@ void check_count(const Node& node, const std::vector<Value*>& values) {
 
 void check_types(const Node& node, const std::vector<Value*>& values) {
   for (size_t i = 0; i < values.size(); ++i) {
-    if (node.result(i)->num_uses() == 0) continue;
+    const bool unused = values[i] == nullptr && node.result(i)->num_uses() == 0;
+    if (unused) continue;
     if (values[i] && compatible(node.result(i)->type, values[i]->type)) continue;
     fail(Diag(Code::unsupported_model,
               fmt::format("result {} of {} has a different type than the file records", i, node.op->name()))

@@ -395,10 +395,13 @@ Results decompose_chunked_cross_entropy(Builder& b, Node& node) {
   const Arg target = is_floating(node.tensor("target")->dtype()) ? widened("target") : node.arg("target");
   Value* loss = c.call("aten.cross_entropy_loss",
                        {logits, target, widened("weight"), reduction, node.arg("ignore_index"), smoothing});
-  Results out(node.results().size());
-  out[0] = b.cast(loss, dtype);
-  for (size_t i = 1; i < out.size(); ++i)
-    require(node.result(i)->num_uses() == 0, "linear_cross_entropy: its gradients are not supported");
+  Results out{b.cast(loss, dtype)};
+  if (node.results().size() == 1) return out;
+  for (const char* name : {"compute_input_grad", "compute_linear_weight_grad", "compute_linear_bias_grad"}) {
+    const bool unused = node.result(out.size())->num_uses() == 0;
+    require(unused || !node.boolean(name), "linear_cross_entropy: its gradients are not supported");
+    out.push_back(unused ? nullptr : b.full(out.size() < 3 ? Sizes{0, 0} : Sizes{0}, 0, dtype));
+  }
   return out;
 }
 
@@ -501,7 +504,11 @@ const OpDef kLossRows[] = {
      "linear_bias, Tensor? weight, str reduction, SymInt ignore_index, float label_smoothing, SymInt batch_chunk_size, "
      "str acc_policy, ScalarType acc_dtype, bool allow_retain_graph, bool compute_input_grad, bool "
      "compute_linear_weight_grad, bool compute_linear_bias_grad) -> (Tensor, Tensor, Tensor, Tensor)",
-     nullptr, decompose_chunked_cross_entropy},
+     nullptr, decompose_chunked_cross_entropy, nullptr, kPure,
+     Cases("f32[3, 4], f32[5, 4], i64[3]{=1, 0, 4}, f32[5], f32[5]{range=1..2.3}, mean, 0, 0.0, 2, compact, f32, true, "
+           "false, false, false",
+           "bf16[3, 4], bf16[5, 4], i64[3]{=1, 0, 4}, None, None, sum, -100, 0.0, 2, compact, f32, true, false, false, "
+           "false")},
     {"torch_nn::_linear_cross_entropy_batch_chunked_no_reduction(Tensor input, Tensor linear_weight, Tensor target, "
      "Tensor? linear_bias, Tensor? weight, SymInt ignore_index, SymInt batch_chunk_size, str acc_policy, ScalarType "
      "acc_dtype) -> Tensor",

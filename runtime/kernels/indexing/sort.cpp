@@ -104,28 +104,6 @@ void argsort_stable_out(KernelContext& context, Span<EValue*> args) {
   sort_into(context, *args[0]->tensor, args[2]->integer, args[3]->boolean, nullptr, args[4]->tensor);
 }
 
-namespace {
-
-/// Moves the k first items of the stable order to the front.
-void select_first(Lines& lines, int64_t k) {
-  if (k > 32) {
-    sort_items(lines.items, lines.scratch, lines.length);
-    return;
-  }
-  int64_t kept = 0;
-  for (int64_t i = 0; i < lines.length; ++i) {
-    const SortItem item = lines.items[i];
-    if (kept == k && (k == 0 || lines.scratch[k - 1].key <= item.key)) continue;
-    int64_t at = kept < k ? kept++ : k - 1;
-    for (; at > 0 && lines.scratch[at - 1].key > item.key; --at) lines.scratch[at] = lines.scratch[at - 1];
-    lines.scratch[at] = item;
-  }
-  if (k > 0) memcpy(lines.items, lines.scratch, static_cast<size_t>(k) * sizeof(SortItem));
-}
-
-}  // namespace
-
-/// Always in order, equal elements by position; which of them eager names depends on its library.
 void topk_out(KernelContext& context, Span<EValue*> args) {
   const Tensor& self = *args[0]->tensor;
   const int64_t k = args[1]->integer;
@@ -143,7 +121,7 @@ void topk_out(KernelContext& context, Span<EValue*> args) {
   const View v = at_least_1d(view_of(values)), x = at_least_1d(view_of(indices));
   for (int64_t i = 0; i < lines.count; ++i) {
     lines.load(i, args[3]->boolean);
-    select_first(lines, k);
+    select_items(lines.items, lines.length, k, args[4]->boolean);
     for (int64_t p = 0; p < k; ++p) put_result(lines, i, lines.items[p].index, &v, &x, p);
   }
 }
@@ -174,10 +152,9 @@ void reduce_lines(KernelContext& context, const Tensor& self, int64_t dim, bool 
   }
 }
 
-/// The position of the first element equal to the one of rank k (from 0) in the sorted line.
-int64_t first_of_rank(Lines& lines, int64_t k) {
+/// The position of the element of rank k (from 0) in the sorted line, whose equal elements keep their order.
+int64_t stable_of_rank(Lines& lines, int64_t k) {
   sort_items(lines.items, lines.scratch, lines.length);
-  while (k > 0 && lines.items[k - 1].key == lines.items[k].key) --k;
   return lines.items[k].index;
 }
 
@@ -249,12 +226,12 @@ void kthvalue_out(KernelContext& context, Span<EValue*> args) {
 
 void median_dim_out(KernelContext& context, Span<EValue*> args) {
   reduce_lines(context, *args[0]->tensor, args[1]->integer, args[2]->boolean, *args[3]->tensor, *args[4]->tensor,
-               [](Lines& lines) { return first_of_rank(lines, median_rank(lines, false)); });
+               [](Lines& lines) { return stable_of_rank(lines, median_rank(lines, false)); });
 }
 
 void nanmedian_dim_out(KernelContext& context, Span<EValue*> args) {
   reduce_lines(context, *args[0]->tensor, args[1]->integer, args[2]->boolean, *args[3]->tensor, *args[4]->tensor,
-               [](Lines& lines) { return first_of_rank(lines, median_rank(lines, true)); });
+               [](Lines& lines) { return stable_of_rank(lines, median_rank(lines, true)); });
 }
 
 /// The smallest of the most frequent values, at its last position. NaNs differ from each other.
@@ -300,7 +277,7 @@ void median_of_all(KernelContext& context, Span<EValue*> args, bool ignore_nan) 
     return;
   }
   load_items(data, self.dtype, 1, count, false, lines.items);
-  const int64_t index = first_of_rank(lines, median_rank(lines, ignore_nan));
+  const int64_t index = stable_of_rank(lines, median_rank(lines, ignore_nan));
   View from;
   from.data = const_cast<uint8_t*>(data) + index * static_cast<int64_t>(dtype_size_bytes(self.dtype));
   copy_view(context, dtype_size_bytes(out.dtype), view_of(out), from);

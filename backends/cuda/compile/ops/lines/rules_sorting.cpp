@@ -158,7 +158,7 @@ void lower_kthvalue(Lowering& l, const Node& node) {
   lines.finish_at_rank(lines.draft(), rank);
 }
 
-// The lower of the middle ones. `skips_nan`: of the numbers; else NaN is the median of lines that have one.
+// The lower of the middle ones in the stable order. `skips_nan`: of the numbers; else NaN is the median of lines that have one.
 void median(Lowering& l, const Node& node, bool skips_nan) {
   Statistic lines(l, node);
   if (lines.is_single()) return;
@@ -176,7 +176,7 @@ void median(Lowering& l, const Node& node, bool skips_nan) {
   const ExpressionPtr no_nan = pool.equal(numbers, length);
   const ExpressionPtr rank =
       skips_nan ? pool.maximum(middle(numbers), pool.index(0)) : pool.select(no_nan, middle(length), numbers);
-  lines.finish_at_rank(std::move(draft), rank);
+  lines.finish_at(std::move(draft), rank);
 }
 void lower_median(Lowering& l, const Node& node) { median(l, node, false); }
 void lower_nanmedian(Lowering& l, const Node& node) { median(l, node, true); }
