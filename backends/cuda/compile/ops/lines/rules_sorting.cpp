@@ -158,7 +158,8 @@ void lower_kthvalue(Lowering& l, const Node& node) {
   lines.finish_at_rank(lines.draft(), rank);
 }
 
-// The lower of the middle ones in the stable order. `skips_nan`: of the numbers; else NaN is the median of lines that have one.
+// The lower of the middle ones in the stable order. `skips_nan`: of the numbers; else NaN is the median of lines that
+// have one.
 void median(Lowering& l, const Node& node, bool skips_nan) {
   Statistic lines(l, node);
   if (lines.is_single()) return;
