@@ -99,10 +99,7 @@ void infer_solve_ex(Node& node) {
   require_square(a);
   require(a->dtype() == b->dtype(), "a right side has a different dtype than its matrix");
   if (is_vector(a, b)) {
-    Sizes sizes = b->rank() == 1 ? batch_of(a) : batch_of(b);
-    if (b->rank() > 1) sizes.push_back(rows(b));
-    sizes.push_back(columns(b));
-    set_result(node, 0, b->dtype(), std::move(sizes));
+    set_result(node, 0, b->dtype(), b->rank() == 1 ? batch_of(a, {rows(a)}) : b->sizes());
   } else {
     require_matrices(b);
     set_result(node, 0, b->dtype(), solution_sizes(a, b));
@@ -131,11 +128,8 @@ void infer_lu_solve(Node& node) {
   infer_like_right_side(node);
 }
 void infer_ldl(Node& node) {
-  const Value* a = first(node);
-  require_square(a);
-  set_result(node, 0, a->dtype(), a->sizes());
-  set_result(node, 1, DType::i32, batch_of(a, {rows(a)}));
-  set_result(node, 2, DType::i32, batch_of(a));
+  require_square(first(node));
+  infer_lu(node);
 }
 void infer_ldl_solve(Node& node) {
   const DType pivots = node.tensor("pivots")->dtype();
