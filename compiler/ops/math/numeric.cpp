@@ -198,9 +198,10 @@ Value* slopes_at(Compose& c, Value* x, int64_t dim, Value* places, bool parabola
     return Parabola{part(x, at, 1), part(x, at + 1, 1), part(x, at + 2, 1), step(at), step(at + 1)}.slope(c, which);
   };
   const auto two_at = [&](const Sym& at) { return c.div(c.sub(part(x, at + 1, 1), part(x, at, 1)), step(at)); };
+  Value* third = from(c.b, x, dim, 2);
   Sizes inside(x->rank(), Sym(1));
-  inside[static_cast<size_t>(dim)] = size - 2;
-  const Parabola all{up_to(c.b, x, dim, 2), up_to(c.b, from(c.b, x, dim, 1), dim, 1), from(c.b, x, dim, 2),
+  inside[static_cast<size_t>(dim)] = third->sizes()[static_cast<size_t>(dim)];
+  const Parabola all{up_to(c.b, x, dim, 2), up_to(c.b, from(c.b, x, dim, 1), dim, 1), third,
                      c.b.reshape(up_to(c.b, steps, 0, 1), inside), c.b.reshape(from(c.b, steps, 0, 1), inside)};
   Value* inner = all.slope(c, 1);
   return c.cat({parabola ? three_at(0, 0) : two_at(0), inner, parabola ? three_at(size - 3, 2) : two_at(size - 2)},
@@ -304,6 +305,9 @@ Results decompose_diagflat(Builder& b, Node& node) {
 // As scatter_reduce with one index for a whole slice.
 Results decompose_index_reduce(Builder& b, Node& node) {
   Value *x = node.tensor("self"), *source = node.tensor("source"), *index = node.tensor("index");
+  const std::string reduce = node.string("reduce");
+  require(reduce == "prod" || reduce == "mean" || reduce == "amax" || reduce == "amin",
+          "index_reduce: the reduction is none of prod, mean, amax and amin");
   const bool scalar = x->rank() == 0;
   if (scalar) x = b.reshape(x, {1});
   if (source->rank() == 0) source = b.reshape(source, {1});
@@ -371,7 +375,7 @@ const OpDef kNumericRows[] = {
      "Tensor",
      nullptr, decompose_index_reduce, nullptr, kAlsoInPlace,
      Cases("f32[3, 4], 0, i64[3]{=2, 0, 1}, f32[3, 4], prod", "f32[3, 4], 0, i64[3]{=2, 0, 1}, f32[3, 4], amax",
-           "f32[3, 4], 0, i64[3]{=2, 0, 1}, f32[3, 4], mean")},
+           "f32[3, 4], 0, i64[3]{=2, 0, 1}, f32[3, 4], mean", "! f32[3, 4], 0, i64[3]{=2, 0, 1}, f32[3, 4], sum")},
 };
 const size_t kNumericCount = std::size(kNumericRows);
 

@@ -86,28 +86,32 @@ TEST_F(CudaLines, TheElementsOfAFunctionAreSortedWhereTheyAreComputed) {
   expect_bits_of_portable({numbers(DType::f32, {4, 500}, 1), numbers(DType::f32, {4, 500}, 2)});
 }
 
+// The first elements of rows, and what is at their positions: which of equal elements portable kernels name is eager's
+// choice on a processor.
+std::string first_elements(const char* dtype, int rows, int length, int count, bool largest) {
+  return fmt::format(R"(graph f(%x: {0}[{1}, {2}]) {{
+  %v: {0}[{1}, {3}], %i: i64[{1}, {3}] = aten.topk(%x, {3}, -1, {4})
+  %y: {0}[{1}, {3}] = aten.gather(%x, 1, %i)
+  return %v, %y
+}})",
+                     dtype, rows, length, count, largest);
+}
+
 // What 40 tiles keep is 200 elements: one more tile.
 TEST_F(CudaLines, FewFirstElementsAreSelectedTileByTile) {
   compile_one("%x: f32[1, 40000]", "%v: f32[1, 5], %i: i64[1, 5]", "aten.topk(%x, 5)");
   EXPECT_EQ(launches(), 2u);
+  compile(first_elements("f32", 1, 40000, 5, true));
+  expect_bits_of_portable({numbers(DType::f32, {1, 40000}, 1)});
   expect_bits_of_portable({special(DType::f32, {1, 40000}, 1)});
 }
 
 TEST_F(CudaLines, ManyFirstElementsAreMerged) {
   compile_one("%x: f16[2, 5000]", "%v: f16[2, 300], %i: i64[2, 300]", "aten.topk(%x, 300, -1, false)");
   EXPECT_EQ(launches(), 4u);
-  // Which of equal elements portable kernels name is eager's choice on a processor: only what is there counts.
-  const auto first_elements = [&](const char* dtype, int rows, int length, int count, bool largest) {
-    compile(fmt::format(R"(graph f(%x: {0}[{1}, {2}]) {{
-  %v: {0}[{1}, {3}], %i: i64[{1}, {3}] = aten.topk(%x, {3}, -1, {4})
-  %y: {0}[{1}, {3}] = aten.gather(%x, 1, %i)
-  return %v, %y
-}})",
-                        dtype, rows, length, count, largest));
-  };
-  first_elements("f16", 2, 5000, 300, false);
+  compile(first_elements("f16", 2, 5000, 300, false));
   expect_bits_of_portable({numbers(DType::f16, {2, 5000}, 1)});
-  first_elements("f32", 1, 3000, 2000, true);
+  compile(first_elements("f32", 1, 3000, 2000, true));
   expect_bits_of_portable({numbers(DType::f32, {1, 3000}, 1)});
 }
 
