@@ -352,6 +352,7 @@ class Report:
         self.counts[backend][kind] += 1
         if kind not in ("right", "refused"):
             self.failures[kind, text if kind != "wrong" else ""].append((os.path.basename(stem), backend, text))
+            print(f"{kind}: {os.path.basename(stem)} {backend}: {text}", flush=True)  # a run takes an hour
 
     def show(self, everything):
         for (kind, text), places in sorted(self.failures.items(), key=lambda row: (row[0][0], -len(row[1]))):
