@@ -188,8 +188,12 @@ ExpressionPtr Lowering::scalar(const compiler::Arg& arg, ScalarType type) {
   if (arg.is<Sym>()) return pool().cast(pool().index(arg.as<Sym>()), type);
   if (arg.is<bool>()) return pool().constant(arg.as<bool>(), arg.as<bool>(), type);
   const double number = arg.as<double>();
-  return pool().constant(type == ScalarType::f32 ? static_cast<double>(static_cast<float>(number)) : number,
-                         is_real(type) ? 0 : static_cast<int64_t>(number), type);
+  if (is_real(type))
+    return pool().constant(type == ScalarType::f32 ? static_cast<double>(static_cast<float>(number)) : number, 0, type);
+  constexpr double kEdge = 9223372036854775808.0;  // 2^63
+  if (!(number >= -kEdge && number < kEdge))
+    compiler::fail(compiler::Code::unsupported_model, fmt::format("the number {} for a tensor of integers", number));
+  return pool().constant(number, static_cast<int64_t>(number), type);
 }
 
 Loop Lowering::new_loop(const Sym& extent) {
