@@ -252,10 +252,11 @@ Results decompose_combinations(Builder& b, Node& node) {
   require_rank(x, 1, "combinations: the input");
   const int64_t r = node.static_integer("r");
   require(x->sizes()[0].is_const() && r >= 0 && r < 64, "combinations of a dynamic size are not supported");
+  if (r == 0) return {b.full({0}, 0, x->dtype())};
   const int64_t n = x->sizes()[0].value(), gap = node.boolean("with_replacement") ? 0 : 1;
   std::vector<int64_t> table, combination;
   for (int64_t i = 0; i < r; ++i) combination.push_back(i * gap);
-  while (r > 0 && combination.back() < n) {
+  while (combination.back() < n) {
     table.insert(table.end(), combination.begin(), combination.end());
     require(table.size() < (size_t{1} << 22), "combinations: too many");
     int64_t i = r - 1;
@@ -264,7 +265,7 @@ Results decompose_combinations(Builder& b, Node& node) {
     for (int64_t k = i + 1; k < r; ++k)
       combination[static_cast<size_t>(k)] = combination[static_cast<size_t>(k - 1)] + gap;
   }
-  if (table.empty()) return {b.full(r == 0 ? Sizes{0} : Sizes{0, r}, 0, x->dtype())};
+  if (table.empty()) return {b.full({0, r}, 0, x->dtype())};
   const Sym count(static_cast<int64_t>(table.size()) / r);
   Value* index = c.constant_i64(table, {count * Sym(r)});
   return {b.reshape(c.index_select(x, 0, index), {count, r})};
