@@ -118,6 +118,11 @@ Sym window_size(const Sym& in, const Sym& pad, const Sym& kernel, const Sym& str
 
 bool has_any_sign(const Sym& number) { return SymScope::range(number).min == std::numeric_limits<int64_t>::min(); }
 
+bool have_equal_batches(const Value* a, const Value* b) {
+  return a->rank() == b->rank() && a->rank() >= 2 &&
+         std::equal(a->sizes().begin(), a->sizes().end() - 2, b->sizes().begin());
+}
+
 Sym clamp_bound(const Sym& bound, const Sym& size) {
   if (bound.is_const()) {
     const int64_t b = bound.value();

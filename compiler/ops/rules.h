@@ -55,6 +55,8 @@ Sym window_size(const Sym& in, const Sym& pad, const Sym& kernel, const Sym& str
                 bool ceil_mode);
 /// Is nothing known of how small the number is? So it is for numbers read from data, unlike sizes and positions.
 bool has_any_sign(const Sym& number);
+/// Do matrices [.., m, n] and [.., k, l] have the same leading sizes, as many of them, by name?
+bool have_equal_batches(const Value* a, const Value* b);
 /// A slice bound as Python means it, clamped to [0, size].
 Sym clamp_bound(const Sym& bound, const Sym& size);
 

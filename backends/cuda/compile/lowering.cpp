@@ -190,7 +190,7 @@ ExpressionPtr Lowering::scalar(const compiler::Arg& arg, ScalarType type) {
   const double number = arg.as<double>();
   if (is_real(type))
     return pool().constant(type == ScalarType::f32 ? static_cast<double>(static_cast<float>(number)) : number, 0, type);
-  constexpr double kEdge = 9223372036854775808.0;  // 2^63
+  constexpr double kEdge = 0x1p63;
   if (!(number >= -kEdge && number < kEdge))
     compiler::fail(compiler::Code::unsupported_model, fmt::format("the number {} for a tensor of integers", number));
   return pool().constant(number, static_cast<int64_t>(number), type);

@@ -1,7 +1,5 @@
 #include "compiler/ops/limits/kernel_limits.h"
 
-#include <algorithm>
-
 #include "compiler/ops/limits/kernel_dtypes.h"
 #include "compiler/ops/pointwise/half_numbers.h"
 #include "compiler/ops/rules.h"
@@ -40,10 +38,8 @@ bool attention(const Node& node) {
 // As many matrices as right sides, which are matrices, too; pivots as the kernels of factors write them.
 bool equal_batches(const Node& node) {
   const Value *a = node.tensor(node.op->parsed->args[0].name), *b = node.tensor("B");
-  if (a->rank() != b->rank() || a->rank() < 2 ||
-      !std::equal(a->sizes().begin(), a->sizes().end() - 2, b->sizes().begin()))
-    return false;
-  return node.op->parsed->find("pivots") < 0 || node.tensor("pivots")->dtype() == DType::i32;
+  return have_equal_batches(a, b) &&
+         (node.op->parsed->find("pivots") < 0 || node.tensor("pivots")->dtype() == DType::i32);
 }
 
 // A chance for each count.

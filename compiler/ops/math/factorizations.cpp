@@ -196,7 +196,7 @@ Results solve(Builder& b, Value* a, Value* right, bool left, bool check) {
 // Factors are those of the matrices as they are, whatever the right side is.
 Results decompose_solve_ex(Builder& b, Node& node) {
   Value *a = node.tensor("A"), *right = node.tensor("B");
-  if (!is_vector(a, right) && a->rank() == right->rank() && batch_of(a) == batch_of(right)) return {};
+  if (!is_vector(a, right) && have_equal_batches(a, right)) return {};
   Results out = b.call_multi("aten.linalg_lu_factor_ex", {a, true, node.arg("check_errors")});
   out.insert(out.begin(), solve(b, a, right, node.boolean("left"), node.boolean("check_errors"))[0]);
   return out;
@@ -224,7 +224,7 @@ Results decompose_lu_solve(Builder& b, Node& node) {
   Value *lu = node.tensor(modern ? "LU" : "LU_data"), *right = node.tensor(modern ? "B" : "self");
   Value* pivots = node.tensor(modern ? "pivots" : "LU_pivots");
   require(lu->rank() >= 2 && right->rank() >= 2, "a matrix needs two dimensions");
-  const bool same = lu->rank() == right->rank() && batch_of(lu) == batch_of(right);
+  const bool same = have_equal_batches(lu, right);
   if (modern && same) return {};
   const Pair both = same_batch(b, lu, right);
   Sizes sizes = batch_of(both.a, {rows(lu)});
@@ -238,7 +238,7 @@ Value* solve_triangular(Builder& b, Value* a, Value* right, bool upper, bool lef
 }
 Results decompose_solve_triangular(Builder& b, Node& node) {
   Value *a = first(node), *right = node.tensor("B");
-  if (a->rank() == right->rank() && batch_of(a) == batch_of(right)) return {};
+  if (have_equal_batches(a, right)) return {};
   return {solve_triangular(b, a, right, node.boolean("upper"), node.boolean("left"), node.boolean("unitriangular"))};
 }
 Results decompose_old_triangular(Builder& b, Node& node) {
@@ -275,7 +275,7 @@ Results decompose_ldl_factor(Builder& b, Node& node) {
 Results decompose_ldl_solve(Builder& b, Node& node) {
   Value *ld = node.tensor("LD"), *pivots = node.tensor("pivots"), *right = node.tensor("B");
   require(ld->rank() >= 2 && right->rank() >= 2, "a matrix needs two dimensions");
-  if (pivots->dtype() == DType::i32 && ld->rank() == right->rank() && batch_of(ld) == batch_of(right)) return {};
+  if (pivots->dtype() == DType::i32 && have_equal_batches(ld, right)) return {};
   const Pair both = same_batch(b, ld, right);
   Value* swaps = b.expand(b.cast(pivots, DType::i32), batch_of(both.a, {rows(ld)}));
   return {b.call("aten.linalg_ldl_solve", {both.a, swaps, both.b, node.arg("hermitian")})};

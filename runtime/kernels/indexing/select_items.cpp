@@ -1,7 +1,7 @@
-// The first items of an order, with equal ones where eager's topk has them: it takes nth_element, sort and partial_sort
-// of the C++ library that PyTorch is built with, libstdc++. Quickselect and quicksort split at the median of the
-// second, the middle and the last item, and leave short ranges to insertion; heaps take over where the splits are bad.
-// The steps of each algorithm decide the order of equal items, so they are the same here.
+// Selections with equal items where eager has them: the steps of an algorithm decide that, so they are the same here.
+// topk takes nth_element, sort and partial_sort of the C++ library that PyTorch is built with, libstdc++. Quickselect
+// and quicksort split at the median of the second, the middle and the last item, and leave short ranges to insertion;
+// heaps take over where the splits are bad. kthvalue has a quickselect of PyTorch's own.
 #include "runtime/kernels/indexing/sort_keys.h"
 
 namespace wick {
@@ -125,6 +125,38 @@ void select_items(SortItem* items, int64_t count, int64_t k, bool sorted) {
   if (!sorted) return;
   sort_roughly(items, items + k - 1, 2 * floor_log2(k - 1));
   sort_by_insertion(items, items + k - 1);
+}
+
+// Quickselect with the median of the first, the middle and the last item as the pivot.
+int64_t select_nth(SortItem* items, int64_t count, int64_t k) {
+  const auto order = [&](int64_t i, int64_t j) {
+    if (items[i].key > items[j].key) exchange(items + i, items + j);
+  };
+  int64_t left = 0, right = count - 1;
+  while (left < right) {
+    if (right == left + 1) {
+      order(left, right);
+      break;
+    }
+    exchange(items + left + (right - left) / 2, items + left + 1);
+    order(left + 1, right);
+    order(left, right);
+    order(left + 1, left);
+    const uint64_t pivot = items[left].key;
+    int64_t i = left + 1, j = right;
+    for (;;) {
+      do ++i;
+      while (pivot > items[i].key);
+      do --j;
+      while (items[j].key > pivot);
+      if (j < i) break;
+      exchange(items + i, items + j);
+    }
+    exchange(items + left, items + j);
+    if (j <= k) left = i;
+    if (j >= k) right = j - 1;
+  }
+  return items[k].index;
 }
 
 }  // namespace kernels

@@ -158,46 +158,6 @@ int64_t stable_of_rank(Lines& lines, int64_t k) {
   return lines.items[k].index;
 }
 
-void exchange(SortItem& a, SortItem& b) {
-  const SortItem kept = a;
-  a = b;
-  b = kept;
-}
-
-/// Which element of rank k (from 0) eager's kthvalue names among equal ones: quickselect with the median of three as
-/// the pivot, step by step as eager does it.
-int64_t selected_of_rank(const Lines& lines, int64_t k) {
-  SortItem* a = lines.items;
-  const auto order = [&](int64_t i, int64_t j) {
-    if (a[i].key > a[j].key) exchange(a[i], a[j]);
-  };
-  int64_t left = 0, right = lines.length - 1;
-  while (left < right) {
-    if (right == left + 1) {
-      order(left, right);
-      break;
-    }
-    exchange(a[left + (right - left) / 2], a[left + 1]);
-    order(left + 1, right);
-    order(left, right);
-    order(left + 1, left);
-    const uint64_t pivot = a[left].key;
-    int64_t i = left + 1, j = right;
-    for (;;) {
-      do ++i;
-      while (pivot > a[i].key);
-      do --j;
-      while (a[j].key > pivot);
-      if (j < i) break;
-      exchange(a[i], a[j]);
-    }
-    exchange(a[left], a[j]);
-    if (j <= k) left = i;
-    if (j >= k) right = j - 1;
-  }
-  return a[k].index;
-}
-
 int64_t count_nans(const Lines& lines) {
   int64_t count = 0;
   for (int64_t i = 0; i < lines.length; ++i) count += is_floating(lines.dtype) && lines.items[i].key == kNanKey;
@@ -221,7 +181,7 @@ void kthvalue_out(KernelContext& context, Span<EValue*> args) {
   if (!wrap_dim(context, args[2]->integer, self.rank, &dim)) return;
   if (!require(context, k >= 1 && k <= (self.rank > 0 ? self.sizes[dim] : 1), "k is out of range")) return;
   reduce_lines(context, self, dim, args[3]->boolean, *args[4]->tensor, *args[5]->tensor,
-               [&](Lines& lines) { return selected_of_rank(lines, k - 1); });
+               [&](Lines& lines) { return select_nth(lines.items, lines.length, k - 1); });
 }
 
 void median_dim_out(KernelContext& context, Span<EValue*> args) {

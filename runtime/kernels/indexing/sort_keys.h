@@ -25,6 +25,9 @@ void sort_items(SortItem* items, SortItem* scratch, int64_t count);
 /// Moves the k <= count least items to the front: with `sorted` in order, else in the order in which eager's topk
 /// leaves them. Of equal items it takes those that eager takes on a processor.
 void select_items(SortItem* items, int64_t count, int64_t k, bool sorted);
+/// The index of the item of rank k (from 0); of equal items that which eager's kthvalue names on a processor. Moves
+/// items.
+int64_t select_nth(SortItem* items, int64_t count, int64_t k);
 
 }  // namespace kernels
 }  // namespace wick

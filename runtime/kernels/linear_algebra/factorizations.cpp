@@ -102,28 +102,35 @@ void linalg_inv_ex_out(KernelContext& context, Span<EValue*> args) {
 }
 
 namespace {
+/// The pivots of an operand, one for each row of the matrices: a copy, since the result may lie over those that were
+/// checked. Null, and the call fails, if they do not fit.
+const int32_t* copied_pivots(KernelContext& context, const Tensor& pivots, const MatrixReader& factors) {
+  if (!require(context, static_cast<int64_t>(pivots.numel) == factors.batch * factors.rows,
+               "the pivots of factors do not fit: wanted n for each matrix") ||
+      !require_dtype(context, pivots, DType::i32, "the pivots of factors are i32"))
+    return nullptr;
+  const auto* given = static_cast<const int32_t*>(contiguous_data(context, pivots));
+  auto* copy = context.allocate_temp_array<int32_t>(pivots.numel);
+  if (!given || !copy) return nullptr;
+  for (size_t i = 0; i < pivots.numel; ++i) copy[i] = given[i];
+  return copy;
+}
+
 template <typename T>
 void linalg_lu_solve(KernelContext& context, Span<EValue*> args) {
   MatrixReader lu, b;
-  const Tensor& pivots = *args[1]->tensor;
   if (!lu.init_square(context, *args[0]->tensor) || !b.init_beside(context, *args[2]->tensor, lu)) return;
   const bool left = args[3]->boolean, adjoint = args[4]->boolean;
   if (!require(context, b.batch == lu.batch && (left ? b.rows : b.columns) == lu.rows,
                "lu_solve: the right side does not fit: wanted [.., n, k], or [.., k, n] from the right, and one for "
-               "each matrix") ||
-      !require(context, static_cast<int64_t>(pivots.numel) == lu.batch * lu.rows,
-               "lu_solve: the pivots do not fit: wanted n for each matrix") ||
-      !require_dtype(context, pivots, DType::i32, "lu_solve: pivots are i32"))
+               "each matrix"))
     return;
-  const auto* given = static_cast<const int32_t*>(contiguous_data(context, pivots));
-  // A copy: the result may lie over the pivots that were checked.
-  auto* swaps = context.allocate_temp_array<int32_t>(pivots.numel);
+  const int32_t* swaps = copied_pivots(context, *args[1]->tensor, lu);
   MatrixWriter out;
   T* matrix = context.allocate_temp_array<T>(lu.area());
   T* right = context.allocate_temp_array<T>(b.area());
-  if (!given || !swaps || !matrix || !right || !out.init(context, *args[5]->tensor, b, b.rows, b.columns)) return;
-  for (size_t i = 0; i < pivots.numel; ++i) {
-    swaps[i] = given[i];
+  if (!swaps || !matrix || !right || !out.init(context, *args[5]->tensor, b, b.rows, b.columns)) return;
+  for (int64_t i = 0; i < lu.batch * lu.rows; ++i) {
     if (!require(context, swaps[i] >= 1 && swaps[i] <= lu.rows, "lu_solve: a pivot is out of range: wanted 1 to n"))
       return;
   }
@@ -225,22 +232,15 @@ namespace {
 template <typename T>
 void linalg_ldl_solve(KernelContext& context, Span<EValue*> args) {
   MatrixReader ld, b;
-  const Tensor& pivots = *args[1]->tensor;
   if (!ld.init_square(context, *args[0]->tensor) || !b.init_beside(context, *args[2]->tensor, ld)) return;
   if (!require(context, b.batch == ld.batch && b.rows == ld.rows,
-               "ldl_solve: the right side does not fit: wanted [.., n, k], and one for each matrix") ||
-      !require(context, static_cast<int64_t>(pivots.numel) == ld.batch * ld.rows,
-               "ldl_solve: the pivots do not fit: wanted n for each matrix") ||
-      !require_dtype(context, pivots, DType::i32, "ldl_solve: pivots are i32"))
+               "ldl_solve: the right side does not fit: wanted [.., n, k], and one for each matrix"))
     return;
-  const auto* given = static_cast<const int32_t*>(contiguous_data(context, pivots));
-  // A copy: the result may lie over the pivots that were checked.
-  auto* swaps = context.allocate_temp_array<int32_t>(pivots.numel);
+  const int32_t* swaps = copied_pivots(context, *args[1]->tensor, ld);
   MatrixWriter out;
   T* matrix = context.allocate_temp_array<T>(ld.area());
   T* right = context.allocate_temp_array<T>(b.area());
-  if (!given || !swaps || !matrix || !right || !out.init(context, *args[4]->tensor, b, b.rows, b.columns)) return;
-  for (size_t i = 0; i < pivots.numel; ++i) swaps[i] = given[i];
+  if (!swaps || !matrix || !right || !out.init(context, *args[4]->tensor, b, b.rows, b.columns)) return;
   for (int64_t i = 0; i < ld.batch; ++i) {
     if (!require(context, dense::ldl_pivots_fit(swaps + i * ld.rows, ld.rows),
                  "ldl_solve: a pivot is out of range: wanted 1 to n, or pairs of -n to -1"))
