@@ -73,13 +73,15 @@ class Follower {
     return cost(a) < cost(b);
   }
 
-  /// From the last value to the first: takes another candidate, or none, where the outputs are nearer then.
+  /// From the last value to the first: takes another candidate, or none, where the outputs are nearer then. Not none
+  /// where one comes from the value's own line and module: the program has that value.
   Status try_candidates() {
     for (size_t back = best_.followed.size(); back-- > 0 && !is_done();) {
       const size_t number = back;
       if (number >= best_.followed.size()) continue;
       const size_t most = std::min(best_.followed[number].num_candidates, kMostCandidates);
       for (size_t each = 0; most > 0 && each <= most && !is_done() && num_readings_ < kMostReadings; ++each) {
+        if (each == most && best_.followed[number].is_at_place) continue;
         const size_t choice = each < most ? each : Reading::kNone;
         Reading other = reading_;
         if (choice == other.choices[number]) continue;

@@ -103,27 +103,39 @@ void LocalCheck::check(void* state, const InstructionInfo& instruction, Error er
   } else if (is_dequantize(instruction.op)) {
     made.places.clear();
   } else {
-    const compiler::Where where = device::instruction_source(*self.method_, instruction.chain, instruction.index);
-    if (!where.source.empty() || !where.module.empty()) made.places.insert({where.source, where.module});
+    Place place = self.place_of(instruction);
+    if (place != Place()) made.places.insert(std::move(place));
   }
   for_each_tensor(*instruction.args[instruction.args.size() - 1],
                   [&](const Tensor& tensor) { self.note(tensor, made); });
 }
 
-bool LocalCheck::take_from_program(Tensor& tensor, const QuantizedValue& value, bool is_of_program,
+LocalCheck::Place LocalCheck::place_of(const InstructionInfo& instruction) const {
+  compiler::Where where = device::instruction_source(*method_, instruction.chain, instruction.index);
+  return {std::move(where.source), std::move(where.module)};
+}
+
+bool LocalCheck::take_from_program(const InstructionInfo& quantize, const QuantizedValue& value, const Made& made,
                                    Followed& followed) {
   const size_t number = followed_.size() - 1;
   const auto slack = reading_.slack.find(number);
-  const bool same_rounding = rounds_alike_ && is_of_program;
+  const bool same_rounding = rounds_alike_ && made.origin == Origin::program;
   std::vector<Candidate> candidates = candidates_of(
       value, slack == reading_.slack.end() ? std::vector<double>() : slack->second, program_, same_rounding, known_);
   followed.num_candidates = candidates.size();
+  std::set<Place> places = made.places;
+  if (Place own = place_of(quantize); own != Place()) places.insert(std::move(own));
+  for (const Candidate& candidate : candidates) {
+    followed.is_at_place |= std::any_of(candidate.indices.begin(), candidate.indices.end(), [&](size_t index) {
+      return places.count({program_[index].source, program_[index].module}) > 0;
+    });
+  }
   if (candidates.empty()) return false;
   const auto choice = reading_.choices.find(number);
   if (choice != reading_.choices.end() && choice->second == Reading::kNone && !same_rounding) return false;
   const size_t index = choice == reading_.choices.end() ? 0 : std::min(choice->second, candidates.size() - 1);
   followed.taken = std::move(candidates[index].values);
-  store_values(tensor, followed.taken);
+  store_values(*quantize.args[quantize.args.size() - 1]->tensor, followed.taken);
   return true;
 }
 
@@ -136,7 +148,7 @@ void LocalCheck::check_quantized(const InstructionInfo& instruction, Made made) 
   const QuantizedValue value = quantized_value(instruction.args);
   Followed& followed = followed_.back();
   followed.values = value.values;
-  if (take_from_program(tensor, value, made.origin == Origin::program, followed)) {
+  if (take_from_program(instruction, value, made, followed)) {
     note(tensor, {Origin::program, {}});
     return;
   }

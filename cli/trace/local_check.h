@@ -29,6 +29,7 @@ struct Followed {
   std::vector<int32_t> values;  // as the model gave them; empty: a constant, or not on a grid of 8 or 16 bits
   std::vector<int32_t> taken;   // the program's, with which the run went on; empty: it has none
   bool is_conclusive = true;    // taken, exact, or made of the program's elements and on a grid of 8 bits
+  bool is_at_place = false;     // a candidate comes from the value's own source line and module
 };
 
 /// A tracer for a run of the model on portable kernels. Where the program has elements for what the model quantizes
@@ -75,7 +76,9 @@ class LocalCheck {
   Made made_of(const Tensor& tensor) const;
   void note(const Tensor& tensor, const Made& made);
   void check_quantized(const InstructionInfo& instruction, Made made);
-  bool take_from_program(Tensor& tensor, const QuantizedValue& value, bool is_of_program, Followed& followed);
+  Place place_of(const InstructionInfo& instruction) const;
+  bool take_from_program(const InstructionInfo& quantize, const QuantizedValue& value, const Made& made,
+                         Followed& followed);
 
   const std::vector<Elements>& program_;
   const Reading& reading_;

@@ -197,10 +197,13 @@ std::vector<Candidate> candidates_of(const QuantizedValue& value, const std::vec
   const std::vector<std::vector<size_t>> orders = orders_of(value.tensor);
   const DType dtype = signed_of(value.tensor.dtype);
   std::vector<Candidate> all;
-  const auto add = [&](std::vector<int32_t> values, double apart) {
-    const bool is_new =
-        std::none_of(all.begin(), all.end(), [&](const Candidate& other) { return other.values == values; });
-    if (is_new) all.push_back({std::move(values), apart});
+  const auto add = [&](size_t index, std::vector<int32_t> values, double apart) {
+    const auto same =
+        std::find_if(all.begin(), all.end(), [&](const Candidate& other) { return other.values == values; });
+    if (same == all.end())
+      all.push_back({std::move(values), apart, {index}});
+    else
+      same->indices.push_back(index);
   };
   const std::vector<Near> near = near_elements(value, slack, same_rounding);
   for (size_t index = 0; index < program.size(); ++index) {
@@ -210,7 +213,7 @@ std::vector<Candidate> candidates_of(const QuantizedValue& value, const std::vec
       if (elements.dtype == dtype) {
         if (const auto apart = steps_apart(elements.values, value, near, order)) {
           known[index] = true;
-          add(in_order(elements.values, order), *apart);
+          add(index, in_order(elements.values, order), *apart);
         }
       }
       for (const Grid& grid : same_rounding ? std::vector<Grid>() : grids_of(value, elements.dtype)) {
@@ -219,7 +222,7 @@ std::vector<Candidate> candidates_of(const QuantizedValue& value, const std::vec
         for (const bool to_even : {true, false}) {
           std::vector<int32_t> moved = moved_to(value, grid, in_order(elements.values, order), to_even);
           const double apart = steps_between(moved, value.values);
-          add(std::move(moved), apart);
+          add(index, std::move(moved), apart);
         }
       }
     }

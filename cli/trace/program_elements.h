@@ -56,7 +56,8 @@ QuantizedValue quantized_value(Span<EValue* const> args);
 /// Elements of the program as the model's value may have them.
 struct Candidate {
   std::vector<int32_t> values;
-  double apart = 0;  // all steps together between them and the model's
+  double apart = 0;             // all steps together between them and the model's
+  std::vector<size_t> indices;  // of the program's tensors that hold them
 };
 
 /// Finds the program's tensors for a value of the model, in the order of its dimensions or another one, the nearest
