@@ -169,6 +169,9 @@ TEST(ValueRanges, KnowWhoTestsForNan) {
       // Behind a matmul too.
       {"%a = aten.view(%x, [1, 2])\n %b = aten.mm(%a, %w)\n %y = aten.gt.Scalar(%b, 0)", true},
       {"%a = aten.view(%x, [1, 2])\n %b = aten.mm(%a, %w)\n %y = aten.relu(%b)", false},
+      // Behind what turns some NaN into numbers, or is not said to keep NaN.
+      {"%a = aten.threshold(%x, -1.0, -3.0)\n %y = aten.sign(%a)", true},
+      {"%a = aten.fmod.Scalar(%x, 2.0)\n %y = aten.sign(%a)", true},
       // NaN is as different from an infinity as numbers are.
       {"%y = aten.ne.Scalar(%x, -inf)", false},
       {"%y = aten.eq.Scalar(%x, inf)", false},

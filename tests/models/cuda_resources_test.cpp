@@ -106,15 +106,19 @@ void add_kernels_of_graph(const char* text, Kernels* kernels, const char* backen
   for (const auto& delegate : compiled->method_plans[0].delegates) add_kernels(*delegate, kernels);
 }
 
-/// Compiles the kernels, some at a time, and checks what needs no table.
+/// Compiles the kernels, some at a time, and checks what needs no table. Those that models share are compiled once.
 Resources resources_of(const Kernels& kernels, Span<const TargetLimits> targets = kTargets) {
   constexpr size_t kAtATime = 32;
-  Resources out;
+  static std::map<const TargetLimits*, Resources> known;
+  Resources& out = known[targets.data()];
   std::vector<Architecture> architectures;
   for (const TargetLimits& target : targets) architectures.push_back(target.architecture);
   for (auto next = kernels.begin(); next != kernels.end();) {
     std::vector<KernelText> texts;
-    for (; next != kernels.end() && texts.size() < kAtATime; ++next) texts.push_back(next->second.text);
+    for (; next != kernels.end() && texts.size() < kAtATime; ++next) {
+      if (out.count(next->first) == 0) texts.push_back(next->second.text);
+    }
+    if (texts.empty()) break;
     const auto codes = compile_device_code({texts.data(), texts.size()}, {architectures.data(), architectures.size()});
     EXPECT_TRUE(codes.ok()) << (codes.ok() ? "" : compiler::render(codes.diag()));
     for (size_t t = 0; codes.ok() && t < targets.size(); ++t) {
@@ -131,7 +135,11 @@ Resources resources_of(const Kernels& kernels, Span<const TargetLimits> targets 
       }
     }
   }
-  return out;
+  Resources found;
+  for (const auto& [name, kernel] : kernels) {
+    if (const auto row = out.find(name); row != out.end()) found.insert(*row);
+  }
+  return found;
 }
 
 /// "12 | 64 | 96 | 16384": the kernels, the most registers of a thread for each target, and the most shared memory of a
