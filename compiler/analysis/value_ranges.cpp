@@ -177,28 +177,38 @@ KnownRanges ValueRanges::constants() const {
   return known;
 }
 
-bool ValueRanges::passes_half_overflow(const Node& node) const {
-  const auto operands = node.operands();
+bool ValueRanges::hands_on_half_overflow(RangeCall call) const {
+  const auto operands = call.node.operands();
+  bool overflows = false;
   for (size_t i = 0; i < operands.size(); ++i) {
-    if (overflows_half(operands[i]) && passing_of(node, i).infinity) return true;
+    if (!overflows_half(operands[i])) continue;
+    call.tensors[i] = ValueRange();
+    overflows = true;
   }
-  return false;
+  if (!overflows) return false;
+  // An operator that need not pass an infinity on (a maximum, a select) still may, but for a bounded function.
+  ValueRange range;
+  const Status known = catch_failure([&] { range = range_of_node(call); });
+  const ValueRange half = range_of_dtype(DType::f16);
+  return !known.ok() || range.is_infinite() || range.min <= half.min || range.max >= half.max;
 }
 
 void ValueRanges::find_ranges(const Graph& graph) {
   for (const auto& node : graph.nodes()) {
     if (!node->graphs.empty()) continue;
     RangeCall call{*node, {}};
+    const auto operands = node->operands();
     const bool weighed = node->op->has(kWeighs);
-    for (const Value* operand : node->operands())
+    for (const Value* operand : operands)
       call.tensors.push_back(weighed && operand->is_constant() ? ValueRange() : of(operand));
+    const bool hands_on_overflow = hands_on_half_overflow(call);
     ValueRange range;
     const Status known = catch_failure([&] { range = range_of_node(call); });
     for (const Value* result : node->results()) {
       if (!known.ok() || !result->type.is_tensor() || !is_floating(result->dtype())) continue;
       const ValueRange limits = range_of_dtype(result->dtype());
       const bool leaves_half = result->dtype() == DType::f16 && (range.min < limits.min || range.max > limits.max);
-      if (leaves_half || passes_half_overflow(*node)) overflows_half_.insert(result);
+      if (leaves_half || hands_on_overflow) overflows_half_.insert(result);
       range.min = std::max(range.min, limits.min);
       range.max = std::min(range.max, limits.max);
       ranges_[result] = rounded(range, result->dtype());

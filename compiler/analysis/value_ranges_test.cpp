@@ -193,5 +193,27 @@ TEST(ValueRanges, KnowWhoTestsForNan) {
   }
 }
 
+// [the result may be an infinity of numbers that overflowed in f16]
+TEST(ValueRanges, KnowWhatOverflowsInHalf) {
+  const struct {
+    const char* body;
+    bool overflows;
+  } cases[] = {
+      {"%y = aten.mul.Tensor(%x, %x)", true},
+      {"%y = aten.neg(%x)", false},
+      {"%a = aten.mul.Tensor(%x, %x)\n %y = aten.maximum(%a, %x)", true},
+      {"%a = aten.mul.Tensor(%x, %x)\n %c = aten.gt.Scalar(%x, 0)\n %y = aten.where.self(%c, %x, %a)", true},
+      {"%a = aten.mul.Tensor(%x, %x)\n %y = aten.fmod.Tensor(%x, %a)", true},
+      {"%a = aten.mul.Tensor(%x, %x)\n %y = aten.sigmoid(%a)", false},
+      {"%a = aten.mul.Tensor(%x, %x)\n %y = aten.clamp(%a, -5, 5)", false},
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.body);
+    const auto function = parse_graph(std::string("graph f(%x: f16[2]) {\n ") + test.body + "\n return %y\n}");
+    ASSERT_TRUE(function.ok()) << render(function.diag());
+    EXPECT_EQ(ValueRanges(*function->graph).overflows_half(function->graph->outputs[0].value), test.overflows);
+  }
+}
+
 }  // namespace
 }  // namespace wick::compiler::value_ranges_test
