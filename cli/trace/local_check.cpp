@@ -127,13 +127,14 @@ bool LocalCheck::take_from_program(const InstructionInfo& quantize, const Quanti
   if (Place own = place_of(quantize); own != Place()) places.insert(std::move(own));
   for (const Candidate& candidate : candidates) {
     followed.is_at_place |= std::any_of(candidate.indices.begin(), candidate.indices.end(), [&](size_t index) {
-      return places.count({program_[index].source, program_[index].module}) > 0;
+      return !taken_[index] && places.count({program_[index].source, program_[index].module}) > 0;
     });
   }
   if (candidates.empty()) return false;
   const auto choice = reading_.choices.find(number);
   if (choice != reading_.choices.end() && choice->second == Reading::kNone && !same_rounding) return false;
   const size_t index = choice == reading_.choices.end() ? 0 : std::min(choice->second, candidates.size() - 1);
+  for (const size_t each : candidates[index].indices) taken_[each] = true;
   followed.taken = std::move(candidates[index].values);
   store_values(*quantize.args[quantize.args.size() - 1]->tensor, followed.taken);
   return true;

@@ -29,7 +29,7 @@ struct Followed {
   std::vector<int32_t> values;  // as the model gave them; empty: a constant, or not on a grid of 8 or 16 bits
   std::vector<int32_t> taken;   // the program's, with which the run went on; empty: it has none
   bool is_conclusive = true;    // taken, exact, or made of the program's elements and on a grid of 8 bits
-  bool is_at_place = false;     // a candidate comes from the value's own source line and module
+  bool is_at_place = false;     // a candidate that no value before took is from the value's own source line and module
 };
 
 /// A tracer for a run of the model on portable kernels. Where the program has elements for what the model quantizes
@@ -40,7 +40,11 @@ struct Followed {
 class LocalCheck {
  public:
   LocalCheck(const std::vector<Elements>& program, const Reading& reading)
-      : program_(program), reading_(reading), known_(program.size()), tracer_{ignore, check, this} {}
+      : program_(program),
+        reading_(reading),
+        known_(program.size()),
+        taken_(program.size()),
+        tracer_{ignore, check, this} {}
   LocalCheck(const LocalCheck&) = delete;
   const Tracer* tracer() const { return &tracer_; }
   /// Must be called before the run.
@@ -83,6 +87,7 @@ class LocalCheck {
   const std::vector<Elements>& program_;
   const Reading& reading_;
   std::vector<bool> known_;  // of the program's: the model quantizes numbers to these
+  std::vector<bool> taken_;  // of the program's: they stand for a value of the model
   Tracer tracer_;
   std::optional<MethodMeta> method_;
   bool rounds_alike_ = false;            // the program has no elements but of operators that the model has
