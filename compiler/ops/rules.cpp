@@ -116,8 +116,6 @@ Sym window_size(const Sym& in, const Sym& pad, const Sym& kernel, const Sym& str
   return out;
 }
 
-bool has_any_sign(const Sym& number) { return SymScope::range(number).min == std::numeric_limits<int64_t>::min(); }
-
 bool have_equal_batches(const Value* a, const Value* b) {
   return a->rank() == b->rank() && a->rank() >= 2 &&
          std::equal(a->sizes().begin(), a->sizes().end() - 2, b->sizes().begin());
@@ -134,12 +132,30 @@ Sym clamp_bound(const Sym& bound, const Sym& size) {
     if (b >= (int64_t{1} << 62)) return size;
     return b < 0 ? sym_max(size + bound, 0) : sym_min(bound, size);
   }
-  // Sizes and positions are not negative; other numbers may be, and count from the end then.
-  if (has_any_sign(bound)) {
-    const Sym from_start = make_sym(SymOp::where, {make_sym(SymOp::lt, {bound, 0}), bound + size, bound});
-    return sym_min(sym_max(from_start, 0), size);
-  }
-  return bound == size ? size : sym_min(bound, size);
+  // Negative ones count from the end.
+  const SymRange range = SymScope::range(bound);
+  if (range.min >= 0) return bound == size ? size : sym_min(bound, size);
+  if (range.max < 0) return sym_max(size + bound, 0);
+  const Sym from_start = make_sym(SymOp::where, {make_sym(SymOp::lt, {bound, 0}), bound + size, bound});
+  return sym_min(sym_max(from_start, 0), size);
+}
+
+SliceBounds slice_bounds(const Node& node) {
+  const Value* x = node.tensor("self");
+  require(x->rank() > 0, "a slice of a scalar");
+  SliceBounds r;
+  r.dim = wrap_dim(node.static_integer("dim"), x->rank());
+  const Sym& size = x->sizes()[static_cast<size_t>(r.dim)];
+  r.step = node.integer("step");
+  if (r.step.is_const() && r.step.value() <= 0) reject("slice step must be positive");
+  r.start = node.is_none("start") ? Sym(0) : clamp_bound(node.integer("start"), size);
+  r.end = node.is_none("end") ? size : clamp_bound(node.integer("end"), size);
+  if (const Sym length = r.end - r.start; length.is_const() && length.value() < 0) r.end = r.start;
+  const auto counts_from_end = [&](const char* name) {
+    return !node.is_none(name) && SymScope::range(node.integer(name)).min < 0;
+  };
+  if (!r.start.is(0) && (counts_from_end("start") || counts_from_end("end"))) r.end = sym_max(r.end, r.start);
+  return r;
 }
 
 void infer_same(Node& node) {

@@ -53,12 +53,17 @@ std::vector<int64_t> all_dims(size_t rank);
 /// Output size of a convolution or pooling window along one dimension.
 Sym window_size(const Sym& in, const Sym& pad, const Sym& kernel, const Sym& stride, const Sym& dilation,
                 bool ceil_mode);
-/// Is nothing known of how small the number is? So it is for numbers read from data, unlike sizes and positions.
-bool has_any_sign(const Sym& number);
 /// Do matrices [.., m, n] and [.., k, l] have the same leading sizes, as many of them, by name?
 bool have_equal_batches(const Value* a, const Value* b);
 /// A slice bound as Python means it, clamped to [0, size].
 Sym clamp_bound(const Sym& bound, const Sym& size);
+/// The arguments `dim`, `start`, `end` and `step` of a slice of `self`: bounds as clamp_bound() gives them, the end not
+/// before the start.
+struct SliceBounds {
+  int64_t dim;
+  Sym start, end, step;
+};
+SliceBounds slice_bounds(const Node& node);
 
 // Shape functions used by several families.
 void infer_same(Node& node);         // result 0 is like argument 0

@@ -179,7 +179,14 @@ class WickOnStock : public ::testing::TestWithParam<std::string> {
   void check_program(bool external_weights, const char* backend = "", const testing::ArrayTolerance& tolerance = {}) {
     auto map = compiler::FileMap::open((kPrograms / (GetParam() + ".pt2")).string());
     ASSERT_TRUE(map.ok());
-    const std::vector<FixtureCall> calls = fixture_calls(kPrograms, GetParam());
+    std::vector<FixtureCall> calls = fixture_calls(kPrograms, GetParam());
+    // A delegate on stock leaves outputs of empty inputs as they were, or fails (docs/xnnpack.md, "Sizes that may be
+    // 0").
+    const auto is_empty = [](const cli::NamedArray& array) { return array.bytes.empty(); };
+    const bool delegated = backend[0] != '\0';
+    std::erase_if(calls, [&](const FixtureCall& call) {
+      return delegated && std::any_of(call.inputs.begin(), call.inputs.end(), is_empty);
+    });
     ASSERT_FALSE(calls.empty());
     Compiled program{{compiler::CompileBytes{"forward", GetParam() + ".pt2", map->bytes()}}, {}, {}, "", ""};
     program.options.external_weights = external_weights;

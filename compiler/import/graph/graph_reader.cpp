@@ -268,7 +268,8 @@ void GraphReader::infer(const pt2::Node& node, Node* made, const std::vector<std
       const Sym &a = inferred.sizes[d], &b = recorded[i]->sizes[d];
       agrees = !(a.is_const() && b.is_const()) || a == b;
       // A size the file names as data-dependent or simpler is the better one to carry on with.
-      if (agrees && !(a == b) && (b.is_const() || !a.is_const())) made->result(i)->type.tensor.sizes[d] = b;
+      if (agrees && !(a == b) && (b.is_const() || !a.is_const()) && !differs_at_small_sizes(b, a))
+        made->result(i)->type.tensor.sizes[d] = b;
     }
     if (agrees) continue;
     fail(Diag(Code::corrupt_file,

@@ -375,16 +375,23 @@ std::optional<Sym> simplify_division(SymOp op, const Sym& a, const Sym& b) {
   return std::nullopt;
 }
 
+// Whether their forms alone show that a <= b: min(b, ..) is, and max(x, y) if both are. To a few levels.
+bool is_at_most(const Sym& a, const Sym& b, int depth = 4) {
+  if (const Sym distance = b - a; distance.is_const()) return distance.value() >= 0;
+  if (depth == 0) return false;
+  const auto is = [](const Sym& sym, SymOp op) { return !sym.is_const() && sym.node()->op == op; };
+  const auto below = [&](const Sym& arg) { return is_at_most(arg, b, depth - 1); };
+  const auto above = [&](const Sym& arg) { return is_at_most(a, arg, depth - 1); };
+  if (is(a, SymOp::min) && std::any_of(a.node()->args.begin(), a.node()->args.end(), below)) return true;
+  if (is(a, SymOp::max) && std::all_of(a.node()->args.begin(), a.node()->args.end(), below)) return true;
+  if (is(b, SymOp::max) && std::any_of(b.node()->args.begin(), b.node()->args.end(), above)) return true;
+  return is(b, SymOp::min) && std::all_of(b.node()->args.begin(), b.node()->args.end(), above);
+}
+
 // The larger or smaller one of two, where it is known.
 std::optional<Sym> simplify_extreme(SymOp op, const Sym& a, const Sym& b) {
-  // A constant distance decides; max(max(a, b), b) is max(a, b).
-  if (const Sym distance = a - b; distance.is_const()) return (distance.value() >= 0) == (op == SymOp::max) ? a : b;
-  const auto absorbs = [op](const Sym& outer, const Sym& inner) {
-    return !outer.is_const() && outer.node()->op == op &&
-           (outer.node()->args[0] == inner || outer.node()->args[1] == inner);
-  };
-  if (absorbs(a, b)) return a;
-  if (absorbs(b, a)) return b;
+  if (is_at_most(a, b)) return op == SymOp::max ? b : a;
+  if (is_at_most(b, a)) return op == SymOp::max ? a : b;
   if (current_ranges) {
     const SymRange distance = range_of(a - b, *current_ranges);
     if (distance.min >= 0) return op == SymOp::max ? a : b;

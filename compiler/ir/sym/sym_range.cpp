@@ -1,6 +1,9 @@
 // Bounds of expressions, from those of their symbols.
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <set>
+#include <string>
 
 #include "common/math/arithmetic.h"
 #include "compiler/ir/sym/sym.h"
@@ -81,5 +84,30 @@ SymRange range_of(const Sym& sym, const SymRanges& ranges) {
 }
 
 bool provably_le(const Sym& a, const Sym& b, const SymRanges& ranges) { return range_of(b - a, ranges).min >= 0; }
+
+bool differs_at_small_sizes(const Sym& stated, const Sym& computed) {
+  constexpr int64_t kLarge = int64_t{1} << 20;  // of a size without a bound
+  if (SymScope::is_from_data(stated) || SymScope::is_from_data(computed)) return false;
+  std::set<std::string, std::less<>> symbols;
+  collect_symbols(stated, symbols);
+  collect_symbols(computed, symbols);
+  std::map<std::string, SymRange> ranges;
+  SymValues largest;
+  for (const std::string& symbol : symbols) {
+    const SymRange range = SymScope::range(Sym::symbol(symbol));
+    ranges[symbol] = range;
+    largest[symbol] = range.max == kUnbounded ? std::max(range.min, kLarge) : range.max;
+  }
+  for (const auto& [symbol, range] : ranges) {
+    for (const int64_t size : {0, 1}) {
+      if (size < range.min || size > range.max) continue;
+      SymValues values = largest;
+      values[symbol] = size;
+      const auto a = evaluate(stated, values), b = evaluate(computed, values);
+      if (a && b && *a >= 0 && *a != *b) return true;
+    }
+  }
+  return false;
+}
 
 }  // namespace wick::compiler

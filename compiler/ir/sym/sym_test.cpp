@@ -86,6 +86,29 @@ TEST(Sym, BoundsFollowFromThoseOfSymbols) {
   EXPECT_FALSE(provably_le(s("s1"), s("s0"), ranges));
 }
 
+TEST(Sym, FormsDecideExtremes) {
+  const Sym x = Sym::symbol("s0"), a = sym_min(x, Sym::symbol("s1")), b = sym_min(x, Sym::symbol("s2"));
+  EXPECT_EQ(sym_min(x, sym_max(a, b)), sym_max(a, b));
+  EXPECT_EQ(sym_min(x, sym_max(x - 1, b)), sym_max(x - 1, b));
+  EXPECT_EQ(sym_max(a, sym_max(x, Sym::symbol("s3"))), sym_max(x, Sym::symbol("s3")));
+  EXPECT_EQ(sym_max(x, sym_max(a, b)), x);
+  EXPECT_NE(sym_min(x, sym_max(Sym::symbol("s1"), b)), sym_max(Sym::symbol("s1"), b));
+}
+
+// x[-n:] is all of x where n is 0.
+TEST(Sym, TorchsFormulasMayBeWrongAtSmallSizes) {
+  const SymRanges from_0 = {{"n", {0, 8}}, {"w", {9, 16}}}, from_1 = {{"n", {1, 8}}, {"w", {9, 16}}};
+  const Sym stated = s("n"), computed = s("w + -1*where(lt(-1*n, 0), w + -1*n, 0)");
+  {
+    const SymScope scope(from_0);
+    EXPECT_TRUE(differs_at_small_sizes(stated, computed));
+    EXPECT_FALSE(differs_at_small_sizes(computed, computed));
+    EXPECT_FALSE(differs_at_small_sizes(s("n + -9"), s("0"))) << "no program is called where it is negative";
+  }
+  const SymScope scope(from_1);
+  EXPECT_FALSE(differs_at_small_sizes(stated, computed));
+}
+
 TEST(Sym, AConstantDecidesOrLeavesAConjunction) {
   const Sym five = make_sym(SymOp::eq, {Sym::symbol("s0"), 5});
   EXPECT_TRUE(make_sym(SymOp::logical_and, {five, 0}).is(0));

@@ -399,18 +399,13 @@ Results decompose_diagonal_scatter(Builder& b, Node& node) {
 }
 Results decompose_slice_scatter(Builder& b, Node& node) {
   Value *x = node.tensor("self"), *source = converted_source(b, node);
-  const int64_t dim = index_dim(node);
-  require(x->rank() > 0, "slice_scatter of a scalar");
-  const Sym size = x->sizes()[static_cast<size_t>(dim)];
-  const Sym start = node.is_none("start") ? Sym(0) : clamp_bound(node.integer("start"), size);
-  Sym end = node.is_none("end") ? size : clamp_bound(node.integer("end"), size);
-  if (const Sym length = end - start; length.is_const() && length.value() < 0) end = start;
-  const Sym step = node.integer("step");
-  if (step.is_const() && step.value() <= 0) reject("slice_scatter with a step below 1");
+  const auto [dim, start, end, step] = slice_bounds(node);
   Sizes sizes = x->sizes();
   sizes[static_cast<size_t>(dim)] = ceil_div(end - start, step);
   if (sizes == x->sizes()) return {b.expand(source, x->sizes())};
-  auto same = [&](const char* name, const Sym& value) { return !node.is_none(name) && node.integer(name) == value; };
+  const auto same = [&node](const char* name, const Sym& value) {
+    return !node.is_none(name) && node.integer(name) == value;
+  };
   const bool plain = source == node.tensor("src") && source->sizes() == sizes;
   if (plain && same("dim", dim) && same("start", start) && same("end", end)) return {};
   return {b.call("aten.slice_scatter", {x, b.expand(source, sizes), dim, start, end, step})};

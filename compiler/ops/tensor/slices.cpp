@@ -15,30 +15,9 @@ using Results = std::vector<Value*>;
 
 // --- slices ---
 
-struct SliceBounds {
-  int64_t dim;
-  Sym start, end, step;
-};
-
-SliceBounds bounds_of(const Node& node) {
-  const Value* x = node.tensor("self");
-  require(x->rank() > 0, "slice of a scalar");
-  SliceBounds r;
-  r.dim = wrap_dim(node.static_integer("dim"), x->rank());
-  const Sym& size = x->sizes()[static_cast<size_t>(r.dim)];
-  r.step = node.integer("step");
-  if (r.step.is_const() && r.step.value() <= 0) reject("slice step must be positive");
-  r.start = node.is_none("start") ? Sym(0) : clamp_bound(node.integer("start"), size);
-  r.end = node.is_none("end") ? size : clamp_bound(node.integer("end"), size);
-  if (r.start.is_const() && r.end.is_const() && r.end.value() < r.start.value()) r.end = r.start;
-  const auto any_sign = [&](const char* name) { return !node.is_none(name) && has_any_sign(node.integer(name)); };
-  if (!r.start.is_const() && (any_sign("start") || any_sign("end"))) r.end = sym_max(r.end, r.start);
-  return r;
-}
-
 void infer_slice(Node& node) {
   const Value* x = node.tensor("self");
-  const SliceBounds r = bounds_of(node);
+  const SliceBounds r = slice_bounds(node);
   Sizes sizes = x->sizes();
   sizes[static_cast<size_t>(r.dim)] = ceil_div(r.end - r.start, r.step);
   set_result(node, x->dtype(), std::move(sizes));
@@ -46,7 +25,7 @@ void infer_slice(Node& node) {
 
 Results decompose_slice(Builder& b, Node& node) {
   Value* x = node.tensor("self");
-  const SliceBounds r = bounds_of(node);
+  const SliceBounds r = slice_bounds(node);
   if (r.start.is(0) && r.step.is(1) && r.end == x->sizes()[static_cast<size_t>(r.dim)]) return {x};
   auto same = [&](const char* name, const Sym& wanted) { return !node.is_none(name) && node.integer(name) == wanted; };
   if (node.is("aten.slice.Tensor") && same("dim", r.dim) && same("start", r.start) && same("end", r.end)) return {};

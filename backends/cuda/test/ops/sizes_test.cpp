@@ -43,6 +43,25 @@ TEST_F(CudaSizes, ImagesWithoutElementsStayOutside) {
   EXPECT_EQ(outside, (Nodes{{"aten.avg_pool2d.default", "a tensor is empty"}}));
 }
 
+// Bounds that count from the end, or may: at sizes from none to all.
+TEST_F(CudaSizes, SlicesFromANegativeSize) {
+  compile(R"(graph f(%x: f32[3, s0], %n: f32[s1]) {
+  range s0: 1..16
+  range s1: 0..8
+  %a: f32[3, s0 + -1*s1] = aten.slice.Tensor(%x, 1, 0, -1*s1)
+  %b: f32[3] = aten.sum.dim_IntList(%a, [1])
+  %c: f32[3, where(lt(-1*s1, 0), min(s0, s1), s0)] = aten.slice.Tensor(%x, 1, -1*s1, 9223372036854775807)
+  %d: f32[3] = aten.sum.dim_IntList(%c, [1])
+  %e: f32[3, where(lt(-1*s1, 0), min(s0, s1), s0)] = aten._softmax(%c, 1, false)
+  %g: f32[3] = aten.amax(%e, [1])
+  %h: f32[3, s0 + -1*min(max(where(lt(3 + -1*s1, 0), 3 + s0 + -1*s1, 3 + -1*s1), 0), s0)] = aten.slice.Tensor(%x, 1, 3 + -1*s1, 9223372036854775807)
+  %i: f32[3] = aten.sum.dim_IntList(%h, [1])
+  return %b, %d, %g, %i
+})");
+  for (const int n : {1, 2, 3, 4, 7, 8})
+    expect_bits_of_portable({numbers(DType::f32, {3, 16}, 1), numbers(DType::f32, {n}, 2)});
+}
+
 // Nobody reads %x: its sizes count, and it is not copied to the device.
 TEST_F(CudaSizes, SizesOfInputsThatNoKernelReadsAreKnown) {
   compile(R"(graph f(%x: f32[s0, 3, 2 * s1], %y: f32[3]) {
