@@ -146,6 +146,10 @@ Result<PartitionReport> run_target(Graph& graph, const std::string& method, cons
                                    const ProgramFacts& program) {
   const Target& target = *request.target;
   RETURN_IF_ERROR(check_settings(request));
+  if (options.profile == Profile::stock && target.id && !target.is_stocks) {
+    return Diag(Code::usage, fmt::format("stock ExecuTorch does not run delegates of the backend '{}'", target.name))
+        .with_help("leave out --profile stock, or use another backend");
+  }
   TargetOptions target_opts{
       options.strict_nan, options.profile == Profile::stock, nullptr, &request.settings, options.for_report,
       program.buffers};

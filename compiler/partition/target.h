@@ -111,6 +111,7 @@ struct Target {
   bool folds_where_taken = false;
   bool names_model = false;  // payloads say which model they are of: TargetOptions::model
   bool by_default = false;   // used where the user names no backend
+  bool is_stocks = false;    // form delegate: stock ExecuTorch has the runtime half too
   /// Form delegate: takes nodes that draw random numbers. What they draw, and how many blocks they take from the
   /// method's stream, are those of the portable kernels.
   bool draws_random = false;

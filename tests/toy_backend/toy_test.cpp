@@ -163,6 +163,13 @@ TEST(ToyBackend, ProfileStockRefusesOperatorsThatStockLacks) {
   EXPECT_EQ(p.failures(), "");
 }
 
+TEST(ToyBackend, ProfileStockRefusesBackendsWhoseDelegatesStockLacks) {
+  Pipeline p = pipeline(kChain);
+  p.options().profile = compiler::Profile::stock;
+  p.target(&kTarget).at(Stage::partition).check_error("stock ExecuTorch does not run delegates of the backend 'toy'");
+  EXPECT_EQ(p.failures(), "");
+}
+
 TEST(ToyBackend, ItsPassesAreRunSkippedAndShownLikeAllOthers) {
   std::vector<std::string> shown;
   Pipeline p = pipeline(kChain);

@@ -109,6 +109,7 @@ const compiler::Target kTarget = {
     .facts = {.max_rank = kMaxRank, .max_unknown_view_sizes = 1},
     .folds_where_taken = true,
     .by_default = true,
+    .is_stocks = true,
 };
 
 }  // namespace wick::xnnpack
