@@ -125,15 +125,21 @@ bool LocalCheck::take_from_program(const InstructionInfo& quantize, const Quanti
   followed.num_candidates = candidates.size();
   std::set<Place> places = made.places;
   if (Place own = place_of(quantize); own != Place()) places.insert(std::move(own));
-  for (const Candidate& candidate : candidates) {
-    followed.is_at_place |= std::any_of(candidate.indices.begin(), candidate.indices.end(), [&](size_t index) {
-      return !taken_[index] && places.count({program_[index].source, program_[index].module}) > 0;
-    });
-  }
+  const auto is_own = [&](size_t index) {
+    return !taken_[index] && places.count({program_[index].source, program_[index].module}) > 0;
+  };
+  followed.is_at_place = slack == reading_.slack.end() &&
+                         std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+                           return std::any_of(candidate.indices.begin(), candidate.indices.end(), is_own);
+                         });
   if (candidates.empty()) return false;
   const auto choice = reading_.choices.find(number);
-  if (choice != reading_.choices.end() && choice->second == Reading::kNone && !same_rounding) return false;
-  const size_t index = choice == reading_.choices.end() ? 0 : std::min(choice->second, candidates.size() - 1);
+  size_t index = choice == reading_.choices.end() ? 0 : choice->second;
+  if (index == Reading::kNone) {
+    if (!same_rounding && !followed.is_at_place) return false;
+    index = 0;
+  }
+  index = std::min(index, candidates.size() - 1);
   for (const size_t each : candidates[index].indices) taken_[each] = true;
   followed.taken = std::move(candidates[index].values);
   store_values(*quantize.args[quantize.args.size() - 1]->tensor, followed.taken);

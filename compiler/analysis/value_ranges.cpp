@@ -232,8 +232,8 @@ void ValueRanges::find_readers(const Graph& graph) {
     for (size_t i = 0; i < operands.size(); ++i) {
       const Passing passing = passing_of(node, i);
       if (nan || !passing.nan || indices) hides_nan_.insert(operands[i]);
-      // An operator that need not pass NaN on (fmod, a threshold) still may.
-      const bool asks = tells_nan(node) || asked;
+      // An operator that need not pass NaN on (fmod, a threshold) still may, and a branch or loop may ask inside.
+      const bool asks = tells_nan(node) || asked || !node.graphs.empty();
       if (asks && may_be_nan(*operands[i])) asks_for_nan_.insert(operands[i]);
       // What makes NaN of an infinity hands it on to those that hide NaN.
       if (infinity || nan || !passing.infinity || indices) hides_infinity_.insert(operands[i]);

@@ -121,6 +121,13 @@ bool have_equal_batches(const Value* a, const Value* b) {
          std::equal(a->sizes().begin(), a->sizes().end() - 2, b->sizes().begin());
 }
 
+Sym from_start(const Sym& position, const Sym& size) {
+  const SymRange range = SymScope::range(position);
+  if (range.min >= 0) return position;
+  if (range.max < 0) return size + position;
+  return make_sym(SymOp::where, {make_sym(SymOp::lt, {position, 0}), size + position, position});
+}
+
 Sym clamp_bound(const Sym& bound, const Sym& size) {
   if (bound.is_const()) {
     const int64_t b = bound.value();
@@ -130,14 +137,13 @@ Sym clamp_bound(const Sym& bound, const Sym& size) {
     }
     if (b == 0) return Sym(0);
     if (b >= (int64_t{1} << 62)) return size;
+    if (b <= -(int64_t{1} << 62)) return Sym(0);
     return b < 0 ? sym_max(size + bound, 0) : sym_min(bound, size);
   }
-  // Negative ones count from the end.
   const SymRange range = SymScope::range(bound);
   if (range.min >= 0) return bound == size ? size : sym_min(bound, size);
-  if (range.max < 0) return sym_max(size + bound, 0);
-  const Sym from_start = make_sym(SymOp::where, {make_sym(SymOp::lt, {bound, 0}), bound + size, bound});
-  return sym_min(sym_max(from_start, 0), size);
+  const Sym position = sym_max(from_start(bound, size), 0);
+  return range.max < 0 ? position : sym_min(position, size);
 }
 
 SliceBounds slice_bounds(const Node& node) {

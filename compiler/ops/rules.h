@@ -55,10 +55,12 @@ Sym window_size(const Sym& in, const Sym& pad, const Sym& kernel, const Sym& str
                 bool ceil_mode);
 /// Do matrices [.., m, n] and [.., k, l] have the same leading sizes, as many of them, by name?
 bool have_equal_batches(const Value* a, const Value* b);
+/// A position as Python means it: negative numbers count from the end. Not clamped.
+Sym from_start(const Sym& position, const Sym& size);
 /// A slice bound as Python means it, clamped to [0, size].
 Sym clamp_bound(const Sym& bound, const Sym& size);
-/// The arguments `dim`, `start`, `end` and `step` of a slice of `self`: bounds as clamp_bound() gives them, the end not
-/// before the start.
+/// The arguments `dim`, `start`, `end` and `step` of a slice of `self`: bounds as clamp_bound() gives them. The end is
+/// not before the start if both are known, or if one may count from the end.
 struct SliceBounds {
   int64_t dim;
   Sym start, end, step;

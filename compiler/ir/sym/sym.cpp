@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "common/math/arithmetic.h"
 #include "compiler/ir/sym/sym_rules.h"
@@ -375,9 +376,27 @@ std::optional<Sym> simplify_division(SymOp op, const Sym& a, const Sym& b) {
   return std::nullopt;
 }
 
-// Whether their forms alone show that a <= b: min(b, ..) is, and max(x, y) if both are. To a few levels.
-bool is_at_most(const Sym& a, const Sym& b, int depth = 4) {
-  if (const Sym distance = b - a; distance.is_const()) return distance.value() >= 0;
+// a - b, if that is a number whatever the symbols are.
+std::optional<int64_t> distance_of(const Sym& a, const Sym& b) {
+  std::optional<int64_t> distance;
+  const Status fits = catch_failure([&] {
+    if (const Sym difference = a - b; difference.is_const()) distance = difference.value();
+  });
+  return fits.ok() ? distance : std::nullopt;
+}
+
+uint32_t size_of(const Sym& sym) { return sym.is_const() ? 1 : sym.node()->size; }
+
+// Whether their forms alone show that a <= b: min(b, ..) is, and max(x, y) if both are. To two levels, in time that
+// grows with their size no faster than that of one subtraction.
+constexpr int kLevels = 2;
+bool is_at_most(const Sym& a, const Sym& b, int depth = kLevels) {
+  constexpr uint32_t kSmall = 16;
+  if (depth == kLevels || size_of(a) + size_of(b) <= kSmall) {
+    if (const auto distance = distance_of(a, b)) return *distance <= 0;
+  } else if (a == b) {
+    return true;
+  }
   if (depth == 0) return false;
   const auto is = [](const Sym& sym, SymOp op) { return !sym.is_const() && sym.node()->op == op; };
   const auto below = [&](const Sym& arg) { return is_at_most(arg, b, depth - 1); };

@@ -173,7 +173,8 @@ void collect_symbols(const Sym& sym, std::set<std::string, std::less<>>& names);
 bool provably_le(const Sym& a, const Sym& b, const SymRanges& ranges);
 /// Are the numbers different where one size is 0 or 1, if it may be, and the others are as large as they may be (in the
 /// scope that is open on this thread)? torch's formulas take sizes to be 2 or more: the length of x[-n:] is n to it,
-/// and that of x where n is 0. Not for numbers read from data, nor where `stated` is negative.
+/// and that of x where n is 0. Not for numbers read from data, nor of more than eight sizes.
+/// Where `stated` is negative and of several sizes, the file is taken to know that they never are such.
 bool differs_at_small_sizes(const Sym& stated, const Sym& computed);
 
 /// Reads Sym::text() form. Depth and length are bounded.

@@ -34,11 +34,10 @@ Results decompose_slice(Builder& b, Node& node) {
 
 Sym select_index(const Node& node, int64_t dim) {
   const Sym& size = node.tensor("self")->sizes()[static_cast<size_t>(dim)];
-  Sym index = node.integer("index");
-  if (!index.is_const()) return index;
-  if (size.is_const() && (index.value() >= size.value() || index.value() < -size.value()))
+  const Sym index = node.integer("index");
+  if (index.is_const() && size.is_const() && (index.value() >= size.value() || index.value() < -size.value()))
     reject("select: index out of range");
-  return index.value() < 0 ? size + index : index;
+  return index.is_const() ? from_start(index, size) : index;
 }
 
 void infer_select(Node& node) {
@@ -70,8 +69,7 @@ Results decompose_narrow(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   const int64_t dim = wrap_dim(node.static_integer("dim"), x->rank());
   const Sym size = x->sizes()[static_cast<size_t>(dim)];
-  Sym start = node.integer("start");
-  if (start.is_const() && start.value() < 0) start = size + start;
+  const Sym start = from_start(node.integer("start"), size);
   const Sym end = start + node.integer("length");
   if (end.is_const() && size.is_const() && (end.value() > size.value() || start.value() < 0))
     reject("narrow: out of range");

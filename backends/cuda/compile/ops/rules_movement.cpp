@@ -3,6 +3,7 @@
 
 #include "backends/cuda/compile/ops/op_rule.h"
 #include "compiler/ir/builder.h"
+#include "compiler/ops/rules.h"
 
 namespace wick::cuda {
 namespace {
@@ -39,11 +40,7 @@ void lower_expand(Lowering& l, const Node& node) {
 
 // Python's rules for bounds: from the end if negative, then clamped.
 Sym bound(const compiler::Arg& arg, const Sym& size, const Sym& otherwise) {
-  if (!arg.is<Sym>()) return otherwise;
-  Sym value = arg.as<Sym>();
-  const compiler::SymRange range = compiler::SymScope::range(value);
-  if (range.max < 0) value = value + size;
-  return compiler::sym_max(compiler::sym_min(value, size), 0);
+  return arg.is<Sym>() ? compiler::clamp_bound(arg.as<Sym>(), size) : otherwise;
 }
 
 void lower_slice(Lowering& l, const Node& node) {
@@ -59,14 +56,7 @@ void lower_slice(Lowering& l, const Node& node) {
 void lower_select(Lowering& l, const Node& node) {
   const Value* x = node.tensor("self");
   const size_t dim = dim_argument(node, "dim", x->rank());
-  Sym index = node.integer("index");
-  const compiler::SymRange range = compiler::SymScope::range(index);
-  if (range.max < 0) {
-    index = index + x->sizes()[dim];
-  } else if (range.min < 0) {
-    const Sym is_negative = compiler::make_sym(compiler::SymOp::lt, {index, 0});
-    index = index + x->sizes()[dim] * is_negative;
-  }
+  const Sym index = compiler::from_start(node.integer("index"), x->sizes()[dim]);
   l.define_view(node.result(), x, [&l, dim, index](Indices at) {
     at.insert(at.begin() + static_cast<std::ptrdiff_t>(dim), l.pool().index(index));
     return at;
@@ -369,8 +359,7 @@ void lower_slice_scatter(Lowering& l, const Node& node) {
 void lower_select_scatter(Lowering& l, const Node& node) {
   const Value *x = node.tensor("self"), *source = node.tensor("src");
   const size_t dim = dim_argument(node, "dim", x->rank());
-  Sym index = node.integer("index");
-  if (compiler::SymScope::range(index).max < 0) index = index + x->sizes()[dim];
+  const Sym index = compiler::from_start(node.integer("index"), x->sizes()[dim]);
   const auto to_result = [&l, dim, index](Indices at) {
     at.insert(at.begin() + static_cast<std::ptrdiff_t>(dim), l.pool().index(index));
     return at;
