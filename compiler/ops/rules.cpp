@@ -121,10 +121,16 @@ bool have_equal_batches(const Value* a, const Value* b) {
          std::equal(a->sizes().begin(), a->sizes().end() - 2, b->sizes().begin());
 }
 
-Sym from_start(const Sym& position, const Sym& size) {
+// torch fixes the sign of an expression of sizes when it exports: w - n, which may have both, is not negative. Numbers
+// read from data have any sign.
+static bool may_count_from_end(const Sym& position) {
   const SymRange range = SymScope::range(position);
-  if (range.min >= 0) return position;
-  if (range.max < 0) return size + position;
+  return range.min < 0 && (range.max <= 0 || range.min == std::numeric_limits<int64_t>::min());
+}
+
+Sym from_start(const Sym& position, const Sym& size) {
+  if (!may_count_from_end(position)) return position;
+  if (SymScope::range(position).max < 0) return size + position;
   return make_sym(SymOp::where, {make_sym(SymOp::lt, {position, 0}), size + position, position});
 }
 
@@ -140,10 +146,9 @@ Sym clamp_bound(const Sym& bound, const Sym& size) {
     if (b <= -(int64_t{1} << 62)) return Sym(0);
     return b < 0 ? sym_max(size + bound, 0) : sym_min(bound, size);
   }
-  const SymRange range = SymScope::range(bound);
-  if (range.min >= 0) return bound == size ? size : sym_min(bound, size);
+  if (!may_count_from_end(bound)) return bound == size ? size : sym_min(bound, size);
   const Sym position = sym_max(from_start(bound, size), 0);
-  return range.max < 0 ? position : sym_min(position, size);
+  return SymScope::range(bound).max < 0 ? position : sym_min(position, size);
 }
 
 SliceBounds slice_bounds(const Node& node) {
@@ -158,7 +163,7 @@ SliceBounds slice_bounds(const Node& node) {
   r.end = node.is_none("end") ? size : clamp_bound(node.integer("end"), size);
   if (const Sym length = r.end - r.start; length.is_const() && length.value() < 0) r.end = r.start;
   const auto counts_from_end = [&](const char* name) {
-    return !node.is_none(name) && SymScope::range(node.integer(name)).min < 0;
+    return !node.is_none(name) && may_count_from_end(node.integer(name));
   };
   if (!r.start.is(0) && (counts_from_end("start") || counts_from_end("end"))) r.end = sym_max(r.end, r.start);
   return r;

@@ -54,9 +54,7 @@ TEST_F(CudaSizes, SlicesFromANegativeSize) {
   %d: f32[3] = aten.sum.dim_IntList(%c, [1])
   %e: f32[3, where(lt(-1*s1, 0), min(s0, s1), s0)] = aten._softmax(%c, 1, false)
   %g: f32[3] = aten.amax(%e, [1])
-  %h: f32[3, s0 + -1*min(max(where(lt(3 + -1*s1, 0), 3 + s0 + -1*s1, 3 + -1*s1), 0), s0)] = aten.slice.Tensor(%x, 1, 3 + -1*s1, 9223372036854775807)
-  %i: f32[3] = aten.sum.dim_IntList(%h, [1])
-  return %b, %d, %g, %i
+  return %b, %d, %g
 })");
   for (const int n : {1, 2, 3, 4, 7, 8})
     expect_bits_of_portable({numbers(DType::f32, {3, 16}, 1), numbers(DType::f32, {n}, 2)});
