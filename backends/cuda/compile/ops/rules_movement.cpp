@@ -38,16 +38,11 @@ void lower_expand(Lowering& l, const Node& node) {
   l.define_view(y, x, [&l, x, y](const Indices& at) { return l.broadcast(*x, at, y->sizes()); });
 }
 
-// Python's rules for bounds: from the end if negative, then clamped.
-Sym bound(const compiler::Arg& arg, const Sym& size, const Sym& otherwise) {
-  return arg.is<Sym>() ? compiler::clamp_bound(arg.as<Sym>(), size) : otherwise;
-}
-
 void lower_slice(Lowering& l, const Node& node) {
-  const Value* x = node.tensor("self");
-  const size_t dim = dim_argument(node, "dim", x->rank());
-  const Sym start = bound(node.arg("start"), x->sizes()[dim], 0), step = node.integer("step");
-  l.define_view(node.result(), x, [&l, dim, start, step](Indices at) {
+  const compiler::SliceBounds bounds = compiler::slice_bounds(node);
+  const auto dim = static_cast<size_t>(bounds.dim);
+  const Sym start = bounds.start, step = bounds.step;
+  l.define_view(node.result(), node.tensor("self"), [&l, dim, start, step](Indices at) {
     at[dim] = l.pool().add(l.pool().index(start), l.pool().multiply(at[dim], l.pool().index(step)));
     return at;
   });
@@ -329,8 +324,9 @@ void replace_region(Lowering& l, const Node& node, const Lowering::IndexMap& to_
 // self with a region replaced by src: start, start + step .. of a dimension.
 void lower_slice_scatter(Lowering& l, const Node& node) {
   const Value *x = node.tensor("self"), *source = node.tensor("src");
-  const size_t dim = dim_argument(node, "dim", x->rank());
-  const Sym start = bound(node.arg("start"), x->sizes()[dim], 0), step = node.integer("step");
+  const compiler::SliceBounds bounds = compiler::slice_bounds(node);
+  const auto dim = static_cast<size_t>(bounds.dim);
+  const Sym start = bounds.start, step = bounds.step;
   const auto to_result = [&l, dim, start, step](Indices at) {
     at[dim] = l.pool().add(l.pool().multiply(at[dim], l.pool().index(step)), l.pool().index(start));
     return at;
