@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kLocalSignature = 0x04034b50;
 constexpr uint32_t kCentralSignature = 0x02014b50;
-constexpr uint32_t kEndSignature = 0x06054b50;
+constexpr std::string_view kEndSignature = "PK\5\6";
 constexpr uint32_t kEnd64Signature = 0x06064b50;
 constexpr uint32_t kLocator64Signature = 0x07064b50;
 constexpr uint64_t kLocalBytes = 30, kCentralBytes = 46, kEndBytes = 22, kEnd64Bytes = 56, kLocator64Bytes = 20;
@@ -56,8 +56,9 @@ Result<uint64_t> find_end(EntryFields zip) {
   if (size >= kEndBytes) {
     const uint64_t last = size - kEndBytes;
     const uint64_t first = last > 0xffff ? last - 0xffff : 0;
-    for (uint64_t at = last + 1; at-- > first;) {
-      if (zip.bytes[at] != 'P' || zip.u32(at) != kEndSignature || zip.u16(at + 20) != last - at) continue;
+    const std::string_view searched = text(zip.bytes, 0, last + kEndSignature.size());
+    for (uint64_t at = searched.find(kEndSignature, first); at <= last; at = searched.find(kEndSignature, at + 1)) {
+      if (zip.u16(at + 20) != last - at) continue;
       if (found) return corrupt_archive("the archive has two end records, so its content is ambiguous");
       found = at;
     }
@@ -156,8 +157,7 @@ Status check_name(std::string_view name) {
 
 bool looks_like_zip(Span<const uint8_t> bytes) {
   if (bytes.size() < 4) return false;
-  const uint32_t signature = EntryFields{bytes}.u32(0);
-  return signature == kLocalSignature || signature == kEndSignature;
+  return EntryFields{bytes}.u32(0) == kLocalSignature || text(bytes, 0, kEndSignature.size()) == kEndSignature;
 }
 
 Result<Directory> read_directory(Span<const uint8_t> zip_bytes) {
