@@ -383,6 +383,54 @@ TEST_F(Cli, DelegatesAreCompiledExplainedAndInspected) {
   EXPECT_NE(compiled.out.find(R"("constant_bytes":80)"), std::string::npos) << compiled.out;
 }
 
+// Methods of one model share its buffers; a call of one is seen by the next call of another.
+TEST_F(Cli, MethodsShareTheBuffersOfTheirModel) {
+  const auto compile = [&](const std::string& model, const std::string& flags) {
+    const std::string file = fixture("structure/" + model + ".pt2");
+    return wick("compile a=" + file + " b=" + file + " -o " + path("two.pte") + " --backend portable " + flags);
+  };
+  const std::string says = "method 'b' uses the state 'count' of method 'a'";
+  const Outcome counters = compile("counter", "");
+  ASSERT_EQ(counters.exit_code, 0) << counters.err;
+  EXPECT_NE(counters.err.find("method 'b' has its own buffer 'count': it has no parameter in common with method 'a' "
+                              "(--share-state=count shares it)"),
+            std::string::npos)
+      << counters.err;
+  for (const char* flags : {"--share-state", "--share-state=count"}) {
+    ASSERT_EQ(compile("counter", flags).exit_code, 0);
+    EXPECT_NE(wick("inspect " + path("two.pte")).out.find(says), std::string::npos) << flags;
+    EXPECT_NE(wick("explain " + path("two.pte")).out.find(says), std::string::npos) << flags;
+    EXPECT_NE(wick("inspect --json " + path("two.pte")).out.find(R"("shared_states":[{"name":"count","owner":"a"}])"),
+              std::string::npos);
+  }
+  const Outcome wrong = compile("counter", "--share-state=coun");
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_NE(wrong.err.find("no two methods have a mutable buffer 'coun'"), std::string::npos) << wrong.err;
+  EXPECT_NE(wrong.err.find("mutable buffers: count"), std::string::npos) << wrong.err;
+  EXPECT_EQ(compile("counter", "--share-state --no-share-state").exit_code, 2);
+
+  ASSERT_EQ(compile("batch_norm_training", "").exit_code, 0);  // it has parameters
+  EXPECT_NE(wick("inspect " + path("two.pte"))
+                .out.find("method 'b' uses the states '1.num_batches_tracked', '1.running_mean', '1.running_var' of "
+                          "method 'a'"),
+            std::string::npos);
+  ASSERT_EQ(compile("batch_norm_training", "--no-share-state").exit_code, 0);
+  EXPECT_EQ(wick("inspect " + path("two.pte")).out.find("of method 'a'"), std::string::npos);
+
+  const std::string input = fixture("structure/counter.step1.in.npz");
+  const auto second_output = [&](const std::string& flags, const std::string& second) {
+    EXPECT_EQ(compile("counter", flags).exit_code, 0);
+    const Outcome steps = wick("run " + path("two.pte") + " --step a:" + input + "=" + path("1.npz") + " --step " +
+                               second + ":" + input + "=" + path("2.npz"));
+    EXPECT_EQ(steps.exit_code, 0) << steps.err;
+    return slurp(path("2.npz"));
+  };
+  const std::string want = second_output("", "a");
+  EXPECT_NE(want, slurp(path("1.npz")));
+  EXPECT_EQ(second_output("--share-state", "b"), want);
+  EXPECT_EQ(second_output("", "b"), slurp(path("1.npz")));
+}
+
 TEST_F(Cli, DelegatesOfSeveralMethodsShareTheirWeights) {
   const std::string model = fixture("digits/digits.pt2"), batches = fixture("digits/digits_dynamic.pt2");
   const Outcome one = wick("compile " + model + " -o " + path("one.pte") + " --json");

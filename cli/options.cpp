@@ -16,6 +16,15 @@ using compiler::Code;
 using compiler::Diag;
 using compiler::printable;
 
+// A flag with an optional value is named FLAG{DEFAULT}; --help shows FLAG.
+class Formatter : public CLI::Formatter {
+ public:
+  std::string make_option_name(const CLI::Option* option, bool positional) const override {
+    const std::string name = CLI::Formatter::make_option_name(option, positional);
+    return name.substr(0, name.find('{'));
+  }
+};
+
 // Characters to insert, delete or replace (Levenshtein 1966).
 size_t distance(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
@@ -176,9 +185,14 @@ Option Command::option(const std::string& names, std::optional<double>& value, c
   return Option(app_->add_option(names, value, help)->type_name("NUMBER"));
 }
 void Command::flag(const std::string& name, bool& value, const std::string& help) { app_->add_flag(name, value, help); }
+void Command::flag(const std::string& name, std::string& value, const char* takes, const char* alone,
+                   const std::string& help) {
+  app_->add_flag(fmt::format("{}{{{}}}", name, alone), value, help)->type_name(fmt::format("[={}]", takes));
+}
 
 CommandLine::CommandLine(const char* description, const char* name, const char* version, const char* footer)
     : app_(std::make_unique<CLI::App>(description, name)) {
+  app_->formatter(std::make_shared<Formatter>());
   app_->set_version_flag("--version", version, "Print the version");
   app_->footer(footer);
   app_->require_subcommand(1);

@@ -56,6 +56,8 @@ class Command {
   Option option(const std::string& names, double& value, const std::string& help);
   Option option(const std::string& names, std::optional<double>& value, const std::string& help);
   void flag(const std::string& name, bool& value, const std::string& help);
+  /// A flag that may have a value, as --flag=value. Given without one, `value` becomes `alone`.
+  void flag(const std::string& name, std::string& value, const char* takes, const char* alone, const std::string& help);
 
  private:
   CLI::App* app_;

@@ -35,7 +35,8 @@ struct CompileFlags {
   SizeFlags size_flags;
   TargetFlags target_flags;
   uint64_t max_arena = UINT64_MAX, max_file = UINT64_MAX;
-  bool share_state = false, caller_io = false, strict_nan = false, require_full_delegation = false, json = false;
+  std::string share_state;
+  bool no_share_state = false, caller_io = false, strict_nan = false, require_full_delegation = false, json = false;
 };
 
 void write_unbounded(const compiler::MethodReport& method, compiler::JsonWriter& json) {
@@ -78,6 +79,7 @@ std::string report_json(const compiler::CompileResult& result, const std::vector
     json.field("above_lower_bound", method.above_lower_bound);
     json.field("device_arena_bytes", method.device_arena_bytes);
     write_unbounded(method, json);
+    compiler::write_shared_states(method.shared_states, json);
     for (const auto& [key, list] : {std::pair("not_stock", &method.not_stock), std::pair("notes", &method.notes)}) {
       json.key(key);
       json.array();
@@ -260,6 +262,8 @@ void print_result(const compiler::CompileResult& result, const CompileFlags& fla
                method.kernels, method.arena_bytes, method.arena_lower_bound_bytes);
     print_reasons(method);
     print_unbounded(method);
+    for (const std::string& line : compiler::sharing_text(method.name, method.shared_states))
+      fmt::print(stderr, "note: {}\n", line);
     for (const std::string& note : method.notes) fmt::print(stderr, "note: {}\n", note);
     if (!method.above_lower_bound.empty()) fmt::print(stderr, "note: {}\n", method.above_lower_bound);
     for (const std::string& name : method.not_stock)
@@ -272,6 +276,27 @@ void print_result(const compiler::CompileResult& result, const CompileFlags& fla
   fmt::print("{}: {} bytes, {}; compiled in {:.1f} ms\n", flags.output, result.file_bytes, constants, compile_ms);
 }
 
+constexpr const char* kAllStates = "*";  // --share-state without names
+
+compiler::Result<compiler::StateSharing> sharing_of(const CompileFlags& flags) {
+  compiler::StateSharing sharing;
+  if (flags.no_share_state) {
+    if (!flags.share_state.empty()) {
+      return Diag(Code::usage, "--share-state and --no-share-state cannot both be given").with_help("leave out one");
+    }
+    sharing.rule = compiler::StateSharing::Rule::none;
+  } else if (flags.share_state == kAllStates) {
+    sharing.rule = compiler::StateSharing::Rule::all;
+  } else {
+    for (size_t start = 0; start < flags.share_state.size();) {
+      const size_t end = std::min(flags.share_state.find(',', start), flags.share_state.size());
+      if (end > start) sharing.names.push_back(flags.share_state.substr(start, end - start));
+      start = end + 1;
+    }
+  }
+  return sharing;
+}
+
 int compile_command(const CompileFlags& flags) {
   std::vector<compiler::CompileInput> inputs;
   for (const std::string& input : flags.inputs) {
@@ -282,7 +307,9 @@ int compile_command(const CompileFlags& flags) {
   options.profile = flags.profile == "stock"    ? compiler::Profile::stock
                     : flags.profile == "native" ? compiler::Profile::native
                                                 : compiler::Profile::automatic;
-  options.share_state = flags.share_state;
+  compiler::Result<compiler::StateSharing> share_state = sharing_of(flags);
+  if (!share_state.ok()) return report(share_state.diag());
+  options.share_state = std::move(*share_state);
   options.caller_io = flags.caller_io;
   options.external_weights = !flags.external_weights.empty();
   options.skip_passes = flags.skip_passes;
@@ -350,8 +377,10 @@ void add_compile(CommandLine& line) {
               "faster")
       .one_of({"auto", "stock", "native"})
       .shows_default();
-  command.flag("--share-state", flags->share_state,
-               "methods share mutable buffers with the same name, dtype and shape");
+  command.flag("--share-state", flags->share_state, "NAME,..", kAllStates,
+               "methods share all mutable buffers of the same name, dtype, shape and initial value, or those of these "
+               "names; by default only methods of one model do, which have equal parameters");
+  command.flag("--no-share-state", flags->no_share_state, "each method has its own mutable buffers");
   command.flag("--caller-io", flags->caller_io,
                "inputs and outputs lie in memory of the caller, such as a device's, and are not copied");
   command.option("--report", flags->report, "write the report as JSON to this file").takes("FILE");

@@ -251,6 +251,7 @@ compiler::Result<std::vector<MethodExplained>> explain(const compiler::CompileRe
     const std::vector<CallCost> costs = costs_of(*program, *meta, targets, explained);
     explain_nodes(result.methods[i], costs.empty() ? FloatCosts() : float_costs(plan, costs), explained);
     explained.buffers = result.methods[i].buffers;
+    explained.shared_states = plan.shared_states;
     for (size_t d = 0; d < plan.delegates.size(); ++d)
       RETURN_IF_ERROR(add_report(*plan.delegates[d], d, targets, explained));
   }
@@ -262,6 +263,8 @@ compiler::Result<std::vector<MethodExplained>> explain(const Program& program,
   std::vector<MethodExplained> methods;
   for (size_t i = 0; i < program.num_methods(); ++i) {
     MethodExplained& explained = methods.emplace_back(explain_method(program.method(i)));
+    ASSIGN_OR_RETURN(const MethodFacts facts, read_facts(program.method(i)));
+    explained.shared_states = facts.shared_states;
     costs_of(program, program.method(i), targets, explained);
     ASSIGN_OR_RETURN(const std::vector<compiler::Delegate> delegates, delegates_of_method(program.method(i)));
     for (size_t d = 0; d < delegates.size(); ++d) RETURN_IF_ERROR(add_report(delegates[d], d, targets, explained));

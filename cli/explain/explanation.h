@@ -38,6 +38,7 @@ struct MethodExplained {
   std::vector<InstructionRow> rows;
   std::vector<NodeRow> nodes;                  // of a .pt2 with backends
   std::vector<compiler::BufferPlace> buffers;  // mutable ones, of a .pt2 with backends
+  std::vector<compiler::SharedState> shared_states;
   size_t copies = 0, delegates = 0;
   ArenaPicture arena;
   std::vector<compiler::UnboundedValue> unbounded;  // of a .pt2

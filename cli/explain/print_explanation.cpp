@@ -265,6 +265,7 @@ std::string place_text(const MethodExplained& method, uint32_t instruction) {
 void print_tables(const MethodExplained& method) {
   print_nodes(method);
   print_buffers(method);
+  for (const std::string& line : compiler::sharing_text(method.name, method.shared_states)) fmt::print("{}\n", line);
   fmt::print("{}", heading(fmt::format("method {}: {} instructions, {} copies", printable(method.name),
                                        method.rows.size(), method.copies)));
   if (method.cost_model.empty())
@@ -289,6 +290,7 @@ void print_json(const std::vector<MethodExplained>& methods) {
     write_totals(method, json);
     write_nodes(method, json);
     write_buffers(method, json);
+    compiler::write_shared_states(method.shared_states, json);
     write_rows(method, json);
     write_delegates(method, json);
     write_arena(method, json);

@@ -102,6 +102,17 @@ Status read_rules(simdjson::dom::element element, MethodFacts* facts) {
   return {};
 }
 
+Status read_shared_states(simdjson::dom::element element, MethodFacts* facts) {
+  simdjson::dom::array states;
+  if (element["shared_states"].get(states)) return {};  // there are none
+  for (simdjson::dom::element item : states) {
+    std::string_view name, owner;
+    if (item["name"].get(name) || item["owner"].get(owner)) return corrupt("a shared state has no name or owner");
+    facts->shared_states.push_back({std::string(name), "", std::string(owner)});
+  }
+  return {};
+}
+
 Status read_places(simdjson::dom::element element, const char* key, const std::vector<PlaceFacts>& places,
                    std::vector<PlaceFacts>* out) {
   simdjson::dom::array array;
@@ -159,6 +170,7 @@ Status read_method(simdjson::dom::element element, MethodFacts* facts) {
   }
   RETURN_IF_ERROR(read_ranges(ranges, facts));
   RETURN_IF_ERROR(read_rules(element, facts));
+  RETURN_IF_ERROR(read_shared_states(element, facts));
   RETURN_IF_ERROR(read_delegates(element, facts));
   facts->known = true;
   return {};

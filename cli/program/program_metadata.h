@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/ir/type.h"
+#include "compiler/plan/method_plan.h"
 #include "compiler/support/result.h"
 #include "devices/instruction_place.h"
 #include "wick/program.h"
@@ -42,6 +43,7 @@ struct MethodFacts {
   std::vector<int64_t> output_leaves;                                // leaf number of each output after those
   std::vector<std::pair<compiler::Sym, compiler::SymRange>> ranges;  // of symbols and of sizes derived from them
   std::vector<compiler::Sym> rules;                                  // conditions on sizes that the method checks
+  std::vector<compiler::SharedState> shared_states;                  // mutable buffers that other methods have, too
   compiler::SymRanges symbols;                                       // the ranges of lone symbols
   std::vector<DelegateFacts> delegates;                              // one per delegate of the method, or none
 };

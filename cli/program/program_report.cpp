@@ -13,6 +13,7 @@
 #include "cli/text/table.h"
 #include "cli/text/text.h"
 #include "compiler/partition/target.h"
+#include "compiler/plan/shared_states.h"
 #include "compiler/support/diag.h"
 
 namespace wick::cli {
@@ -303,6 +304,7 @@ void print_method(const MethodMeta& method, const MethodFacts& facts, bool instr
   for (const StateRow& row : states_of(method))
     states.row({row.name, row.type, fmt::format("{}", row.bytes), row.initialized ? "stored values" : "zeros"});
   fmt::print("{}", states.text());
+  for (const std::string& line : compiler::sharing_text(method.name(), facts.shared_states)) fmt::print("  {}\n", line);
   Table unbounded({"without an upper bound", "type", "memory"});
   for (const UnboundedRow& row : unbounded_of(method))
     unbounded.row({fmt::format("value {}", row.value), row.type, row.memory});
@@ -404,6 +406,7 @@ void write_method(const MethodMeta& method, const MethodFacts& facts, bool instr
     json.end();
   }
   json.end();
+  compiler::write_shared_states(facts.shared_states, json);
   if (instructions) write_instructions(method, json);
   json.end();
 }

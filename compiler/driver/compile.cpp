@@ -67,6 +67,7 @@ MethodReport report_of(const MethodPlan& plan) {
   report.notes = plan.notes;
   for (const auto& delegate : plan.delegates)
     report.notes.insert(report.notes.end(), delegate->notes.begin(), delegate->notes.end());
+  report.shared_states = plan.shared_states;
   report.not_stock = plan.not_stock;
   report.prepared_for = plan.prepared_for;
   report.kernels = static_cast<size_t>(
@@ -386,17 +387,19 @@ uint64_t hash_of(const std::vector<Imported>& methods) {
   return hash.value();
 }
 
-// The methods, each by itself. Without `buffers` the functions are used up.
-Status compile_each(std::vector<Imported>& methods, const CompileOptions& options, const SharedBuffers* buffers,
-                    uint64_t model, std::vector<MethodPlan>& plans, std::vector<MethodStages>& stages) {
+// The methods, each by itself. Unless `again` is set, which asks for a second call, the functions are used up.
+Status compile_each(std::vector<Imported>& methods, const CompileOptions& options, const SharedBuffers& buffers,
+                    bool again, uint64_t model, std::vector<MethodPlan>& plans, std::vector<MethodStages>& stages) {
   for (size_t i = 0; i < methods.size(); ++i) {
     Function& function = methods[i].function;
     OriginMap sources;
-    Function copy{function.name, buffers ? clone(*function.graph, sources) : std::move(function.graph),
-                  function.in_spec, function.out_spec, function.notes};
-    const ProgramFacts program = {buffers ? &buffers->rules_of(i) : nullptr, model};
+    Function copy{function.name,    again ? clone(*function.graph, sources) : std::move(function.graph),
+                  function.in_spec, function.out_spec,
+                  function.notes,   {}};
+    const ProgramFacts program = {&buffers.rules_of(i), model};
     Result<MethodPlan> plan = compile_function(std::move(copy), options, methods[i].map, program, stages[i]);
     if (!plan.ok()) return name_file(std::move(plan.diag()), methods[i].file);
+    plan->shared_states = buffers.shared_by(i);
     plans.push_back(std::move(*plan));
   }
   return {};
@@ -406,17 +409,20 @@ Status compile_each(std::vector<Imported>& methods, const CompileOptions& option
 Status compile_methods(std::vector<Imported> methods, const CompileOptions& options, std::vector<MethodPlan>& plans,
                        std::vector<MethodStages>& stages) {
   const uint64_t model = names_model(options) ? hash_of(methods) : 0;
-  if (methods.size() < 2 || !holds_buffers(options))
-    return compile_each(methods, options, nullptr, model, plans, stages);
   std::vector<Function> functions;
   for (Imported& method : methods) functions.push_back(std::move(method.function));
-  SharedBuffers buffers(functions);
-  for (size_t i = 0; i < methods.size(); ++i) methods[i].function = std::move(functions[i]);
+  ASSIGN_OR_RETURN(SharedBuffers buffers, SharedBuffers::find(functions, options.share_state));
+  for (size_t i = 0; i < methods.size(); ++i) {
+    functions[i].parameters.clear();
+    methods[i].function = std::move(functions[i]);
+  }
+  if (methods.size() < 2 || !holds_buffers(options))
+    return compile_each(methods, options, buffers, false, model, plans, stages);
   const std::vector<MethodStages> fresh = stages;
   for (bool again = true; again;) {
     plans.clear();
     stages = fresh;
-    RETURN_IF_ERROR(compile_each(methods, options, &buffers, model, plans, stages));
+    RETURN_IF_ERROR(compile_each(methods, options, buffers, true, model, plans, stages));
     std::vector<std::vector<BufferPlace>> places;
     for (const MethodStages& method : stages) places.push_back(method.partitioned.buffers);
     again = buffers.disagree(places);
@@ -448,7 +454,7 @@ Result<CompileResult> finish(std::vector<MethodPlan> method_plans, std::vector<M
   std::vector<ConstantBytes> imported;
   for (const MethodStages& method : stages) imported.push_back(method.imported);
   result.method_plans = std::move(method_plans);
-  if (options.share_state) share_states(result.method_plans);
+  share_states(result.method_plans);
   Clock clock;
   if (options.on_begin) options.on_begin("plan");
   for (size_t i = 0; i < result.method_plans.size(); ++i) {

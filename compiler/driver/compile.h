@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/driver/shared_buffers.h"
 #include "compiler/emit/emit.h"
 #include "compiler/import/importer.h"
 #include "compiler/partition/partition.h"
@@ -33,7 +34,7 @@ struct CompileOptions {
   /// A node that no target takes is an error of code budget, but not one that computes on floats before the first
   /// quantized value or behind the last one.
   bool require_full_delegation = false;
-  bool share_state = false;
+  StateSharing share_state;
   bool caller_io = false;  // inputs and outputs lie in memory of the caller where nothing else shares it
   bool external_weights = false;
   std::vector<std::string> skip_passes;
@@ -74,8 +75,9 @@ struct MethodReport {
                                    // first run
   std::vector<std::string> notes;  // conditions on sizes that the program does not check; weights that became floats;
                                    // of delegates
-  std::vector<std::string> prepared_for;  // facts "KEY=VALUE" that kernels must agree with
-  std::vector<std::string> not_stock;     // what only Wick runs: operators stock lacks, or "NAME (reason)"
+  std::vector<SharedState> shared_states;  // mutable buffers that other methods share
+  std::vector<std::string> prepared_for;   // facts "KEY=VALUE" that kernels must agree with
+  std::vector<std::string> not_stock;      // what only Wick runs: operators stock lacks, or "NAME (reason)"
 };
 
 struct CompileResult {

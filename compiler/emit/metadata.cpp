@@ -108,6 +108,7 @@ std::string metadata_json(const std::vector<const MethodPlan*>& methods) {
       for (const Sym& rule : method->rules) json.value(rule.text());
       json.end();
     }
+    if (!method->shared_states.empty()) write_shared_states(method->shared_states, json);
     if (!method->delegates.empty()) write_delegates(*method, json);
     json.end();
   }

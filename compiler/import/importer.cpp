@@ -31,6 +31,7 @@ class Importer {
 
   /// What the user should know, one sentence each.
   std::vector<std::string> take_notes() { return std::move(notes_); }
+  std::vector<Parameter> take_parameters() { return std::move(parameters_); }
 
   void run() {
     MissingOps missing;
@@ -303,6 +304,18 @@ class Importer {
     if (!tensor) fail(Code::corrupt_file, fmt::format("'{}' is not a tensor", printable(spec.target)));
     const pt2::Payload& payload = payload_of(spec);
     scope_[tensor->name] = stored(payload, tensor->name, spec.target);
+    if (spec.kind == pt2::InputKind::parameter) add_parameter(payload, spec.target);
+  }
+
+  // `payload` has been read; a subclass has a parameter for each of its tensors.
+  void add_parameter(const pt2::Payload& payload, const std::string& name) {
+    if (payload.kind == pt2::Payload::Kind::subclass) {
+      for (const auto& [attribute, inner] : payload.subclass->tensors) add_parameter(inner, name + "." + attribute);
+      return;
+    }
+    const Value* value = twin_of(payload)->value;
+    while (value->producer) value = value->producer->operands()[0];  // stored permuted or expanded
+    parameters_.push_back({name, value->tensor(), value->data});
   }
 
   Binding stored(const pt2::Payload& payload, const std::string& name, const std::string& fqn) {
@@ -409,6 +422,7 @@ class Importer {
   Graph& graph_;
   const ImportOptions& options_;
   std::vector<std::string> notes_;
+  std::vector<Parameter> parameters_;
   Builder builder_;
   Scope scope_;
   std::vector<Placeholder> placeholders_;
@@ -438,6 +452,7 @@ Result<Function> import_program(const pt2::ExportedProgram& program, std::string
     Importer importer(program, *function.graph, options);
     importer.run();
     function.notes = importer.take_notes();
+    function.parameters = importer.take_parameters();
   }));
   RETURN_IF_ERROR(blame_file(verify(*function.graph)));
   return function;

@@ -40,6 +40,15 @@ TEST(Importer, InputSizesWithoutBoundTakeTheCallers) {
   EXPECT_EQ(function->graph->ranges.at("s7").max, 16);
 }
 
+TEST(Importer, NamesTheParametersOfTheModel) {
+  const Result<Function> function = import_test_program({});
+  ASSERT_TRUE(function.ok()) << function.diag().message;
+  ASSERT_EQ(function->parameters.size(), 1u);
+  EXPECT_EQ(function->parameters[0].name, "w");
+  EXPECT_EQ(to_text(Type::of(function->parameters[0].type)), "f32[2, 2]");
+  EXPECT_EQ(function->parameters[0].data.size_bytes(), 16u);
+}
+
 TEST(Importer, ABoundOfAnUnknownSizeIsRefused) {
   Result<Function> function = import_test_program({{{"s8", 64}}});
   ASSERT_FALSE(function.ok());

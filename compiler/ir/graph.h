@@ -50,6 +50,9 @@ class Value {
   std::vector<Value*> stands_for;
   void forget() { stands_for.clear(); }
 
+  /// state: the name by which the methods of a program know it.
+  const std::string& buffer_name() const { return fqn.empty() ? name : fqn; }
+
   const TensorType& tensor() const { return type.tensor; }
   const Sizes& sizes() const { return type.tensor.sizes; }
   DType dtype() const { return type.tensor.dtype; }
@@ -273,11 +276,18 @@ class Graph {
 };
 
 /// A program under compilation: one graph per method, in the order given.
+/// A parameter of the model, as its file has it.
+struct Parameter {
+  std::string name;  // fully qualified
+  TensorType type;
+  ConstantData data;
+};
 struct Function {
   std::string name;
   std::unique_ptr<Graph> graph;
-  std::string in_spec, out_spec;   // pytree specs as the .pt2 has them
-  std::vector<std::string> notes;  // what the user should know of the import
+  std::string in_spec, out_spec;        // pytree specs as the .pt2 has them
+  std::vector<std::string> notes;       // what the user should know of the import
+  std::vector<Parameter> parameters{};  // also those that nothing reads; none if the function was never in a file
 };
 struct Module {
   std::vector<Function> functions;

@@ -382,8 +382,7 @@ void Linearizer::inputs() {
 
 void Linearizer::stored_values() {
   auto define = [&](const Value* value, Storage::Kind kind) {
-    const uint32_t storage =
-        new_storage(kind, bound_bytes(describe(value)), value->fqn.empty() ? value->name : value->fqn);
+    const uint32_t storage = new_storage(kind, bound_bytes(describe(value)), value->buffer_name());
     plan_.storages[storage].data = value->data;
     const int32_t index = define_tensor(value, storage, 0);
     auto& tensor = std::get<PlannedTensor>(plan_.values[static_cast<size_t>(index)]);

@@ -406,31 +406,6 @@ void leave_io_to_caller(MethodPlan& plan) {
   take_out(plan.outputs, plan.inputs);
 }
 
-void share_states(std::vector<MethodPlan>& methods) {
-  std::map<std::string, uint64_t> offsets;
-  uint64_t end = 0;
-  for (MethodPlan& method : methods) {
-    std::vector<const PlannedTensor*> first(method.storages.size(), nullptr);
-    for (const PlannedValue& value : method.values) {
-      const auto* tensor = std::get_if<PlannedTensor>(&value);
-      if (tensor && !first[tensor->storage]) first[tensor->storage] = tensor;
-    }
-    for (size_t i = 0; i < method.storages.size(); ++i) {
-      Storage& storage = method.storages[i];
-      if (storage.kind != Storage::Kind::state || !first[i]) continue;
-      const std::string key = fmt::format("{} {} {} {}", storage.label, dtype_name(first[i]->dtype),
-                                          fmt::join(first[i]->sizes, "x"), fmt::join(first[i]->dim_order, ","));
-      auto [it, fresh] = offsets.try_emplace(key, end);
-      if (fresh) end += storage.size_bytes;
-      storage.shared = true;
-      storage.offset = it->second;
-    }
-  }
-  const bool read_behind =
-      std::any_of(methods.begin(), methods.end(), [](const MethodPlan& method) { return !method.delegates.empty(); });
-  for (MethodPlan& method : methods) method.shared_arena_bytes = end + (end > 0 && read_behind ? kReadBehindBytes : 0);
-}
-
 namespace {
 
 Status overlap(const Storage& a, const Storage& b) {

@@ -20,10 +20,6 @@ void plan_memory(MethodPlan& plan);
 /// What keeps a planned arena above its lower bound, in one sentence; "" for an arena that reaches it.
 std::string above_lower_bound(const MethodPlan& plan);
 
-/// Moves the states of all methods into one shared arena. States with the same name, dtype, sizes and dim order
-/// become one, which every method sees. Call it before plan_memory.
-void share_states(std::vector<MethodPlan>& methods);
-
 /// Takes inputs and outputs out of the arena, but for those whose memory holds other tensors too: their pointers come
 /// at run time. Call it before plan_memory.
 void leave_io_to_caller(MethodPlan& plan);

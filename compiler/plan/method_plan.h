@@ -9,6 +9,7 @@
 #include "compiler/ir/delegate.h"
 #include "compiler/ir/graph.h"
 #include "compiler/plan/input_numbers.h"
+#include "compiler/plan/shared_states.h"
 
 namespace wick::compiler {
 
@@ -92,6 +93,7 @@ struct MethodPlan {
   std::vector<std::string> notes;         // of the import, for the user
   std::vector<std::string> prepared_for;  // Target::prepared_for; the file says so
   std::vector<CopyReason> copies;
+  std::vector<SharedState> shared_states;
   uint64_t arena_bytes = 0, arena_lower_bound_bytes = 0;
   uint64_t shared_arena_bytes = 0;  // a second arena, the same memory for every method; 0 if there is none
   DeviceTag device;                 // of the last arena; the host: there is none

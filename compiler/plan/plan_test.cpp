@@ -579,7 +579,7 @@ TEST(MemoryPlan, AChainOfEqualBuffersNeedsTwo) {
 
 TEST(MemoryPlan, SharedStatesHaveOnePlaceInAllMethods) {
   std::vector<MethodPlan> methods;
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < 3; ++i) {
     methods.push_back(planned(R"(graph forward(%x: f32[2]) {
       state %s: f32[2] "cache" = [1.0, 2.0]
       %n: f32[2] = aten.add.Tensor(%s, %x)
@@ -587,25 +587,23 @@ TEST(MemoryPlan, SharedStatesHaveOnePlaceInAllMethods) {
       return %n
     })"));
   }
+  methods[0].shared_states = {{"cache", "cache", "a"}};
+  methods[1].shared_states = {{"cache", "cache", "a"}};
   share_states(methods);
-  for (MethodPlan& method : methods) {
-    plan_memory(method);
-    EXPECT_TRUE(verify_plan(method).ok());
-    EXPECT_EQ(method.shared_arena_bytes, 16u);
-    EXPECT_EQ(method.arena_bytes, 16u);
+  for (size_t i = 0; i < methods.size(); ++i) {
+    plan_memory(methods[i]);
+    EXPECT_TRUE(verify_plan(methods[i]).ok());
+    EXPECT_EQ(methods[i].shared_arena_bytes, 16u);
+    EXPECT_EQ(methods[i].arena_bytes, i < 2 ? 16u : 32u) << i;
   }
 }
 
-TEST(MemoryPlan, StatesOfDifferentDimOrdersAreNotShared) {
-  std::vector<MethodPlan> methods;
-  for (const char* order : {"", "{1,0}"}) {
-    methods.push_back(planned((std::string("graph forward(%x: f32[2, 3]) {\nstate %s: f32[2, 3]") + order +
-                               " \"cache\" = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]\n%n: f32[2, 3]" + order +
-                               " = aten.add.Tensor(%s, %x)\nupdate %s = %n\nreturn %x\n}")
-                                  .c_str()));
-  }
-  share_states(methods);
-  EXPECT_EQ(methods[0].shared_arena_bytes, 64u);
+TEST(SharedStates, AreSaidOncePerOwner) {
+  const std::vector<SharedState> shared = {{"k0", "k0", "a"}, {"own", "own", "b"}, {"s", "s", "c"},  {"k1", "k1", "a"},
+                                           {"k2", "k2", "a"}, {"k3", "k3", "a"},   {"k4", "k4", "a"}};
+  EXPECT_EQ(sharing_text("b", shared),
+            (std::vector<std::string>{"method 'b' uses the states 'k0', 'k1', 'k2', 'k3' and 1 more of method 'a'",
+                                      "method 'b' uses the state 's' of method 'c'"}));
 }
 
 }  // namespace

@@ -28,11 +28,11 @@ class Finder {
   // Why the buffer is not held; "" if it is.
   std::string find(Value* state, HeldBuffer* held) {
     held->state = state;
-    held->name = state->fqn.empty() ? state->name : state->fqn;
+    held->name = state->buffer_name();
     if (options_.buffers) {
-      const auto outside = options_.buffers->outside.find(state->fqn);
+      const auto outside = options_.buffers->outside.find(state->buffer_name());
       if (outside != options_.buffers->outside.end()) return outside->second;
-      const auto name = options_.buffers->names.find(state->fqn);
+      const auto name = options_.buffers->names.find(state->buffer_name());
       if (name != options_.buffers->names.end()) held->name = name->second;
     }
     const Verdict verdict = target_.holds(*state, options_);
@@ -98,7 +98,7 @@ std::vector<HeldBuffer> find_held_buffers(const Graph& graph, const Target& targ
   for (Value* state : graph.states()) {
     if (!is_used(graph, state)) continue;
     HeldBuffer held;
-    BufferPlace place{state->fqn.empty() ? state->name : state->fqn, bytes_of(*state), "", ""};
+    BufferPlace place{state->buffer_name(), bytes_of(*state), "", ""};
     if (target.holds) {
       place.reason = finder.find(state, &held);
       if (place.reason.empty()) place.backend = target.name;

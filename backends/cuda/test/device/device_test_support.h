@@ -74,7 +74,7 @@ inline DeviceProgram compile_for(Place place, std::vector<compiler::Function> fu
 
 inline std::vector<uint8_t> compile_portable(const std::vector<std::string>& texts) {
   compiler::CompileOptions options;
-  options.share_state = true;
+  options.share_state.rule = compiler::StateSharing::Rule::all;
   auto compiled = compiler::compile(functions_of(texts), options);
   EXPECT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
   return compiled.ok() ? compiled->program.pte.join() : std::vector<uint8_t>();

@@ -371,12 +371,36 @@ TEST_F(CudaState, BuffersThatDifferAreKeptApart) {
   EXPECT_EQ(states_of(plan_of(0)), std::vector<std::string>{"s"});
   EXPECT_EQ(states_of(plan_of(1)), std::vector<std::string>{"s@b"});
   ASSERT_FALSE(result_.methods[1].notes.empty());
-  EXPECT_NE(result_.methods[1].notes[0].find("the buffer 's' has another dtype, shape or initial value"),
+  EXPECT_NE(result_.methods[1].notes[0].find("in method 'a' it has another dtype, shape or initial value"),
             std::string::npos);
   const auto module = on_twin();
   const HostValue x = numbers(DType::f32, {4}, 1);
   const auto a = outputs(*module, {"a", {x}})[0], b = outputs(*module, {"b", {x}})[0];
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(element(b.tensor, i), element(a.tensor, i) + 1);
+}
+
+TEST_F(CudaState, SoAreEqualOnesOfSeveralModels) {
+  const std::string b = R"(graph b(%x: f32[4]) {
+  state %s: f32[4] "s" = [1, 1, 1, 1]
+  %n: f32[4] = aten.add.Tensor(%s, %x)
+  update %s = %n
+  return %n
+})";
+  std::string a = b;
+  a.replace(a.find("graph b"), 7, "graph a");
+  const std::string look = R"(graph look(%x: f32[4]) {
+  const %s: f32[4] "s" = [1, 1, 1, 1]
+  %n: f32[4] = aten.mul.Tensor(%s, %x)
+  return %n
+})";
+  std::vector<Call> calls;
+  for (uint64_t i = 0; i < 6; ++i)
+    calls.push_back({i % 3 == 0 ? "a" : i % 3 == 1 ? "look" : "b", {numbers(DType::f32, {4}, i + 1)}});
+  compile_state({a, b, look}, "cuda", false);
+  EXPECT_EQ(states_of(plan_of(0)), std::vector<std::string>{"s"});
+  EXPECT_EQ(states_of(plan_of(1)), std::vector<std::string>{"s@b"});
+  EXPECT_TRUE(states_of(plan_of(2)).empty());
+  expect_like_portable_after(calls);
 }
 
 TEST_F(CudaState, SoIsAConstantOfOtherContents) {
@@ -393,7 +417,8 @@ TEST_F(CudaState, SoIsAConstantOfOtherContents) {
 })"});
   EXPECT_TRUE(states_of(plan_of(1)).empty());
   ASSERT_FALSE(result_.methods[1].notes.empty());
-  EXPECT_NE(result_.methods[1].notes[0].find("this method reads its own, which does not change"), std::string::npos);
+  EXPECT_NE(result_.methods[1].notes[0].find("method 'b' reads its own buffer 's', which does not change"),
+            std::string::npos);
   const Call change = {"a", {numbers(DType::f32, {4}, 1)}}, look = {"b", {numbers(DType::f32, {4}, 2)}};
   expect_like_portable_after({look, change, look});
 }

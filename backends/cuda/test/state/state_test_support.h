@@ -13,20 +13,20 @@ using Call = std::pair<std::string, std::vector<HostValue>>;  // method and inpu
 
 class CudaState : public CudaLower {
  protected:
-  // Methods "a", "b", .. of one program; graphs have the names of their methods.
+  // Methods "a", "b", .. of one model, or of one each; graphs have the names of their methods.
   static std::vector<uint8_t> compile_methods(const std::vector<std::string>& texts, const std::string& backend,
                                               const compiler::TargetSettings& settings, CompileResult* result,
-                                              bool share_state) {
+                                              bool one_model = true) {
     std::vector<compiler::Function> functions;
     for (const std::string& text : texts) {
       auto function = compiler::parse_graph(text);
       EXPECT_TRUE(function.ok()) << compiler::render(function.diag());
       if (!function.ok()) return {};
       functions.push_back(std::move(*function));
+      if (one_model) functions.back().parameters.push_back({"weight", {DType::f32, {1}, {}}, {}});
     }
     compiler::CompileOptions options;
     options.targets = *compiler::find_targets(backend, settings);
-    options.share_state = share_state;
     auto compiled = compiler::compile(std::move(functions), options);
     EXPECT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
     if (!compiled.ok()) return {};
@@ -34,11 +34,12 @@ class CudaState : public CudaLower {
     return result->program.pte.join();
   }
 
-  void compile_state(const std::vector<std::string>& texts, const std::string& backend = "cuda") {
+  void compile_state(const std::vector<std::string>& texts, const std::string& backend = "cuda",
+                     bool one_model = true) {
     ++twins_;
-    program_ = compile_methods(texts, backend, {{"gpu", "none"}, {"twin", twin()}}, &result_, false);
+    program_ = compile_methods(texts, backend, {{"gpu", "none"}, {"twin", twin()}}, &result_, one_model);
     CompileResult ignored;
-    portable_ = compile_methods(texts, "portable", {}, &ignored, true);
+    portable_ = compile_methods(texts, "portable", {}, &ignored, one_model);
   }
 
   std::unique_ptr<wick::Module> open(const std::vector<uint8_t>& program, const std::string& device) const {
