@@ -77,7 +77,17 @@ Pipeline Pipeline::from_bytes(Span<const uint8_t> bytes, const std::string& name
   return Pipeline([=] { return compiler::import_bytes({"forward", name, bytes}); });
 }
 
+compiler::CompileOptions& Pipeline::options() {
+  check_early("options()");
+  return options_;
+}
+
+void Pipeline::check_early(std::string_view option) {
+  if (compiled_) fail_check(fmt::format("{} has no effect: options come before the first stage", option));
+}
+
 Pipeline& Pipeline::backend(std::string_view names) {
+  check_early(fmt::format("backend(\"{}\")", names));
   auto found = compiler::find_targets(names);
   if (!found.ok()) {
     error_ = std::move(found.diag());
@@ -88,6 +98,7 @@ Pipeline& Pipeline::backend(std::string_view names) {
 }
 
 Pipeline& Pipeline::target(compiler::TargetRequest request) {
+  check_early(fmt::format("target({})", request.target->name));
   compiler::add_ops(request.target->ops);
   options_.targets.push_back(std::move(request));
   return *this;
@@ -100,11 +111,13 @@ Pipeline& Pipeline::runtime(const Backend& backend, KernelTable kernels) {
 }
 
 Pipeline& Pipeline::transform(std::string name, std::function<Result<Changed>(Graph& graph)> pass, Phase phase) {
+  check_early(fmt::format("transform(\"{}\")", name));
   options_.extra_passes.push_back({std::move(name), std::move(pass), phase});
   return *this;
 }
 
 Pipeline& Pipeline::skip(std::string pass) {
+  check_early(fmt::format("skip(\"{}\")", pass));
   options_.skip_passes.push_back(std::move(pass));
   return *this;
 }

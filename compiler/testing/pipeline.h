@@ -48,8 +48,8 @@ class Pipeline {
   /// A .pt2 whose bytes outlive the pipeline.
   static Pipeline from_bytes(Span<const uint8_t> bytes, const std::string& name);
 
-  // --- options: before the first stage ---
-  compiler::CompileOptions& options() { return options_; }
+  // --- options: before the first stage; later ones are failures ---
+  compiler::CompileOptions& options();
   /// Backends by name, in order of preference, separated by commas.
   Pipeline& backend(std::string_view names);
   Pipeline& target(compiler::TargetRequest request);
@@ -103,6 +103,7 @@ class Pipeline {
  private:
   using Counts = std::map<std::string, size_t, std::less<>>;
   bool reach(Stage stage);
+  void check_early(std::string_view option);
   void compile();
   std::string graph_text(Stage stage);
   void watch(compiler::CompileOptions& options, const std::function<void(Stage, const compiler::Graph&)>& see) const;

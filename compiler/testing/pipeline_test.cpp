@@ -75,6 +75,32 @@ TEST(Pipeline, APassOfTheTestRunsWithoutABackendToo) {
   }
 }
 
+TEST(Pipeline, APassOfAnyPhaseRuns) {
+  for (const Phase phase : {Phase::prepare, Phase::recognize, Phase::optimize, Phase::target, Phase::last}) {
+    bool ran = false;
+    Pipeline p = Pipeline::from_text(kModel);
+    p.transform(
+        "watch",
+        [&](Graph&) {
+          ran = true;
+          return Changed::no;
+        },
+        phase);
+    p.at(Stage::partition);
+    EXPECT_EQ(p.failures(), "");
+    EXPECT_TRUE(ran) << static_cast<int>(phase);
+  }
+}
+
+TEST(Pipeline, OptionsBehindTheFirstStageAreFailures) {
+  Pipeline p = Pipeline::from_text(kModel);
+  p.at(Stage::import).transform("relu_to_abs", relu_to_abs).skip("canonicalize").backend("portable");
+  p.options().strict_nan = true;
+  ASSERT_EQ(p.failed_checks().size(), 4u);
+  EXPECT_EQ(p.failed_checks()[0],
+            "after import: transform(\"relu_to_abs\") has no effect: options come before the first stage");
+}
+
 TEST(Pipeline, AChangedFunctionIsFound) {
   Pipeline p = Pipeline::from_text(kModel);
   p.transform("relu_to_abs", relu_to_abs).run_and_compare();
