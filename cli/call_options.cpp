@@ -42,10 +42,10 @@ Option add_call_options(Command command, CallOptions& options, const std::string
   return program;
 }
 
-void add_device_option(Command command, CallOptions& options, const std::string& purpose) {
+void add_device_option(Command command, std::string& device, const std::string& purpose) {
   std::string devices;
   for (const device::DeviceRow& row : device::device_table()) devices += (devices.empty() ? "" : ", ") + row.name;
-  command.option("--device", options.device, "where to " + purpose + ": " + devices).takes("NAME").shows_default();
+  command.option("--device", device, "where to " + purpose + ": " + devices).takes("NAME").shows_default();
 }
 
 void add_threads_option(Command command, CallOptions& options) {

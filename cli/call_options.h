@@ -30,7 +30,7 @@ struct CallOptions {
 /// ..".
 Option add_call_options(Command command, CallOptions& options, const std::string& purpose);
 /// --device. `purpose` as above, without its object: "run".
-void add_device_option(Command command, CallOptions& options, const std::string& purpose);
+void add_device_option(Command command, std::string& device, const std::string& purpose);
 void add_threads_option(Command command, CallOptions& options);
 
 /// The arrays of -i bound to the inputs of `method`, or random values if there is no -i.

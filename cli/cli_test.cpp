@@ -580,6 +580,40 @@ TEST_F(Cli, TestLowerChecksStagesAndRuns) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
 }
 
+TEST_F(Cli, TestLowerRunsPassesOfALibraryAndOfTheTool) {
+  const std::string command = "test-lower " + fixture("digits/digits.pt2") + " --backend portable --at passes ";
+  const std::string load = "--load " WICK_TEST_PASSES " ";
+  EXPECT_EQ(wick(command + "--no-run --check aten.relu --check-not aten.abs").exit_code, 0);
+  Outcome outcome = wick(command + load + "--no-run --check aten.neg --check-not aten.relu --check-not aten.abs");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  outcome = wick(command + load + "--pass relu_to_abs --no-run --check aten.abs --check-not aten.relu");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(wick(command + load).exit_code, 5);  // another function
+  outcome = wick(command + "--pass canonicalize");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  outcome = wick(command + load + "--pass relu_to_neg");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("there is no pass 'relu_to_neg'"), std::string::npos) << outcome.err;
+  outcome = wick(command + "--load " + path("none.so"));
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("the library of passes does not exist"), std::string::npos) << outcome.err;
+  outcome = wick(command + "--load " + fixture("digits/digits.pt2"));
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("cannot be loaded"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Cli, TestLowerRunsOnOtherDevices) {
+  const std::string command = "test-lower " + fixture("digits/digits.pt2") + " --backend ";
+  const std::string twin = path("twin.so");
+  Outcome outcome = wick(command + "cuda:gpu=none,twin=" + twin + " --delegates 1 --device cuda-twin=" + twin);
+  if (outcome.err.find("NVRTC") == std::string::npos) {
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+  outcome = wick(command + "portable --device no_such");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("no_such"), std::string::npos) << outcome.err;
+}
+
 TEST_F(Cli, TestLowerSaysWhichCheckFailed) {
   const std::string model = fixture("structure/windows.pt2");
   const Outcome outcome = wick("test-lower " + model + " --no-run --at import --check aten.no_such --delegates 77");

@@ -198,7 +198,7 @@ void add_bench(CommandLine& line) {
       "  wick bench model.pte -i input.npz --threads 1 --warmup 10 --runs 100 --json");
   add_call_options(command, *flags, "time").required();
   add_threads_option(command, *flags);
-  add_device_option(command, *flags, "run");
+  add_device_option(command, flags->device, "run");
   command.option("--warmup", flags->warmup, "warm-up runs, not measured").in_range(0, 1000000).shows_default();
   command.option("--runs", flags->runs, "measured runs").in_range(1, 1000000).shows_default();
   command.flag("--json", flags->json, "print JSON");

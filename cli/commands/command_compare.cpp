@@ -402,7 +402,7 @@ void add_compare(CommandLine& line) {
       "  wick compare model.pt2 model.pte -i input.npz --rtol 1e-3 --atol 1e-4 --json");
   command.option("model", flags->model, "the .pt2; or, if --device names a board, the .pte").takes("FILE").required();
   add_call_options(command, *flags, "compare");
-  add_device_option(command, *flags, "run the .pte; on a board, for a comparison with the host");
+  add_device_option(command, flags->device, "run the .pte; on a board, for a comparison with the host");
   add_threads_option(command, *flags);
   command.option("--rtol", flags->tolerance.relative, "relative tolerance; default: by dtype, 1e-4 for f32")
       .not_negative();

@@ -232,7 +232,7 @@ void add_profile(CommandLine& line) {
       "  wick profile model.pte -i input.npz --threads 1 --trace trace.json   (open it in ui.perfetto.dev)");
   add_call_options(command, *flags, "profile").required();
   add_threads_option(command, *flags);
-  add_device_option(command, *flags, "run");
+  add_device_option(command, flags->device, "run");
   command.option("--warmup", flags->warmup, "warm-up runs, not measured").in_range(0, 1000000).shows_default();
   command.option("--runs", flags->runs, "measured runs").in_range(1, 10000).shows_default();
   command.option("--depth", flags->depth, "levels of modules in the table").in_range(0, 100).shows_default();

@@ -185,7 +185,7 @@ void add_run(CommandLine& line) {
       .takes("CALL")
       .one_at_a_time();
   add_threads_option(command, *flags);
-  add_device_option(command, *flags, "run");
+  add_device_option(command, flags->device, "run");
   command.flag("--json", flags->json, "describe the outputs as JSON");
 }
 

@@ -1,12 +1,20 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
+#include <optional>
 
+#include "backends/compile_table.h"
+#include "cli/call_options.h"
 #include "cli/command.h"
 #include "cli/program/program_inputs.h"
 #include "cli/program/program_metadata.h"
 #include "cli/target_flags.h"
+#include "compiler/support/file_map.h"
+#include "compiler/testing/pass_library.h"
 #include "compiler/testing/pipeline.h"
 
 namespace wick::cli {
@@ -20,7 +28,8 @@ using testing::Pipeline;
 
 struct TestFlags {
   std::string model, backends = compiler::default_targets(), stage = "partition", dump;
-  std::vector<std::string> check, check_not, check_count, inputs, skip_passes;
+  std::string device = device::kHost;
+  std::vector<std::string> check, check_not, check_count, inputs, skip_passes, passes, libraries;
   int64_t delegates = -1;
   uint64_t seed = 0;
   testing::Tolerance tolerance{1e-5, 1e-4, 1e-5, 0};
@@ -53,8 +62,67 @@ Status run_checks(const TestFlags& flags, Pipeline& pipeline) {
   return {};
 }
 
-Result<std::vector<HostValue>> inputs_of(const TestFlags& flags, const Module& module) {
-  const MethodMeta method = *module.program().find_method("forward");
+// Passes of libraries, or, if there are names, the passes of these names.
+Status add_passes(const TestFlags& flags, Pipeline& pipeline) {
+  std::vector<compiler::ExtraPass> known;
+  for (const std::string& library : flags.libraries) {
+    ASSIGN_OR_RETURN(std::vector<compiler::ExtraPass> passes, testing::load_pass_library(library));
+    known.insert(known.end(), std::make_move_iterator(passes.begin()), std::make_move_iterator(passes.end()));
+  }
+  if (flags.passes.empty()) {
+    for (compiler::ExtraPass& pass : known) pipeline.transform(pass.name, std::move(pass.run), pass.phase);
+    return {};
+  }
+  const auto add_own = [&](const compiler::Pass& pass) {
+    const auto run = [name = std::string(pass.name)](compiler::Graph& graph) {
+      const std::vector<compiler::Pass> own = compiler::passes_of_backends();
+      compiler::PipelineOptions options;
+      options.own_passes = {own.data(), own.size()};
+      return compiler::run_pass(name, graph, options);
+    };
+    known.push_back({std::string(pass.name), run, pass.phase});
+  };
+  for (const compiler::Pass& pass : compiler::pass_table()) add_own(pass);
+  for (const compiler::Pass& pass : compiler::passes_of_backends()) add_own(pass);
+  for (const std::string& name : flags.passes) {
+    const auto pass = std::find_if(known.begin(), known.end(), [&](const auto& each) { return each.name == name; });
+    if (pass == known.end()) {
+      return Diag(Code::usage, fmt::format("there is no pass '{}'", compiler::printable(name)))
+          .with_help("wick opt --list lists those of Wick; --load FILE.so brings others");
+    }
+    pipeline.transform(name, pass->run, pass->phase);
+  }
+  return {};
+}
+
+// The program in a file, for a device; gone with this object.
+class ProgramFile {
+ public:
+  static Result<ProgramFile> write(const std::vector<uint8_t>& bytes) {
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+    ProgramFile file;
+    file.path_ = ((error ? "/tmp" : folder) / "wick-test-lower-XXXXXX").string();
+    const int descriptor = mkstemp(file.path_.data());
+    if (descriptor < 0) return Diag(Code::file_io, "no temporary file can be made").at_file(file.path_);
+    close(descriptor);
+    RETURN_IF_ERROR(compiler::write_file(file.path_, {bytes.data(), bytes.size()}));
+    return file;
+  }
+  ProgramFile(ProgramFile&& other) noexcept : path_(std::exchange(other.path_, "")) {}
+  ~ProgramFile() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  ProgramFile() = default;
+  std::string path_;
+};
+
+Result<std::vector<HostValue>> inputs_of(const TestFlags& flags, const Program& program) {
+  const MethodMeta method = *program.find_method("forward");
   ASSIGN_OR_RETURN(MethodFacts facts, read_facts(method));
   if (flags.inputs.empty()) return random_inputs(method, facts, flags.seed);
   ASSIGN_OR_RETURN(std::vector<InputFile> files, read_input_files(flags.inputs));
@@ -71,13 +139,25 @@ Status test_lower(const TestFlags& flags, Pipeline& pipeline) {
   pipeline.backend(flags.backends);
   pipeline.options().strict_nan = flags.strict_nan;
   pipeline.options().skip_passes = flags.skip_passes;
+  RETURN_IF_ERROR(add_passes(flags, pipeline));
   RETURN_IF_ERROR(run_checks(flags, pipeline));
   if (!flags.dump.empty()) fmt::print("{}", pipeline.dump(*testing::stage_named(flags.dump)));
   if (pipeline.error()) return *pipeline.error();
   if (flags.no_run) return {};
-  const auto module = pipeline.load();
-  if (!module) return *pipeline.error();
-  ASSIGN_OR_RETURN(std::vector<HostValue> inputs, inputs_of(flags, *module));
+  if (!pipeline.compiled()) return *pipeline.error();
+  ASSIGN_OR_RETURN(const ProgramFile file, ProgramFile::write(pipeline.compiled()->program.pte.join()));
+  SessionOptions options;
+  options.device = flags.device;
+  ASSIGN_OR_RETURN(Session session, Session::open(file.path(), options));
+  ASSIGN_OR_RETURN(std::vector<HostValue> inputs, inputs_of(flags, session.program()));
+  pipeline.run_on([&](const std::vector<HostValue>& values) -> Result<std::vector<HostValue>> {
+    device::Call call;
+    call.method = "forward";
+    call.inputs = &values;
+    ASSIGN_OR_RETURN(device::Outcome outcome, session.call(call));
+    if (outcome.refusal) return session.diag_of(*outcome.refusal, call.method).at_file(flags.model);
+    return std::move(outcome.outputs);
+  });
   pipeline.run_and_compare(flags.tolerance, std::move(inputs));
   if (pipeline.error()) return *pipeline.error();
   return {};
@@ -110,7 +190,8 @@ void add_test_lower(CommandLine& line) {
       "Examples:\n"
       "  wick test-lower model.pt2 --delegates 1\n"
       "  wick test-lower model.pt2 --at passes --check-not aten.mul.Scalar --check-count aten.linear=12\n"
-      "  wick test-lower model.pt2 --dump partition --no-run");
+      "  wick test-lower model.pt2 --dump partition --no-run\n"
+      "  wick test-lower model.pt2 --load ./my_passes.so");
   command.option("model", flags->model, "the .pt2").takes("FILE").required();
   add_backend_option(command, flags->backends);
   const auto each = [&](const char* name, std::vector<std::string>& list, const char* takes, const char* text) {
@@ -136,6 +217,10 @@ void add_test_lower(CommandLine& line) {
       .option("--qtol", flags->tolerance.quantization_steps, "allowed difference in quantization steps of the output")
       .shows_default();
   each("--skip-pass,--disable-pass", flags->skip_passes, "NAME", "leave out the pass of this name; may repeat");
+  each("--pass", flags->passes, "NAME", "add this pass behind those of its phase; may repeat");
+  each("--load", flags->libraries, "FILE.so",
+       "a library of passes, native code that runs as part of wick; adds all its passes, or those that --pass names");
+  add_device_option(command, flags->device, "run");
   command.flag("--strict-nan", flags->strict_nan,
                "backends refuse nodes that would treat NaN or infinity differently from eager");
   command.flag("--no-run", flags->no_run, "compile and check only");

@@ -110,6 +110,11 @@ Pipeline& Pipeline::runtime(const Backend& backend, KernelTable kernels) {
   return *this;
 }
 
+Pipeline& Pipeline::run_on(Runner runner) {
+  runner_ = std::move(runner);
+  return *this;
+}
+
 Pipeline& Pipeline::transform(std::string name, std::function<Result<Changed>(Graph& graph)> pass, Phase phase) {
   check_early(fmt::format("transform(\"{}\")", name));
   options_.extra_passes.push_back({std::move(name), std::move(pass), phase});
@@ -262,6 +267,12 @@ std::unique_ptr<Module> Pipeline::load(IsaLevel isa) {
 }
 
 std::optional<std::vector<HostValue>> Pipeline::run(const std::vector<HostValue>& inputs) {
+  if (runner_) {
+    Result<std::vector<HostValue>> outputs = runner_(inputs);
+    if (outputs.ok()) return std::move(*outputs);
+    error_ = std::move(outputs.diag());
+    return {};
+  }
   const auto module = load();
   if (!module) return {};
   ModuleError error;

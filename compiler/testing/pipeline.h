@@ -56,6 +56,9 @@ class Pipeline {
   Pipeline& target(const compiler::Target& target) { return this->target(compiler::TargetRequest(&target)); }
   /// What runs the parts of targets that are not in every build.
   Pipeline& runtime(const Backend& backend, KernelTable kernels = {});
+  /// Runs the program elsewhere than on Wick's runtime in this process.
+  using Runner = std::function<compiler::Result<std::vector<HostValue>>(const std::vector<HostValue>& inputs)>;
+  Pipeline& run_on(Runner runner);
   /// Adds a pass after those of its phase, and so before the partitioner.
   Pipeline& transform(std::string name, std::function<compiler::Result<compiler::Changed>(compiler::Graph& graph)> pass,
                       compiler::Phase phase = compiler::Phase::target);
@@ -116,6 +119,7 @@ class Pipeline {
   compiler::CompileOptions options_;
   std::vector<const Backend*> backends_;  // besides those of the build
   std::vector<KernelTable> kernels_;
+  Runner runner_;
   std::optional<compiler::CompileResult> result_;
   std::optional<compiler::Diag> error_;
   std::map<Stage, Counts> counts_;

@@ -1,0 +1,31 @@
+// Passes in a shared library of their own, which `wick test-lower --load` runs. The library is C++20, of this source
+// tree and compiled like the tool; it defines
+//
+//   std::vector<ExtraPass> my_passes();
+//   WICK_PASS_LIBRARY(my_passes)
+#pragma once
+#include <string>
+#include <vector>
+
+#include "compiler/passes/pipeline.h"
+
+/// What the tool looks for in the library: who compiled it, and its passes.
+#define WICK_PASS_LIBRARY(passes)                                                           \
+  extern "C" __attribute__((visibility("default"))) const char* wick_pass_library_build() { \
+    return wick::testing::kPassLibraryBuild;                                                \
+  }                                                                                         \
+  extern "C" __attribute__((visibility("default"))) void wick_pass_library_passes(          \
+      std::vector<wick::compiler::ExtraPass>* out) {                                        \
+    *out = passes();                                                                        \
+  }
+
+namespace wick::testing {
+
+/// Libraries of another compiler are refused: they see other classes.
+constexpr const char* kPassLibraryBuild = __VERSION__;
+
+/// The passes of a library, which stays loaded. Errors: usage (it cannot be opened, is no pass library, or is one of
+/// another build).
+compiler::Result<std::vector<compiler::ExtraPass>> load_pass_library(const std::string& path);
+
+}  // namespace wick::testing
