@@ -440,6 +440,47 @@ TEST_F(Decompositions, CastToTheSameTypeVanishes) {
 TEST_F(Decompositions, ANumberInATensorSlotTakesTheScalarKernel) {
   EXPECT_EQ(names(b.call("aten.mul.Tensor", {input({2}), 2.0})), "aten.mul.Scalar");
 }
+// One scale for all channels is that of the tensor where both compute alike; else it is repeated.
+TEST(Decompose, OneScaleForAllChannels) {
+  const auto text = [](const std::string& constants, const std::string& call) {
+    const auto function = parse_graph("graph f(%x: f32[2, 3], %q: i8[2, 3], %s: f32[1]) {\n " + constants +
+                                      "\n %y = quantized_decomposed." + call + "\n return %y\n}");
+    if (!function.ok()) return render(function.diag());
+    if (!decompose(*function->graph, nullptr).ok()) return std::string("fails");
+    std::string names;
+    for (const auto& node : function->graph->nodes())
+      names += (names.empty() ? "" : " ") + std::string(node->op->name());
+    return names;
+  };
+  const std::string one = "const %a: f32[1] = [0.5] const %z: i64[1] = [3]",
+                    tensor = "quantized_decomposed.quantize_per_tensor.default",
+                    repeated =
+                        "aten.expand.default aten.expand.default quantized_decomposed.quantize_per_channel.default";
+  EXPECT_EQ(text(one, "quantize_per_channel(%x, %a, %z, -1, -128, 127, i8)"), tensor);
+  EXPECT_EQ(text(one, "dequantize_per_channel(%q, %a, none, 0, -128, 127, i8)"),
+            "quantized_decomposed.dequantize_per_tensor.default");
+  EXPECT_EQ(
+      text("const %a: f64[1] = [0.5] const %z: i64[1] = [3]", "quantize_per_channel(%x, %a, %z, 0, -128, 127, i8)"),
+      repeated)
+      << "multiplies in f64";
+  EXPECT_EQ(
+      text("const %a: f32[1] = [0.0] const %z: i64[1] = [3]", "quantize_per_channel(%x, %a, %z, 0, -128, 127, i8)"),
+      repeated)
+      << "refused for a tensor";
+  EXPECT_EQ(text("const %z: i64[1] = [3]", "quantize_per_channel(%x, %s, %z, 0, -128, 127, i8)"), repeated);
+  const std::string two = "const %a: f32[2] = [0.5, 0.25] const %z: i64[2] = [3, 4]";
+  EXPECT_EQ(text(two, "quantize_per_channel(%x, %a, %z, 0, -128, 127, i8)"),
+            "quantized_decomposed.quantize_per_channel.default");
+  const auto refused = [&](const std::string& constants, const std::string& call, const std::string& reason) {
+    const std::string found = text(constants, call);
+    EXPECT_NE(found.find(reason), std::string::npos) << found;
+  };
+  refused(two, "quantize_per_channel(%x, %a, %z, 1, -128, 127, i8)", "number of scales: 2 and 3 differ");
+  refused("const %a: f32[1] = [0.5] const %z: i64[2] = [3, 4]", "quantize_per_channel(%x, %a, %z, 0, -128, 127, i8)",
+          "number of zero points: 2 and 1 differ");
+  refused("const %a: f32[2] = [0.5, 1.0] const %z: i64[1] = [3]",
+          "dequantize_per_channel(%q, %a, %z, 0, -128, 127, i8)", "number of zero points: 1 and 2 differ");
+}
 TEST_F(Decompositions, MatmulOfFourDimensionsIsBatched) {
   EXPECT_EQ(names(b.call("aten.matmul", {input({2, 3, 4, 5}), input({2, 3, 5, 6})})),
             "aten.view.default aten.view.default aten.bmm.default aten.view.default");

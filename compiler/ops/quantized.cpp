@@ -1,6 +1,7 @@
 // Quantization and its inverse: PT2E (quantized_decomposed) and torchao affine.
 #include <cmath>
 
+#include "compiler/ir/quantization.h"
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
 #include "compiler/ops/least_scale.h"
@@ -48,12 +49,18 @@ void infer_dequantize(Node& node) {
   }
   set_result(node, dtype, x->sizes());
 }
+const Sym& channels_of(const Node& node) {
+  const Value* x = node.tensor("input");
+  return x->sizes()[static_cast<size_t>(wrap_dim(node.static_integer("axis"), x->rank()))];
+}
+// One scale for each channel, or one for all; as many zero points.
 void check_axis(const Node& node) {
-  const Value *x = node.tensor("input"), *scales = node.tensor("scales");
-  const int64_t axis = wrap_dim(node.static_integer("axis"), x->rank());
-  require(x->rank() > 0, "per-channel quantization of a scalar");
+  const Value *scales = node.tensor("scales"), *zeros = node.optional_tensor("zero_points");
+  require(node.tensor("input")->rank() > 0, "per-channel quantization of a scalar");
+  const Sym& channels = channels_of(node);
   require_rank(scales, 1, "scales");
-  require_equal(scales->sizes()[0], x->sizes()[static_cast<size_t>(axis)], "number of scales");
+  if (!scales->sizes()[0].is(1)) require_equal(scales->sizes()[0], channels, "number of scales");
+  if (zeros) require_equal(numel(zeros->sizes()), scales->sizes()[0], "number of zero points");
 }
 void infer_quantize_channel(Node& node) {
   check_axis(node);
@@ -62,6 +69,31 @@ void infer_quantize_channel(Node& node) {
 void infer_dequantize_channel(Node& node) {
   check_axis(node);
   infer_dequantize(node);
+}
+
+// One scale for all channels is that of the tensor. By channels, scales of f64 are multiplied in f64, and scales that
+// are no scales are not refused; these, and those known only at run time, are repeated.
+Results decompose_one_scale(Builder& b, Node& node) {
+  Value *scales = node.tensor("scales"), *zeros = node.optional_tensor("zero_points");
+  if (!scales->sizes()[0].is(1)) return {};
+  const auto number_of = [](const Value& constant) { return NumberList{constant.dtype(), constant.data}[0]; };
+  const double scale = scales->is_constant() && scales->dtype() == DType::f32 ? number_of(*scales) : 0;
+  const bool known_zero = !zeros || (zeros->is_constant() && is_integral(zeros->dtype()));
+  const double zero = known_zero && zeros ? number_of(*zeros) : 0;
+  std::string name(node.op->name());
+  Args args = node.args();
+  if (scale > 0 && std::isfinite(scale) && known_zero && std::abs(zero) < 0x1p53) {
+    args.erase(args.begin() + node.op->parsed->find("axis"));
+    args[1] = scale;
+    args[2] = static_cast<int64_t>(zero);
+    return {b.call(name.replace(name.find("channel"), std::string_view("channel").size(), "tensor"), std::move(args))};
+  }
+  const Sym& channels = channels_of(node);
+  if (channels.is(1)) return {};
+  const auto repeated = [&](Value* one) { return b.call("aten.expand", {b.reshape(one, {1}), Ints{channels}, false}); };
+  args[1] = repeated(scales);
+  if (zeros) args[2] = repeated(zeros);
+  return {b.call(name, std::move(args))};
 }
 
 void infer_qparams(Node& node) {
@@ -389,15 +421,18 @@ const OpDef kQuantizedRows[] = {
            "i16[3, 5]{range=-888..882}, f32[]{=2}, i64[]{=-1}, -32768, 32767, i16")},
     {"quantized_decomposed::quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int "
      "quant_min, int quant_max, ScalarType dtype) -> Tensor",
-     infer_quantize_channel, nullptr, QD "quantize_per_channel.out", kElements | kQuantizes,
+     infer_quantize_channel, decompose_one_scale, QD "quantize_per_channel.out", kElements | kQuantizes,
      Cases("f32[3, 4, 2], f32[3]{range=0.077..0.2}, i64[3]{=1, 4, 3}, 0, 0, 255, u8",
-           "f32[3, 4, 2], f32[3]{range=0.017..0.2}, i64[3]{=4, 7, 7}, 0, -128, 127, i8")},
+           "f32[3, 4, 2], f32[3]{range=0.017..0.2}, i64[3]{=4, 7, 7}, 0, -128, 127, i8",
+           "f32[3, 4, 2], f32[1]{=0.05}, i64[1]{=3}, 1, -128, 127, i8")},
     {"quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, int "
      "quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
-     infer_dequantize_channel, nullptr, QD "dequantize_per_channel.out", kElements | kDequantizes,
+     infer_dequantize_channel, decompose_one_scale, QD "dequantize_per_channel.out", kElements | kDequantizes,
      Cases("i8[3, 4], f32[3]{range=0.016..0.2}, None, 0, -127, 127, i8",
            "u8[3, 4, 2]{index<98}, f32[3]{range=0.077..0.2}, i64[3]{=1, 4, 3}, 0, 0, 255, u8",
-           "i8[3, 4, 2]{range=-96..96}, f32[3]{range=0.017..0.2}, i64[3]{=4, 7, 7}, 0, -128, 127, i8")},
+           "i8[3, 4, 2]{range=-96..96}, f32[3]{range=0.017..0.2}, i64[3]{=4, 7, 7}, 0, -128, 127, i8",
+           "i8[3, 4, 2]{range=-96..96}, f32[1]{=0.05}, i64[1]{=3}, -1, -128, 127, i8",
+           "i32[3, 4]{range=-96..96}, f64[1]{=0.05}, None, 0, -2147483648, 2147483647, i32")},
     {"quantized_decomposed::quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int "
      "quant_max, ScalarType dtype) -> Tensor",
      infer_quantize, nullptr, QD "quantize_per_token.out", kElements | kQuantizes,

@@ -76,6 +76,12 @@ std::optional<NumberList> numbers_of(const Arg& arg) {
   return NumberList{value.dtype(), value.data};
 }
 
+// One number for each of `count` channels; lists of another size stay.
+NumberList repeated(const NumberList& numbers, int64_t count) {
+  if (numbers.size() != 1 || count == 1) return numbers;
+  return NumberList::of(numbers.dtype, std::vector<double>(static_cast<size_t>(count), numbers[0]));
+}
+
 std::optional<int64_t> bound_of(const Node& node, std::string_view name, int64_t otherwise) {
   if (!has_argument(node, name) || node.is_none(name)) return otherwise;
   const auto found = numbers_of(node.arg(name));
@@ -135,12 +141,17 @@ std::shared_ptr<const Quantization> stated_quantization(const Node& node) {
   if (!integer_range(type.dtype, &q->quant_min, &q->quant_max)) return nullptr;
   const auto low = bound_of(node, "quant_min", q->quant_min), high = bound_of(node, "quant_max", q->quant_max);
   auto blocks = blocks_of(node, form->blocks, type.sizes);
-  const auto count = blocks ? count_blocks(type.sizes, *blocks) : std::nullopt;
   auto scales = numbers_of(node.arg(form->scale));
+  const bool one_for_all = scales && scales->size() == 1 && form->blocks == Blocks::channel;
+  // By channels, a scale of f64 is multiplied in f64.
+  if (blocks && one_for_all && scales->dtype != DType::f64) blocks->assign(blocks->size(), 0);
+  const auto count = blocks ? count_blocks(type.sizes, *blocks) : std::nullopt;
+  if (count && one_for_all) scales = repeated(*scales, *count);
   if (!low || !high || !count || !scales || scales->size() != static_cast<uint64_t>(*count)) return nullptr;
   const Arg& zero = node.arg(form->zero);
   auto zeros = zero.is<None>() ? std::optional(NumberList::of(DType::i8, std::vector<double>(scales->size(), 0)))
                                : numbers_of(zero);
+  if (zeros && one_for_all && !zero.is<None>()) zeros = repeated(*zeros, *count);
   if (!zeros) return nullptr;
   q->quant_min = *low;
   q->quant_max = *high;

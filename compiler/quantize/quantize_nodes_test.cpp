@@ -40,6 +40,20 @@ TEST(QuantizeNodes, FormsOfPt2e) {
   EXPECT_EQ(stated("const %s: f32[4] = [1.0, 2.0, 3.0, 4.0]\n"
                    "%y: f32[2, 4] = quantized_decomposed.dequantize_per_channel(%q, %s, none, -1, -127, 127, i8)"),
             "i8[2, 4]q(range=-127..127, blocks=[0, 1], scale=f32[1, 2, 3, 4], zero=i8[0, 0, 0, 0])");
+  for (const char* axis : {"0", "1", "-1"}) {
+    EXPECT_EQ(stated(std::string("const %s: f32[1] = [0.5] const %z: i64[1] = [3]\n"
+                                 "%y: f32[2, 4] = quantized_decomposed.dequantize_per_channel(%q, %s, %z, ") +
+                     axis + ", -127, 127, i8)"),
+              "i8[2, 4]q(range=-127..127, scale=f32 0.5, zero=3)")
+        << "one scale for all channels: " << axis;
+  }
+  EXPECT_EQ(stated("const %s: f32[1] = [0.5] const %z: i64[1] = [3]\n"
+                   "%y: i8[2, s0] = quantized_decomposed.quantize_per_channel(%x, %s, %z, 1, -127, 127, i8)",
+                   "%x: f32[2, s0]"),
+            "i8[2, s0]q(range=-127..127, scale=f32 0.5, zero=3)");
+  EXPECT_EQ(stated("const %s: f64[1] = [0.5]\n"
+                   "%y: f32[2, 4] = quantized_decomposed.dequantize_per_channel(%q, %s, none, 0, -127, 127, i8)"),
+            "i8[2, 4]q(range=-127..127, blocks=[1, 0], scale=[0.5, 0.5], zero=i8[0, 0])");
   EXPECT_EQ(stated(std::string(kGroups) +
                    "%y: f32[2, 4] = quantized_decomposed.dequantize_per_channel_group(%q, %s, %z, -8, 7, i8, 2, f32)"),
             "i8[2, 4]q(range=-8..7, blocks=[1, 2], scale=f32[0.5, 0.25, 1, 2], zero=i8[0, 1, 2, 3])");

@@ -248,6 +248,15 @@ bool valid_scale(KernelContext& context, double scale) {
   return require(context, scale > 0 && math::is_finite(scale), "the scale must be positive and finite");
 }
 
+/// Scales and zero points along `axis`; of one scale for all channels, `axis` becomes kOne.
+bool load_channels(KernelContext& context, const Tensor& in, const Tensor& scales, const Tensor* zero_points, int* axis,
+                   Parameters* parameters) {
+  const int64_t channels = in.sizes[*axis];
+  const bool one = scales.numel == 1;
+  if (one) *axis = kOne;
+  return parameters->load(context, scales, zero_points, one ? 1 : channels);
+}
+
 /// One-element scale and zero point tensors.
 bool load_single(KernelContext& context, const Tensor& scale, const Tensor& zero_point, Parameters* parameters) {
   Parameters loaded;
@@ -305,7 +314,7 @@ void quantize_per_channel_out(KernelContext& context, Span<EValue*> args) {
   if (!require(context, in.rank > 0, "per-channel tensors need a dimension")) return;
   if (!wrap_dim(context, args[3]->integer, in.rank, &axis)) return;
   if (!check_range(context, range.min, range.max, args[6]->integer, out)) return;
-  if (!parameters.load(context, *args[1]->tensor, args[2]->tensor, in.sizes[axis])) return;
+  if (!load_channels(context, in, *args[1]->tensor, args[2]->tensor, &axis, &parameters)) return;
   quantize(context, in, parameters, axis, false, range, out);
 }
 
@@ -319,7 +328,7 @@ void dequantize_per_channel_out(KernelContext& context, Span<EValue*> args) {
   if (!check_range(context, args[4]->integer, args[5]->integer, args[6]->integer, in)) return;
   if (!check_out_dtype(context, *args[7], out)) return;
   const Tensor* points = args[2]->is_none() ? nullptr : args[2]->tensor;
-  if (!parameters.load(context, *args[1]->tensor, points, in.sizes[axis])) return;
+  if (!load_channels(context, in, *args[1]->tensor, points, &axis, &parameters)) return;
   dequantize(context, in, parameters, axis, out);
 }
 

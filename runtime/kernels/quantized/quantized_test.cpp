@@ -75,6 +75,31 @@ TEST(Dequantize, PerTensorFollowsEager) {
   }
 }
 
+TEST(PerChannel, OneScaleIsThatOfEachChannel) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const int axis : {0, 1, 2, -1}) {
+      const int size = axis == 0 ? 2 : axis == 1 ? 3 : 4;
+      TestTensor x = make(DType::f32, {2, 3, 4}, {0.05, -0.15, 0.25, 7, -9, 0.35, 1e9, -1e9, 0.45, -0.05, 1,  2,
+                                                  3,    4,     5,    6, 7,  8,    9,   10,   11,   12,    13, 14});
+      TestTensor q[2] = {make_out(DType::i8, {2, 3, 4}), make_out(DType::i8, {2, 3, 4})};
+      TestTensor d[2] = {make_out(DType::f32, {2, 3, 4}), make_out(DType::f32, {2, 3, 4})};
+      for (const int i : {0, 1}) {
+        const int count = i == 0 ? 1 : size;
+        TestTensor scales = make(dtype, {count}, std::vector<double>(static_cast<size_t>(count), 0.3));
+        TestTensor zeros = make(DType::i64, {count}, std::vector<double>(static_cast<size_t>(count), -7));
+        ASSERT_EQ(call("quantized_decomposed::quantize_per_channel.out",
+                       {x, scales, zeros, axis, -128, 127, DType::i8, q[i]}),
+                  Error::Ok);
+        ASSERT_EQ(call("quantized_decomposed::dequantize_per_channel.out",
+                       {q[i], scales, zeros, axis, -128, 127, DType::i8, nullptr, d[i]}),
+                  Error::Ok);
+      }
+      EXPECT_EQ(values(q[0]), values(q[1]));
+      EXPECT_EQ(values(d[0]), values(d[1]));
+    }
+  }
+}
+
 TEST(PerChannel, FollowsEager) {
   {
     TestTensor a = make(DType::f32, {2, 5},

@@ -1,13 +1,80 @@
-// linear_layers: what run_decompositions() leaves of linear layers are integers as the layers are.
+// Weights in all forms that models state: scales by channels, matmuls that run_decompositions() leaves of layers.
 #include <gtest/gtest.h>
 
 #include "backends/cortex_m/test/graph_test_support.h"
 
-namespace wick::cortex_m::linear_layers_test {
+namespace wick::cortex_m::weights_test {
 namespace {
 
 using testing::Pipeline;
 using testing::Stage;
+
+constexpr const char* kCpus[] = {"m55", "m4", "m3"};
+
+std::string by_channels(const char* to, const char* from, const std::string& name, int axis, const char* dtype = "i8") {
+  const char* range = std::string_view(dtype) == "i8"   ? "-128, 127"
+                      : std::string_view(dtype) == "u8" ? "0, 255"
+                                                        : "-2147483648, 2147483647";
+  return fmt::format("  %{} = quantized_decomposed.{}_per_channel(%{}, %s{}, %z{}, {}, {}, {})\n", to,
+                     to[0] == 'q' ? "quantize" : "dequantize", from, name, name, axis, range, dtype);
+}
+
+// Scales and zero points %sNAME and %zNAME.
+std::string channels(const std::string& name, const std::vector<double>& scales, const std::vector<int>& zeros) {
+  return constant_line(("s" + name).c_str(), fmt::format("f32[{}]", scales.size()).c_str(), scales) +
+         constant_line(("z" + name).c_str(), fmt::format("i64[{}]", zeros.size()).c_str(), zeros);
+}
+
+void expect_integers(const std::string& text, const std::string& op) {
+  for (const char* cpu : kCpus) {
+    Pipeline p = std::move(Pipeline::from_text(text).backend(backend_for(cpu)));
+    p.at(Stage::lower).check_outside({}).check(op);
+    p.run_and_compare(one_step());
+    EXPECT_EQ(p.failures(), "") << cpu << "\n" << text;
+  }
+}
+
+// --- one scale for all channels ---
+
+TEST(CortexMWeights, OneForAllWeightsAndBiases) {
+  for (const int axis : {0, 1, -1}) {
+    for (const int zero : {0, 7}) {
+      const std::string linear =
+          "graph f(%x: f32[3, 4]) {\n" + fake_quantized("d", "x", "q", parameters(0.03125, 4)) +
+          constant_line("e", "i8[5, 4]", std::vector<int>{1,  -2, 3,  4,  5,   -128, 127, 60, 50, -90,
+                                                          12, 13, 77, -7, -33, 2,    8,   9,  6,  100}) +
+          constant_line("i", "i32[5]", std::vector<int>{4000, -100, 77, -3000, 9}) + channels("w", {0.015625}, {zero}) +
+          channels("b", {0.0005}, {0}) + by_channels("w", "e", "w", axis) + by_channels("b", "i", "b", -1, "i32") +
+          "  %l = aten.linear(%d, %w, %b)\n" + fake_quantized("o", "l", "p", parameters(0.125, -3)) + "  return %o\n}";
+      expect_integers(linear, "cortex_m.quantized_linear");
+    }
+  }
+}
+
+TEST(CortexMWeights, OneForAllBesideOneForEach) {
+  const std::string conv = "graph f(%x: f32[1, 2, 4, 4]) {\n" + fake_quantized("d", "x", "q", parameters(0.03125, 4)) +
+                           constant_line("e", "i8[3, 2, 1, 1]", std::vector<int>{1, -2, 30, 104, -128, 127}) +
+                           constant_line("i", "i32[3]", std::vector<int>{4000, -100, 77}) +
+                           channels("w", {0.015625, 0.01, 0.03}, {0, 0, 0}) + channels("b", {0.0005}, {0}) +
+                           by_channels("w", "e", "w", 0) + by_channels("b", "i", "b", 0, "i32") +
+                           "  %l = aten.convolution(%d, %w, %b, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)\n" +
+                           fake_quantized("o", "l", "p", parameters(0.125, -3)) + "  return %o\n}";
+  expect_integers(conv, "cortex_m.quantized_conv2d");
+}
+
+TEST(CortexMWeights, OneForAllElementsOfActivations) {
+  for (const char* dtype : {"i8", "u8"}) {
+    for (const int axis : {0, 1, -1}) {
+      const std::string text = "graph f(%x: f32[3, 4]) {\n" + channels("", {0.03125}, {100}) +
+                               by_channels("q", "x", "", axis, dtype) + by_channels("d", "q", "", axis, dtype) +
+                               "  %y = aten.relu(%d)\n" + by_channels("q2", "y", "", axis, dtype) +
+                               by_channels("d2", "q2", "", axis, dtype) + "  return %d2\n}";
+      expect_integers(text, "cortex_m.quantize_per_tensor");
+    }
+  }
+}
+
+// --- matmuls ---
 
 std::string model(const std::string& layer) {
   return "graph f(%x: f32[2, 3, 4]) {\n" +
@@ -81,4 +148,4 @@ TEST(CortexMLinearLayers, FactorsAndOtherBiasesStay) {
 }
 
 }  // namespace
-}  // namespace wick::cortex_m::linear_layers_test
+}  // namespace wick::cortex_m::weights_test
