@@ -25,7 +25,7 @@ std::string channels(const std::string& name, const std::vector<double>& scales,
          constant_line(("z" + name).c_str(), fmt::format("i64[{}]", zeros.size()).c_str(), zeros);
 }
 
-void expect_integers(const std::string& text, const std::string& op) {
+void expect_integers(const std::string& text, const std::string& op = "cortex_m.quantize_per_tensor") {
   for (const char* cpu : kCpus) {
     Pipeline p = std::move(Pipeline::from_text(text).backend(backend_for(cpu)));
     p.at(Stage::lower).check_outside({}).check(op);
@@ -69,7 +69,44 @@ TEST(CortexMWeights, OneForAllElementsOfActivations) {
                                by_channels("q", "x", "", axis, dtype) + by_channels("d", "q", "", axis, dtype) +
                                "  %y = aten.relu(%d)\n" + by_channels("q2", "y", "", axis, dtype) +
                                by_channels("d2", "q2", "", axis, dtype) + "  return %d2\n}";
-      expect_integers(text, "cortex_m.quantize_per_tensor");
+      expect_integers(text);
+    }
+  }
+}
+
+// --- weights computed of constants ---
+
+TEST(CortexMWeights, ComputedOfConstantsAreConstants) {
+  const std::string requantized[] = {fake_quantized("v", "r", "g", parameters(0.0078125, 2)),
+                                     channels("v", {0.0078125, 0.01, 0.02, 0.005}, {0, 0, 0, 0}) +
+                                         by_channels("q", "r", "v", 0) + by_channels("v", "q", "v", 0),
+                                     "  %v = aten.mul.Scalar(%r, 0.5)\n"};
+  const std::string computed[] = {
+      "  %r = aten.mul.Tensor(%a, %k)\n", "  %n = aten.mean.dim(%a, [1], true)\n  %r = aten.sub.Tensor(%a, %n)\n",
+      "  %n = aten.mul.Tensor(%a, %a)\n  %s = aten.sum.dim_IntList(%n, [1], true)\n"
+      "  %t = aten.rsqrt(%s)\n  %r = aten.mul.Tensor(%a, %t)\n",
+      "  %t = aten.permute(%k, ORDER)\n  %u = aten.permute(%t, ORDER)\n  %n = aten.tanh(%u)\n"
+      "  %r = aten.add.Tensor(%a, %n)\n"};
+  struct Layer {
+    std::string input, sizes, order, call;
+  };
+  const Layer layers[] = {{"3, 6", "4, 6", "[1, 0]", "aten.linear(%d, %v)"},
+                          {"1, 6, 3, 3", "4, 6, 1, 1", "[1, 0, 2, 3]",
+                           "aten.convolution(%d, %v, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)"}};
+  for (const Layer& layer : layers) {
+    for (const std::string& values : computed) {
+      for (const std::string& again : requantized) {
+        Random random(7);
+        std::string weights = constant_line("e", fmt::format("i8[{}]", layer.sizes).c_str(), random_int8(random, 24)) +
+                              constant_line("m", fmt::format("i8[{}]", layer.sizes).c_str(), random_int8(random, 24)) +
+                              dequantize_line("a", "e", parameters(0.0078125, 3)) +
+                              dequantize_line("k", "m", parameters(0.00390625, -128)) + values + again;
+        for (size_t at = 0; (at = weights.find("ORDER", at)) != std::string::npos;) weights.replace(at, 5, layer.order);
+        const std::string text = fmt::format("graph f(%x: f32[{}]) {{\n", layer.input) + weights +
+                                 fake_quantized("d", "x", "p", parameters(0.03125, 4)) + "  %l = " + layer.call + "\n" +
+                                 fake_quantized("o", "l", "h", parameters(0.125, -3)) + "  return %o\n}";
+        expect_integers(text);
+      }
     }
   }
 }

@@ -85,9 +85,8 @@ class ConstantFolder {
     uint64_t bytes = 0;
   };
 
-  // Quantized weights stay quantized: backends compute with them, and they are the smaller ones.
   bool is_foldable(const Node& node) const {
-    if (node.op->has(kRandom | kEffect | kInPlace | kDataDependent | kDequantizes)) return false;
+    if (node.op->has(kRandom | kEffect | kInPlace | kDataDependent)) return false;
     if (failed_.count(&node) || !can_evaluate(node)) return false;
     if (!std::all_of(node.args().begin(), node.args().end(), is_static_arg)) return false;
     for (const Value* operand : node.operands()) {
@@ -100,14 +99,26 @@ class ConstantFolder {
     return small && work_of(node) <= max_work();  // else it would use up what others may afford
   }
 
+  // Whether the node's numbers are those of stored integers, moved or in another dtype. Backends compute with the
+  // integers, which are the smaller ones, so only what is computed of such numbers becomes a constant.
+  bool only_dequantizes(const Node& node) const {
+    if (node.op->has(kDequantizes)) return true;
+    if (!node.op->has(kMoves | kView | kIdentity) && !node.is("aten._to_copy.default")) return false;
+    const Values operands = node.operands();
+    return std::any_of(operands.begin(), operands.end(),
+                       [&](const Value* operand) { return dequantized_.count(operand->producer) > 0; });
+  }
+
   void find_foldable() {
     roots_.clear();
+    dequantized_.clear();
     constant_bytes_ = 0;
     for (const Value* constant : graph_.constants()) constant_bytes_ += constant->data.size_bytes();
     std::unordered_map<const Value*, size_t> created;
     for (const Value* constant : graph_.constants()) created.emplace(constant, created.size());
     for (const auto& node : graph_.nodes()) {
       if (!is_foldable(*node)) continue;
+      if (only_dequantizes(*node)) dequantized_.insert(node.get());
       Roots roots;
       for (const Value* operand : node->operands()) {
         if (operand->is_constant()) {
@@ -202,7 +213,7 @@ class ConstantFolder {
       const Node* node = it->get();
       if (!roots_.count(node)) continue;
       if (is_at_border(*node)) {
-        if (is_worth_it(*node))
+        if (!dequantized_.count(node) && is_worth_it(*node))
           chosen_.insert(node);
         else
           refused_.insert(node);
@@ -263,7 +274,7 @@ class ConstantFolder {
   double spent_work_ = 0;
   std::unordered_set<const Node*> counted_;
   std::unordered_map<const Node*, Roots> roots_;  // of each foldable node
-  std::unordered_set<const Node*> refused_, chosen_, needed_, failed_;
+  std::unordered_set<const Node*> dequantized_, refused_, chosen_, needed_, failed_;
 };
 
 }  // namespace
@@ -273,7 +284,8 @@ class ConstantFolder {
 // Ensures: no node with static sizes, a kernel and only constant operands remains. Exceptions are nodes that
 // - grow the program too much for the time they save (FoldOptions), or cost too much (Limits::folding_..);
 // - have a kernel that refuses them;
-// - dequantize, draw random numbers, have an effect or have sizes that depend on values.
+// - only dequantize, with or without data movement behind that;
+// - draw random numbers, have an effect or have sizes that depend on values.
 // Keeps: every value, bit for bit as the baseline kernels compute it. Views of constants share their bytes.
 Result<Changed> fold_constants(Graph& graph, const FoldOptions& options, const ReleaseFn& release) {
   return for_each_graph(graph, [&](Graph& g) { return ConstantFolder(g, options, release).run(); });
