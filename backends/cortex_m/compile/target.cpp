@@ -12,7 +12,7 @@
 #include "backends/cortex_m/compile/passes/fold_elements.h"
 #include "backends/cortex_m/compile/passes/fold_hardsigmoid.h"
 #include "backends/cortex_m/compile/passes/fuse_activations.h"
-#include "backends/cortex_m/compile/passes/linear_layers.h"
+#include "backends/cortex_m/compile/passes/layers/linear_layers.h"
 #include "backends/cortex_m/compile/passes/merge_tables.h"
 #include "backends/cortex_m/compile/passes/normalize_rows.h"
 #include "backends/cortex_m/compile/passes/quantize_between.h"

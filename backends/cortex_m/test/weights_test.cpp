@@ -184,5 +184,109 @@ TEST(CortexMLinearLayers, FactorsAndOtherBiasesStay) {
   EXPECT_EQ(p.failures(), "");
 }
 
+// A matmul of %d, the numbers of elements, by %w: dequantized elements, i8 or u8, by channels along `axis`.
+struct Product {
+  std::string x, matrix;  // sizes
+  int axis = 0, count = 0, channels = 0;
+  std::string lines;  // from %d and %w to %l
+};
+
+std::string text_of(const Product& product, const char* dtype, bool zeros) {
+  Random random(11);
+  const bool is_unsigned = std::string_view(dtype) == "u8";
+  const int middle = is_unsigned ? 128 : 0;
+  std::vector<int64_t> elements = random_int8(random, product.count);
+  if (is_unsigned) {
+    for (int64_t& element : elements) element += middle;
+  }
+  std::vector<double> scales;
+  std::vector<int> points;
+  for (int c = 0; c < product.channels; ++c) {
+    scales.push_back(0.002 + 0.003 * (c % 3));
+    points.push_back(middle + (zeros ? c - 2 : 0));
+  }
+  return fmt::format("graph f(%x: f32[{}]) {{\n", product.x) +
+         constant_line("e", fmt::format("{}[{}]", dtype, product.matrix).c_str(), elements) +
+         channels("w", scales, points) + by_channels("w", "e", "w", product.axis, dtype) +
+         fake_quantized("d", "x", "q", parameters(0.03125, 4)) + product.lines +
+         fake_quantized("o", "l", "p", parameters(0.0625, -3)) + "  return %o\n}";
+}
+
+TEST(CortexMWeights, MatricesWithAScaleForEachOutput) {
+  const std::string row = "  const %b: f32[1, 6] = [0.5, -0.25, 1.0, 2.0, -1.5, 0.125]\n";
+  const Product products[] = {
+      {"2, 8", "8, 6", 1, 48, 6, "  %l = aten.mm(%d, %w)\n"},
+      {"1, 8", "8, 1", -1, 8, 1, "  %l = aten.mm(%d, %w)\n"},
+      {"2, 3, 8", "8, 6", -1, 48, 6, "  %l = aten.matmul(%d, %w)\n"},
+      {"8", "8, 6", 1, 48, 6, "  %l = aten.matmul(%d, %w)\n"},
+      {"1, 2, 8", "1, 8, 6", 2, 48, 6, "  %l = aten.bmm(%d, %w)\n"},
+      {"3, 2, 8", "1, 8, 6", 2, 48, 6, "  %u = aten.expand(%w, [3, 8, 6])\n  %l = aten.bmm(%d, %u)\n"},
+      {"3, 2, 8", "8, 6", 1, 48, 6,
+       "  %u = aten.unsqueeze(%w, 0)\n  %v = aten.expand(%u, [3, 8, 6])\n  %l = aten.bmm(%d, %v)\n"},
+      {"2, 8", "6, 8", 0, 48, 6, "  %t = aten.permute(%w, [1, 0])\n  %l = aten.mm(%d, %t)\n"},
+      {"2, 8", "2, 4, 6", 2, 48, 6, "  %t = aten.view(%w, [8, 6])\n  %l = aten.mm(%d, %t)\n"},
+      {"2, 8", "8, 7", 1, 56, 7, "  %t = aten.slice.Tensor(%w, 1, 1, 7)\n  %l = aten.mm(%d, %t)\n"},
+      {"2, 8", "8, 6", 1, 48, 6, "  %t = aten.permute(%w, [1, 0])\n  %l = aten.linear(%d, %t)\n"},
+      {"2, 8", "8, 6", 1, 48, 6,
+       "  const %b: f32[6] = [0.5, -0.25, 1.0, 2.0, -1.5, 0.125]\n  %l = aten.addmm(%b, %d, %w)\n"},
+      {"2, 8", "8, 6", 1, 48, 6, row + "  %l = aten.addmm(%b, %d, %w)\n"},
+      {"2, 8", "8, 6", 1, 48, 6, row + "  %l = aten.addmm(%b, %d, %w, 0.5, 2)\n"},
+      {"2, 8", "8, 6", 1, 48, 6, "  const %b: f32[6] = [inf, 1, 2, 3, nan, 5]\n  %l = aten.addmm(%b, %d, %w, 0)\n"},
+      {"2, 8", "8, 6", 1, 48, 6,
+       constant_line("f", "i32[1, 6]", std::vector<int>{100, -2000, 3, 4000, 500, -6}) +
+           channels("b", {0.001, 0.002, 0.0005, 0.001, 0.003, 0.01}, std::vector<int>(6)) +
+           by_channels("b", "f", "b", 1, "i32") + "  %l = aten.addmm(%b, %d, %w)\n"},
+      {"2, 8", "8, 6", 1, 48, 6, "  const %b: f32[1] = [0.75]\n  %l = aten.addmm(%b, %d, %w)\n"},
+      {"8, 3", "6, 8", 0, 48, 6, "  %l = aten.mm(%w, %d)\n"},
+      {"2, 8, 3", "1, 6, 8", 1, 48, 6, "  %u = aten.expand(%w, [2, 6, 8])\n  %l = aten.bmm(%u, %d)\n"},
+      {"2, 8", "8, 6", 1, 48, 6, "  %m = aten.mm(%d, %w)\n  %l = aten.relu(%m)\n"},
+      {"2, 8", "6, 8", 0, 48, 6, "  %l = aten.linear(%d, %w)\n"},
+      {"1, 2, 4, 4", "3, 2, 2, 2", 0, 24, 3,
+       "  %l = aten.convolution(%d, %w, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)\n"},
+      {"1, 2, 4, 4", "2, 3, 2, 2", 1, 24, 3,
+       "  %l = aten.convolution(%d, %w, none, [2, 2], [0, 0], [1, 1], true, [0, 0], 1)\n"},
+      {"1, 2, 4, 4", "2, 3, 2, 2", 1, 24, 3,
+       "  %t = aten.permute(%w, [1, 0, 2, 3])\n"
+       "  %l = aten.convolution(%d, %t, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)\n"},
+  };
+  for (const Product& product : products) {
+    for (const char* dtype : {"i8", "u8"}) {
+      for (const bool zeros : {false, true}) expect_integers(text_of(product, dtype, zeros));
+    }
+  }
+}
+
+TEST(CortexMWeights, MatricesWithAScaleForEachInputStayInFloats) {
+  const Product product = {"2, 8", "8, 6", 0, 48, 8, "  %l = aten.mm(%d, %w)\n"};
+  Pipeline p = std::move(Pipeline::from_text(text_of(product, "i8", false)).backend("cortex-m"));
+  EXPECT_NE(p.dump(Stage::partition).find("aten.linear"), std::string::npos);
+  p.run_and_compare(one_step());
+  EXPECT_EQ(p.failures(), "");
+}
+
+// One scale is enough for a matmul. Layers that read one matrix share their weights.
+TEST(CortexMWeights, MatmulsStayAndWeightsAreShared) {
+  const std::string one =
+      "graph f(%x: f32[2, 4]) {\n" + constant_line("e", "i8[4, 2]", std::vector<int>{1, 2, 3, 4, 5, 6, 7, -8}) +
+      dequantize_line("w", "e", parameters(0.0625, 0)) + fake_quantized("d", "x", "q", parameters(0.03125, 4)) +
+      "  %l = aten.mm(%d, %w)\n" + fake_quantized("o", "l", "p", parameters(0.0625, -3)) + "  return %o\n}";
+  expect_integers(one, "cortex_m.quantized_batch_matmul");
+  const Product twice = {
+      "4, 4",
+      "4, 4",
+      1,
+      16,
+      4,
+      "  %m = aten.mm(%d, %w)\n" + fake_quantized("n", "m", "r", parameters(0.03125, 4)) + "  %l = aten.mm(%n, %w)\n"};
+  const std::string text = text_of(twice, "i8", false);
+  expect_integers(text, "wick_cortex_m.linear_per_channel");
+  Pipeline p = std::move(Pipeline::from_text(text).backend(backend_for("m4")));
+  const std::string lowered = p.dump(Stage::lower);
+  size_t constants = 0;
+  for (size_t at = 0; (at = lowered.find(": i8[4, 4]", at)) != std::string::npos; ++at)
+    constants += lowered.rfind("const", at) > lowered.rfind('\n', at);
+  EXPECT_EQ(constants, 1u) << lowered;
+}
+
 }  // namespace
 }  // namespace wick::cortex_m::weights_test

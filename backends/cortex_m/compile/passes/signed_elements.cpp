@@ -33,6 +33,13 @@ bool states_unsigned(const Node& node) {
   return elements->dtype() == DType::u8 && compiler::stated_quantization(node) != nullptr;
 }
 
+// The constant of uint8 that a node other than these makes numbers of.
+std::optional<compiler::StoredConstant> unsigned_constant(const Node& node) {
+  if (is_dequantize(node) || node.results().size() != 1 || !node.result()->type.is_tensor()) return {};
+  auto stored = compiler::stored_constant(*node.result());
+  return stored && stored->elements->dtype() == DType::u8 ? stored : std::nullopt;
+}
+
 void state_signed(Graph& graph, Node& node) {
   const auto index = [&](const char* name) { return static_cast<size_t>(node.op->parsed->find(name)); };
   for (const char* name : {"zero_point", "quant_min", "quant_max"})
@@ -43,6 +50,19 @@ void state_signed(Graph& graph, Node& node) {
 class Signing {
  public:
   explicit Signing(Graph& graph) : graph_(graph) {}
+
+  // A constant that other operators dequantize, by channels for example.
+  void sign_stored(Node& node, const compiler::StoredConstant& stored) {
+    auto q = std::make_shared<compiler::Quantization>(*stored.quantization);
+    std::vector<double> zeros = q->zero_points.all();
+    for (double& zero : zeros) zero -= kSignShift;
+    q->zero_points = compiler::NumberList::of(DType::i64, zeros);
+    q->quant_min -= kSignShift;
+    q->quant_max -= kSignShift;
+    Value* elements = signed_constant(*stored.elements);
+    elements->type.tensor.quantization = std::move(q);
+    graph_.rewrite(&node, compiler::op("wick.convert.default"), {elements});
+  }
 
   // Readers that do not dequantize get the elements that they had.
   void sign_quantize(Node& node, Node* next) {
@@ -93,6 +113,7 @@ class Signing {
     compiler::TensorType type = elements.tensor();
     type.dtype = DType::i8;
     type.dim_order.clear();
+    type.quantization = nullptr;
     return graph_.add_constant(std::move(type), compiler::layout::own(std::move(out)),
                                graph_.unique_name(elements.name));
   }
@@ -117,8 +138,10 @@ class Signing {
 //   after:  e: i8 = quantize_per_tensor(x, s, z - 128, -128, 127, i8); d = dequantize_per_tensor(e, ..)
 // Inputs and whatever else reads the elements keep their bytes: elements of one kind become numbers and those of the
 // other, which is exact.
+// Constants do so whatever their scales:
+//   before: d = dequantize_per_channel(const e: u8, s, z, 0)      after: d = convert(const e: i8 q(s, z - 128))
 // Requires: quantization is in nodes. Keeps: every number and every byte that others than these nodes read. Elements
-// that other nodes compute, and those with a scale for each channel, stay.
+// that other nodes compute, and computed ones with a scale for each channel, stay.
 Result<Changed> signed_elements(Graph& graph) {
   return compiler::for_each_graph(graph, [](Graph& g) {
     const std::vector<Node*> nodes = g.node_list();
@@ -127,8 +150,13 @@ Result<Changed> signed_elements(Graph& graph) {
     for (size_t i = 0; i < nodes.size(); ++i) {
       const bool reads_signed = is_dequantize(*nodes[i]) && nodes[i]->operands()[0]->dtype() == DType::i8 &&
                                 nodes[i]->arg("dtype") == Arg(DType::u8);
-      if (!reads_signed && !states_unsigned(*nodes[i])) continue;
+      const auto stored = unsigned_constant(*nodes[i]);
+      if (!reads_signed && !stored && !states_unsigned(*nodes[i])) continue;
       changed = true;
+      if (stored) {
+        signing.sign_stored(*nodes[i], *stored);
+        continue;
+      }
       if (is_quantize(*nodes[i]))
         signing.sign_quantize(*nodes[i], i + 1 < nodes.size() ? nodes[i + 1] : nullptr);
       else

@@ -1,4 +1,4 @@
-// Recognizes the linear layers that decompositions left as matmuls. The contract: linear_layers.cpp. C++20.
+// Linear layers for matmuls with constant weights. The contract: linear_layers.cpp. C++20.
 #pragma once
 #include "compiler/passes/pipeline.h"
 

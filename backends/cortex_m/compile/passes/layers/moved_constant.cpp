@@ -1,0 +1,166 @@
+#include "backends/cortex_m/compile/passes/layers/moved_constant.h"
+
+#include <algorithm>
+
+#include "compiler/analysis/data_movement.h"
+#include "compiler/analysis/evaluate.h"
+#include "compiler/ir/decompose.h"
+#include "compiler/layout/constant_elements.h"
+#include "compiler/quantize/quantize_nodes.h"
+
+namespace wick::cortex_m {
+
+using compiler::Args;
+using compiler::Builder;
+using compiler::ConstantData;
+using compiler::Graph;
+using compiler::Node;
+using compiler::NumberList;
+using compiler::Quantization;
+using compiler::Sizes;
+using compiler::TensorType;
+using compiler::Value;
+
+namespace {
+
+constexpr int64_t kMaxGrowth = 4;
+
+int64_t count_of(const Value& value) { return is_static(value.sizes()) ? numel(value.sizes()).value() : -1; }
+
+// The nodes that move the numbers, the last one first; `base` becomes what they move.
+std::vector<const Node*> moves_of(const Value& value, const Value** base) {
+  std::vector<const Node*> moves;
+  *base = &value;
+  while (!is_constant_numbers(**base) && (*base)->producer && compiler::moves_data(*(*base)->producer)) {
+    moves.push_back((*base)->producer);
+    *base = compiler::moved(*moves.back());
+  }
+  return moves;
+}
+
+// A tensor after the moves, a view and a permute. Nothing: a kernel refuses them.
+class Mover {
+ public:
+  Mover(std::vector<const Node*> moves, Sizes sizes, const std::vector<int64_t>& perm)
+      : moves_(std::move(moves)), sizes_(std::move(sizes)) {
+    for (const int64_t dim : perm) perm_.push_back(dim);
+  }
+
+  std::optional<compiler::HostTensor> run(TensorType type, ConstantData data) const {
+    type.quantization = nullptr;
+    Graph graph;
+    Builder b(graph, nullptr);
+    Value* x = b.constant(std::move(type), std::move(data), "x");
+    for (auto move = moves_.rbegin(); move != moves_.rend(); ++move) {
+      Args args = (*move)->args();
+      args[0] = x;
+      x = b.call((*move)->op->name(), std::move(args));
+    }
+    compiler::GraphOutput output;
+    output.value = b.call("aten.permute", {b.reshape(x, sizes_), perm_});
+    graph.add_output(std::move(output));
+    const auto has_kernel = [](const Node& inner) { return compiler::can_evaluate(inner); };
+    compiler::HostValues values;
+    if (!compiler::decompose(graph, has_kernel).ok() || !compiler::evaluate_graph(graph, values).ok()) return {};
+    return std::get<compiler::HostTensor>(values.at(graph.outputs[0].value));
+  }
+
+ private:
+  std::vector<const Node*> moves_;
+  Sizes sizes_;
+  compiler::Ints perm_;
+};
+
+// For each element, the number of its block.
+std::vector<int32_t> block_numbers(const Sizes& sizes, const Quantization& q) {
+  std::vector<int32_t> out(static_cast<size_t>(numel(sizes).value()));
+  std::vector<int64_t> at(sizes.size());
+  for (int32_t& number : out) {
+    int64_t block = 0;
+    for (size_t i = 0; i < at.size(); ++i) {
+      if (q.blocks[i] != 0) block = block * (sizes[i].value() / q.blocks[i]) + at[i] / q.blocks[i];
+    }
+    number = static_cast<int32_t>(block);
+    for (size_t i = at.size(); i > 0; --i) {
+      if (++at[i - 1] < sizes[i - 1].value()) break;
+      at[i - 1] = 0;
+    }
+  }
+  return out;
+}
+
+// The block of each position in dimension `dim`. Nothing: it depends on other dimensions, too.
+std::optional<std::vector<size_t>> blocks_along(const std::vector<int32_t>& blocks, const Sizes& sizes, size_t dim) {
+  size_t inner = 1;
+  for (size_t i = dim + 1; i < sizes.size(); ++i) inner *= static_cast<size_t>(sizes[i].value());
+  const auto size = static_cast<size_t>(sizes[dim].value());
+  std::vector<size_t> out(size);
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const auto block = static_cast<size_t>(blocks[i]);
+    const size_t at = i / inner % size;
+    if (i < size * inner && i % inner == 0) out[at] = block;
+    if (out[at] != block) return {};
+  }
+  return out;
+}
+
+NumberList chosen(const NumberList& list, const std::vector<size_t>& blocks) {
+  std::vector<double> out;
+  for (const size_t block : blocks) out.push_back(list[block]);
+  return NumberList::of(list.dtype, out);
+}
+
+std::shared_ptr<const Quantization> moved_quantization(const Mover& mover, const Value& elements, const Quantization& q,
+                                                       const Sizes& sizes) {
+  auto out = std::make_shared<Quantization>(q);
+  out->blocks.assign(sizes.size(), 0);
+  if (q.is_per_tensor()) return out;
+  TensorType type = elements.tensor();
+  type.dtype = DType::i32;
+  const auto moved = mover.run(type, compiler::layout::own(block_numbers(elements.sizes(), q)));
+  if (!moved) return nullptr;
+  std::vector<int32_t> blocks(moved->data.size_bytes() / sizeof(int32_t));
+  moved->data.read(0, moved->data.size_bytes(), reinterpret_cast<uint8_t*>(blocks.data()));
+  for (size_t dim = 0; dim < sizes.size(); ++dim) {
+    const auto along = blocks_along(blocks, sizes, dim);
+    if (!along) continue;
+    out->blocks[dim] = 1;
+    out->scales = chosen(q.scales, *along);
+    out->zero_points = chosen(q.zero_points, *along);
+    return out;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool is_constant_numbers(const Value& value) {
+  return (value.is_constant() && !value.is_quantized()) || compiler::stored_constant(value).has_value();
+}
+
+bool is_moved_constant(const Value& value) {
+  const Value* base = nullptr;
+  moves_of(value, &base);
+  return is_constant_numbers(*base);
+}
+
+Value* moved_constant(Builder& b, const Value& value, const Sizes& sizes, const std::vector<int64_t>& perm) {
+  const Value* base = nullptr;
+  const Mover mover(moves_of(value, &base), sizes, perm);
+  const auto stored = compiler::stored_constant(*base);
+  const Value& elements = stored ? *stored->elements : *base;
+  const int64_t before = count_of(elements), after = count_of(value);
+  if (before <= 0 || after <= 0 || after / kMaxGrowth > before || !elements.tensor().dim_order.empty()) return nullptr;
+  const auto moved = mover.run(elements.tensor(), elements.data);
+  if (!moved) return nullptr;
+  TensorType type = moved->type;
+  if (stored) type.quantization = moved_quantization(mover, elements, *stored->quantization, type.sizes);
+  if (stored && !type.quantization) return nullptr;
+  Value* out = b.constant(type, moved->data, elements.name);
+  if (!stored) return out;
+  Value* numbers = b.call("wick.convert", {out});
+  numbers->type = compiler::Type::of(type.quantization->real, type.sizes);
+  return numbers;
+}
+
+}  // namespace wick::cortex_m
