@@ -25,6 +25,11 @@ std::optional<Requantization> requantization(double factor) {
   return Requantization{static_cast<int32_t>(steps), shift};
 }
 
+std::optional<Requantization> requantization_of_sums(double factor) {
+  constexpr double kLeast = 0x1p-32;  // 2^31 times less than that is less than 1/2
+  return factor >= 0 && factor < kLeast ? Requantization{} : requantization(factor);
+}
+
 bool keeps_32_bits(int64_t largest_sum, const Requantization& requantization) {
   const int left = requantization.shift > 0 ? requantization.shift : 0;
   return largest_sum <= (int64_t{INT32_MAX} >> left);

@@ -14,6 +14,9 @@ struct Requantization {
 /// is outside what kernels take (kMinShift, kMaxShift). 0 is {0, 0}.
 std::optional<Requantization> requantization(double factor);
 
+/// The same for sums of 32 bits: 0 is also what stands for factors so small that all of them round to 0.
+std::optional<Requantization> requantization_of_sums(double factor);
+
 /// Whether a sum of at most this size survives the shift to the left that comes before the multiplication.
 bool keeps_32_bits(int64_t largest_sum, const Requantization& requantization);
 

@@ -329,14 +329,17 @@ TEST(CortexMCompileLinear, SumsThatCouldExceed32BitsStayOutside) {
   EXPECT_NE(refusal(model).find("its sums could exceed 32 bits"), std::string::npos);
 }
 
-TEST(CortexMCompileLinear, ScalesBeyondTheShiftsStayOutside) {
+TEST(CortexMCompileLinear, ScalesBeyondTheShifts) {
   Model model = small();
   model.bias = "";
   model.weight_scale = 0x1p-20;
   model.x = parameters(0x1p-10, 0);
   model.y = parameters(4.0, 0);  // 2^-32
   EXPECT_EQ(refusal(model), "");
-  model.y = parameters(8.0, 0);
+  model.y = parameters(8.0, 5);
+  EXPECT_EQ(refusal(model), "");
+  for (const char* cpu : kCpus) expect_runs(model, backend_for(cpu));  // all sums round to 0
+  model.y = parameters(0x1p-60, 0);
   EXPECT_NE(refusal(model).find("too far from those"), std::string::npos);
 }
 

@@ -279,9 +279,26 @@ TEST(CortexMCompilePointwise, ExtremaOnOneScaleOrSeveral) {
   }
 }
 
+// All sums round to 0.
+TEST(CortexMCompilePointwise, ResultsOnFarCoarserScalesAreTheirZeroPoint) {
+  for (const char* body :
+       {"%y = aten.add.Tensor(%d, %e)", "%y = aten.sub.Tensor(%d, %e)", "%y = aten.sub.Tensor(%d, %e, 3)",
+        "%y = aten.mul.Tensor(%d, %e)", "%m = aten.add.Tensor(%d, %e)\n  %y = aten.relu(%m)"}) {
+    for (const double scale : {30.0, 1e3, 1e6, 1e12}) {
+      for (const char* cpu : {"m55", "m4", "m3"}) {
+        Pipeline p = std::move(
+            Pipeline::from_text(binary(body, "2, 3", "2, 3", parameters(scale, 7))).backend(backend_for(cpu)));
+        p.at(Stage::lower).check_outside({});
+        p.run_and_compare(one_step());
+        EXPECT_EQ(p.failures(), "") << body << " " << scale << " " << cpu;
+      }
+    }
+  }
+}
+
 TEST(CortexMCompilePointwise, ScalesTooFarApartStayOutside) {
   Pipeline p = std::move(
-      Pipeline::from_text(binary("%y = aten.mul.Tensor(%d, %e)", "4", "4", parameters(1e9, 0))).backend("cortex-m"));
+      Pipeline::from_text(binary("%y = aten.mul.Tensor(%d, %e)", "4", "4", parameters(1e-12, 0))).backend("cortex-m"));
   p.run_and_compare({});
   EXPECT_EQ(p.failures(), "");
   ASSERT_EQ(p.outside().size(), 1u);

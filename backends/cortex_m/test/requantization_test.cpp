@@ -46,6 +46,21 @@ TEST(CortexMRequantization, ShiftsBeyondTheKernelsAreNone) {
     EXPECT_FALSE(requantization(wrong));
 }
 
+TEST(CortexMRequantization, NoSumCountsBelowTheShiftsOfTheKernels) {
+  const auto of_sums = [](double factor) {
+    const auto found = requantization_of_sums(factor);
+    return found ? std::pair<int64_t, int64_t>(found->multiplier, found->shift) : std::pair<int64_t, int64_t>(-1, -1);
+  };
+  const double below = std::nextafter(0x1p-32, 0.0);
+  EXPECT_EQ(of_sums(0x1p-32), std::pair(int64_t{1} << 30, int64_t{-31}));
+  EXPECT_EQ(of_sums(below), std::pair(int64_t{0}, int64_t{0}));
+  EXPECT_LT(below * 0x1p31, 0.5) << "what the largest sum is";
+  EXPECT_EQ(of_sums(1e-300), std::pair(int64_t{0}, int64_t{0}));
+  EXPECT_EQ(of_sums(0.75), pair_of(0.75));
+  for (const double wrong : {-0.5, 0x1p30, std::numeric_limits<double>::infinity(), std::nan("")})
+    EXPECT_FALSE(requantization_of_sums(wrong));
+}
+
 TEST(CortexMRequantization, StandsForTheFactor) {
   Random random(3);
   for (int i = 0; i < 10000; ++i) {

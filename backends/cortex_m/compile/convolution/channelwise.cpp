@@ -58,7 +58,7 @@ Convolution convolution_of(const Value& image, const Channelwise& c) {
 }
 
 Requantization scale_of_channel(const Channelwise& c, size_t channel) {
-  return requantization(step_of_channel(c, channel) / c.output.scale).value_or(Requantization{});
+  return requantization_of_sums(step_of_channel(c, channel) / c.output.scale).value_or(Requantization{});
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ std::string refuse_channelwise(const Value& x, const Channelwise& c) {
   const int64_t reach = c.wide ? 32768 : 255;
   for (size_t channel = 0; channel < c.factors.size(); ++channel) {
     const bool finite = std::isfinite(c.factors[channel]) && (c.offsets.empty() || std::isfinite(c.offsets[channel]));
-    const auto found = requantization(finite ? step_of_channel(c, channel) / c.output.scale : 0);
+    const auto found = requantization_of_sums(finite ? step_of_channel(c, channel) / c.output.scale : 0);
     const bool fits = finite && found &&
                       keeps_32_bits(std::abs(weight_of(c, channel)) * reach + std::abs(bias_of(c, channel)), *found);
     if (!fits) return "the scale of its result is too far from that of its input, times what its channels have";

@@ -112,7 +112,7 @@ std::string read_sums(const Node& node, Convolution* c) {
   std::string reason = bias ? quantize_bias(*bias, outputs, steps, &c->bias) : "";
   if (!reason.empty()) return reason;
   for (size_t o = 0; o < outputs; ++o) {
-    const auto found = requantization(steps[o] / c->output.scale);
+    const auto found = requantization_of_sums(steps[o] / c->output.scale);
     if (!found) return "the scale of its result is too far from those of input and weights";
     if (!keeps_32_bits(largest_convolution_sum(*c, o), *found)) return "its sums could exceed 32 bits";
     c->multipliers.push_back(found->multiplier);

@@ -80,7 +80,7 @@ double alpha_of(const Node& node) {
 
 // A factor of any sign: the multiplier takes it.
 std::optional<Requantization> signed_requantization(double factor) {
-  auto found = requantization(std::abs(factor));
+  auto found = requantization_of_sums(std::abs(factor));
   if (found && factor < 0) found->multiplier = -found->multiplier;
   return found;
 }
@@ -93,7 +93,7 @@ struct Sum {
 std::optional<Sum> read_sum(const Affine& a, const Affine& b, double alpha, const Affine& result) {
   const double scale_b = b.scale * alpha, twice = 2 * std::max(a.scale, std::abs(scale_b));
   const auto first = signed_requantization(a.scale / twice), second = signed_requantization(scale_b / twice),
-             last = requantization(twice / (result.scale * std::ldexp(1.0, kLeftShift)));
+             last = requantization_of_sums(twice / (result.scale * std::ldexp(1.0, kLeftShift)));
   if (!first || !second || !last || !keeps_32_bits(int64_t{510} << kLeftShift, *last)) return {};
   return Sum{*first, *second, *last};
 }
@@ -144,7 +144,7 @@ double product_factor(const Node& node) {
 Verdict supports_mul(const Node& node, const Configuration&) {
   const std::string reason = refuse_int8(node);
   if (!reason.empty()) return Verdict::no(reason);
-  const auto found = requantization(product_factor(node));
+  const auto found = requantization_of_sums(product_factor(node));
   return found && keeps_32_bits(255 * 255, *found) ? Verdict::yes() : Verdict::no(kTooFar);
 }
 
@@ -159,7 +159,7 @@ std::vector<Value*> rewrite_mul(Builder& b, Node& node, const Configuration& con
     args.push_back(int64_t{each.q.zero});
   }
   args.push_back(int64_t{affine(*node.result()).zero});
-  append(args, *requantization(product_factor(node)));
+  append(args, *requantization_of_sums(product_factor(node)));
   return {b.call(form == Form::wick ? "wick_cortex_m.mul" : "cortex_m.quantized_mul", std::move(args))};
 }
 

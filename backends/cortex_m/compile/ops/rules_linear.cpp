@@ -103,7 +103,7 @@ std::string read_linear(const Node& node, Linear* linear) {
   read_zero_points(*weights, linear);
   std::vector<double> steps = scales_of(q);
   for (double& step : steps) {
-    const auto found = requantization(linear->input.scale * step / linear->output.scale);
+    const auto found = requantization_of_sums(linear->input.scale * step / linear->output.scale);
     if (!found) return "the scale of its result is too far from those of input and weights";
     linear->requantizations.push_back(*found);
     step *= linear->input.scale;

@@ -22,7 +22,7 @@ Verdict supports_product(const Node& node, const Configuration&) {
   const std::string reason = refuse_int8(node);
   if (!reason.empty()) return Verdict::no(reason);
   const Affine a = affine(*node.operands()[0]), b = affine(*node.operands()[1]), y = affine(*node.result());
-  const auto factor = requantization(a.scale * b.scale / y.scale);
+  const auto factor = requantization_of_sums(a.scale * b.scale / y.scale);
   if (!factor) return Verdict::no("the scale of its result is too far from those of its operands");
   const int64_t inner = node.operands()[0]->sizes().back().value();
   if (!keeps_32_bits(inner * reach(a) * reach(b), *factor)) return Verdict::no("its sums could exceed 32 bits");
@@ -48,7 +48,7 @@ std::vector<Value*> rewrite_product(Builder& b, Node& node, const Configuration&
   const Affine from = affine(*x), with = affine(*w), to = affine(*node.result());
   const bool stacked = x->rank() == 3;
   Value* right = stacked ? swapped(b, w) : swapped(b, b.unsqueeze(w, 0));
-  const Requantization factor = *requantization(from.scale * with.scale / to.scale);
+  const Requantization factor = *requantization_of_sums(from.scale * with.scale / to.scale);
   Value* y = b.call("cortex_m.quantized_batch_matmul",
                     {stacked ? x : b.unsqueeze(x, 0), int64_t{-from.zero}, right, int64_t{-with.zero}, int64_t{to.zero},
                      int64_t{factor.multiplier}, int64_t{factor.shift},

@@ -77,7 +77,7 @@ std::string refuse_mean(const Node& node, int64_t count, int64_t divisor) {
   std::string reason = wide ? refuse_int16(node) : refuse_int8(node);
   if (!reason.empty()) return reason;
   const Affine x = affine(*node.operands()[0]), y = affine(*node.result());
-  const auto factor = requantization(x.scale / y.scale / static_cast<double>(divisor));
+  const auto factor = requantization_of_sums(x.scale / y.scale / static_cast<double>(divisor));
   if (!factor) return "the scale of its result is too far from that of its input";
   if (!keeps_32_bits(count * (wide ? 32768 : 255), *factor)) return "its sums could exceed 32 bits";
   return "";
@@ -107,7 +107,7 @@ Value* scaled_sums(Builder& b, Value* x, const Pool& pool, int64_t divisor, cons
     s.output[axis] = (s.input[axis] + 2 * s.padding[axis] - s.kernel[axis]) / s.stride[axis] + 1;
   }
   const int64_t count = s.kernel[0] * s.kernel[1];
-  const Requantization factor = *requantization(from.scale / to.scale / static_cast<double>(divisor));
+  const Requantization factor = *requantization_of_sums(from.scale / to.scale / static_cast<double>(divisor));
   c.input = from;
   c.output = to;
   c.filter.assign(static_cast<size_t>(s.channels * count), 1);
