@@ -20,7 +20,6 @@ const std::filesystem::path kFolder = "tests/fixtures/cortex_m_stock_tests";
 
 // Cases with a node that computes in float, and why. All others are integers.
 const std::map<std::string, std::string, std::less<>> kFloats = {
-    {"activation__standalone_clamp_tensor", "aten.clamp.Tensor: the backend has no integer form of this operator"},
     {"conv__conv3d", "aten.convolution.default: its weights are not quantized to int8: f32[1, 1, 1, 1, 1]"},
     {"max_pool2d__maxpool_2x2_indices", "aten.max_pool2d_with_indices.default: its indices are read"},
     {"sub__collapsed_output_scale", "aten.sub.Tensor: the scale of its result is too far from those of its operands"},

@@ -20,6 +20,7 @@
 #include "backends/cortex_m/compile/passes/signed_elements.h"
 #include "backends/cortex_m/compile/passes/split_weights.h"
 #include "backends/cortex_m/compile/passes/spread_quantization.h"
+#include "backends/cortex_m/compile/passes/tensor_bounds.h"
 
 namespace wick::cortex_m {
 
@@ -41,6 +42,8 @@ constexpr compiler::Pass kPasses[] = {
      "before decompose and the folds, which would compute the first step in part"},
     {"linear_layers", compiler::run_simple<linear_layers>, compiler::Phase::last,
      "before fold_quantization: a layer's weights may have a scale for each output"},
+    {"tensor_bounds", compiler::run_simple<tensor_bounds>, compiler::Phase::last,
+     "before fold_quantization: leaves operators that the backend takes"},
     {"signed_elements", compiler::run_simple<signed_elements>, compiler::Phase::last,
      "before fold_quantization, which asks what the backend takes"},
     {"normalize_rows", compiler::run_simple<normalize_rows>, compiler::Phase::last,
@@ -73,9 +76,9 @@ const compiler::Target kTarget = {
     .keep = keep,
     .supports = supports,
     .passes = {"recognize_quantization", "recognize_cells", "recognize_norms", "additive_masks", "linear_layers",
-               "signed_elements", "fold_quantization", "normalize_rows", "recognize_softmax", "join_cells",
-               "spread_quantization", "fold_elements", "absorb_padding", "fold_hardsigmoid", "fuse_activations",
-               "merge_tables", "split_weights", "quantize_between"},
+               "tensor_bounds", "signed_elements", "fold_quantization", "normalize_rows", "recognize_softmax",
+               "join_cells", "spread_quantization", "fold_elements", "absorb_padding", "fold_hardsigmoid",
+               "fuse_activations", "merge_tables", "split_weights", "quantize_between"},
     .own_passes = kPasses,
     .options = kOptions,
     .rewrite = rewrite,

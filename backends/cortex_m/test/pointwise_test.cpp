@@ -279,6 +279,29 @@ TEST(CortexMCompilePointwise, ExtremaOnOneScaleOrSeveral) {
   }
 }
 
+TEST(CortexMCompilePointwise, ClampsByTensorsAreExtrema) {
+  const std::string q = parameters(0.0234375, 7);
+  const char* bounds[] = {"  const %l: f32[3] = [-0.5, 0.25, -1.0]\n  const %h: f32[3] = [0.5, 0.75, 2.0]\n",
+                          "  const %l: f32[2, 1] = [-0.5, 0.25]\n  const %h: f32[] = [0.75]\n"};
+  for (const char* lines : bounds) {
+    for (const char* call : {"%l, %h", "%l", "none, %h"}) {
+      const bool number = std::string_view(call) == "none, %h" && lines == bounds[1];
+      const std::string text =
+          "graph f(%x: f32[2, 3]) {\n" + std::string(lines) + fake_quantized("d", "x", "q", parameters(0.015625, 5)) +
+          fmt::format("  %y = aten.clamp.Tensor(%d, {})\n", call) + fake_quantized("o", "y", "p", q) + "  return %o\n}";
+      for (const char* cpu : {"m55", "m4", "m3"}) {
+        Pipeline p = std::move(Pipeline::from_text(text).backend(backend_for(cpu)));
+        p.at(Stage::lower).check_outside({}).check_not("aten.clamp");
+        if (number) p.check_count("cortex_m.quantized_activation", 1).check_not("cortex_m.minimum");
+        p.run_and_compare(one_step());
+        EXPECT_EQ(p.failures(), "") << text << cpu;
+      }
+    }
+  }
+  // Bounds that are computed.
+  expect_integers(binary("%y = aten.clamp.Tensor(%d, %e)", "2, 3", "2, 3"), {{"cortex_m.maximum", 1}});
+}
+
 // All sums round to 0.
 TEST(CortexMCompilePointwise, ResultsOnFarCoarserScalesAreTheirZeroPoint) {
   for (const char* body :
