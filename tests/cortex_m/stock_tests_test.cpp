@@ -22,7 +22,6 @@ const std::filesystem::path kFolder = "tests/fixtures/cortex_m_stock_tests";
 const std::map<std::string, std::string, std::less<>> kFloats = {
     {"conv__conv3d", "aten.convolution.default: its weights are not quantized to int8: f32[1, 1, 1, 1, 1]"},
     {"max_pool2d__maxpool_2x2_indices", "aten.max_pool2d_with_indices.default: its indices are read"},
-    {"sub__collapsed_output_scale", "aten.sub.Tensor: the scale of its result is too far from those of its operands"},
 };
 
 struct StockCase {

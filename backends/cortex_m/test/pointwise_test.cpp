@@ -319,6 +319,33 @@ TEST(CortexMCompilePointwise, ResultsOnFarCoarserScalesAreTheirZeroPoint) {
   }
 }
 
+// Observers choose such a scale where they see nothing but 0, as in x - x.
+TEST(CortexMCompilePointwise, SumsOnFarFinerScalesSaturate) {
+  const std::string q = parameters(0.78125, 3);
+  struct Case {
+    const char *body, *other;
+    bool taken;
+  };
+  const std::string half = parameters(0.390625, -9), third = parameters(0.26, -9);
+  const Case cases[] = {
+      {"%y = aten.sub.Tensor(%d, %d)", q.c_str(), true},    {"%y = aten.sub.Tensor(%d, %e)", q.c_str(), true},
+      {"%y = aten.add.Tensor(%d, %e)", q.c_str(), true},    {"%y = aten.sub.Tensor(%d, %e, 2)", half.c_str(), true},
+      {"%y = aten.sub.Tensor(%d, %e)", half.c_str(), true}, {"%y = aten.sub.Tensor(%d, %e)", third.c_str(), false}};
+  for (const Case& each : cases) {
+    for (const double scale : {1.1920928955078125e-07, 1e-12}) {
+      for (const int zero : {-128, 5}) {
+        const std::string text = binary(each.body, "2, 300", "2, 300", parameters(scale, zero), q, each.other);
+        for (const char* cpu : {"m55", "m4", "m3"}) {
+          Pipeline p = std::move(Pipeline::from_text(text).backend(backend_for(cpu)));
+          p.at(Stage::lower).check_count("cortex_m.quantized_add", each.taken);
+          p.run_and_compare(one_step());
+          EXPECT_EQ(p.failures(), "") << each.body << " " << scale << " " << zero << " " << cpu;
+        }
+      }
+    }
+  }
+}
+
 TEST(CortexMCompilePointwise, ScalesTooFarApartStayOutside) {
   Pipeline p = std::move(
       Pipeline::from_text(binary("%y = aten.mul.Tensor(%d, %e)", "4", "4", parameters(1e-12, 0))).backend("cortex-m"));

@@ -89,11 +89,24 @@ struct Sum {
   Requantization a, b, result;
 };
 
+// Whether a result on this scale is 0 or saturates, by the factor 1 too. Scales that are powers of two of each other
+// are multiplied exactly, so that sums are 0 where the numbers are, else at least the smaller scale.
+bool saturates(double scale_a, double scale_b, double scale) {
+  constexpr double kRange = 255;  // steps
+  const double least = std::min(std::abs(scale_a), std::abs(scale_b)),
+               most = std::max(std::abs(scale_a), std::abs(scale_b));
+  int exponent = 0;
+  const bool exact = std::frexp(most / least, &exponent) == 0.5;
+  return exact && least / scale >= kRange && std::ldexp(least / (2 * most), kLeftShift) >= kRange;
+}
+
 // Both operands, times 2^20, are brought to twice the larger scale.
 std::optional<Sum> read_sum(const Affine& a, const Affine& b, double alpha, const Affine& result) {
   const double scale_b = b.scale * alpha, twice = 2 * std::max(a.scale, std::abs(scale_b));
-  const auto first = signed_requantization(a.scale / twice), second = signed_requantization(scale_b / twice),
-             last = requantization_of_sums(twice / (result.scale * std::ldexp(1.0, kLeftShift)));
+  const auto first = signed_requantization(a.scale / twice), second = signed_requantization(scale_b / twice);
+  auto last = requantization_of_sums(twice / (result.scale * std::ldexp(1.0, kLeftShift)));
+  const bool fits = last && keeps_32_bits(int64_t{510} << kLeftShift, *last);
+  if (!fits && saturates(a.scale, scale_b, result.scale)) last = requantization(1);
   if (!first || !second || !last || !keeps_32_bits(int64_t{510} << kLeftShift, *last)) return {};
   return Sum{*first, *second, *last};
 }
