@@ -49,6 +49,16 @@ TEST(LocalCheck, KernelsOfOtherPlacesHaveOtherTasks) {
   EXPECT_FALSE(deviation_of(std::string(kIn) + " %y = aten.neg(%q) @ \"other\" \"model.py:4\"\n return %y\n", model));
 }
 
+// What a kernel writes beside the result that is read may be anything.
+TEST(LocalCheck, AResultThatNothingReadsIsNotJudged) {
+  const std::string model = std::string(kIn) + kNumbers +
+                            " %m = aten.amin(%d, [1], true) @ \"layer\" \"model.py:3\"\n" +
+                            " %y = aten.mul.Scalar(%m, 0.3) @ \"layer\" \"model.py:3\"\n" + kOut;
+  const std::string program = std::string(kIn) + " %a, %i = aten.max.dim(%q, 1, true) @ \"layer\" \"model.py:3\"\n";
+  EXPECT_FALSE(deviation_of(program + " return %i\n", model));
+  EXPECT_TRUE(deviation_of(program + " return %a\n", model));
+}
+
 // The program may make the one result of the line without the other, and write steps of its own.
 TEST(LocalCheck, ALineWithAnotherResultIsNotJudged) {
   const std::string first = std::string(kIn) + kNumbers + kScaled;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <numeric>
+#include <set>
 
 #include "cli/arrays/array_summary.h"
 #include "compiler/analysis/rounding_limits.h"
@@ -153,6 +154,19 @@ std::vector<int32_t> moved_to(const QuantizedValue& value, const Grid& grid, con
   return moved;
 }
 
+/// The value, or the tensors of a list.
+std::vector<uint32_t> values_of_argument(const MethodMeta& method, int32_t argument) {
+  if (argument < 0) return {};
+  const auto value = static_cast<uint32_t>(argument);
+  const Span<const int32_t> items = method.value(value).tensor_items;
+  std::vector<uint32_t> values;
+  for (const int32_t item : items) {
+    if (item >= 0) values.push_back(static_cast<uint32_t>(item));
+  }
+  if (items.empty()) values.push_back(value);
+  return values;
+}
+
 }  // namespace
 
 std::vector<int32_t> values_of(const Tensor& tensor) {
@@ -231,13 +245,39 @@ std::vector<Candidate> candidates_of(const QuantizedValue& value, const std::vec
   return all;
 }
 
+void ElementRecorder::watch(const MethodMeta& method) {
+  method_ = method;
+  mentions_.assign(method.num_values(), 0);
+  const auto mention = [&](const std::set<uint32_t>& values) {
+    for (const uint32_t value : values) ++mentions_[value];
+  };
+  for (size_t chain = 0; chain < method.num_chains(); ++chain) {
+    for (size_t i = 0; i < method.num_instructions(chain); ++i) {
+      const InstructionMeta instruction = method.instruction(chain, i);
+      std::set<uint32_t> values;
+      if (instruction.kind == InstructionKind::move || instruction.kind == InstructionKind::jump_false)
+        values.insert(instruction.value);
+      for (const int32_t arg : instruction.args) {
+        for (const uint32_t value : values_of_argument(method, arg)) values.insert(value);
+      }
+      mention(values);
+    }
+  }
+  for (size_t i = 0; i < method.num_outputs(); ++i) mention({method.output(i)});
+}
+
 void ElementRecorder::record(void* state, const InstructionInfo& instruction, Error error) {
   auto& self = *static_cast<ElementRecorder*>(state);
   if (error != Error::Ok || !self.method_ || instruction.kind != InstructionKind::kernel || instruction.args.empty())
     return;
   const compiler::Where where = device::instruction_source(*self.method_, instruction.chain, instruction.index);
+  const Span<const int32_t> args = self.method_->instruction(instruction.chain, instruction.index).args;
+  const std::vector<uint32_t> results = values_of_argument(*self.method_, args[args.size() - 1]);
+  size_t result = 0;
   for_each_tensor(*instruction.args[instruction.args.size() - 1], [&](const Tensor& tensor) {
-    if (!is_grid(tensor.dtype) || !tensor.data || self.bytes_ + 4 * tensor.numel > self.max_bytes_) return;
+    const bool is_read = result >= results.size() || self.mentions_[results[result]] > 1;
+    ++result;
+    if (!is_read || !is_grid(tensor.dtype) || !tensor.data || self.bytes_ + 4 * tensor.numel > self.max_bytes_) return;
     self.bytes_ += 4 * tensor.numel;
     self.all_.push_back({device::operator_text(instruction.op), where.source, where.module, instruction.index,
                          signed_of(tensor.dtype), values_of(tensor)});

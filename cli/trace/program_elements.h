@@ -16,14 +16,14 @@ struct Elements {
   std::vector<int32_t> values;  // values_of()
 };
 
-/// Keeps what each kernel of a program writes as int8, uint8 or int16, up to `max_bytes`.
+/// Keeps what each kernel of a program writes as int8, uint8 or int16, up to `max_bytes`, and something reads.
 class ElementRecorder {
  public:
   explicit ElementRecorder(uint64_t max_bytes) : max_bytes_(max_bytes), tracer_{ignore, record, this} {}
   ElementRecorder(const ElementRecorder&) = delete;
   const Tracer* tracer() const { return &tracer_; }
   /// Must be called before the run.
-  void watch(const MethodMeta& method) { method_ = method; }
+  void watch(const MethodMeta& method);
   const std::vector<Elements>& all() const { return all_; }
 
  private:
@@ -32,6 +32,7 @@ class ElementRecorder {
 
   uint64_t max_bytes_, bytes_ = 0;
   std::optional<MethodMeta> method_;
+  std::vector<uint32_t> mentions_;  // of each value: by instructions, and as an output
   Tracer tracer_;
   std::vector<Elements> all_;
 };
