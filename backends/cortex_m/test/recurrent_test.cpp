@@ -216,6 +216,20 @@ TEST(CortexMCompileRecurrent, SmallAndLargeWeights) {
   expect_integers({.weight_factor = 1e-30});
 }
 
+// What goes into a gate may be far beyond 32, where its function is flat.
+TEST(CortexMCompileRecurrent, GatesThatSaturate) {
+  for (const bool is_lstm : {true, false}) {
+    for (const double factor : {8.0, 15.0}) {
+      expect_integers({.is_lstm = is_lstm, .weight_factor = factor});
+      expect_integers({.is_lstm = is_lstm, .has_biases = false, .layers = 2, .weight_factor = factor / 5});
+      expect_integers({.is_lstm = is_lstm, .bidirectional = true, .batch_first = true, .weight_factor = factor});
+    }
+    expect_integers(
+        {.is_lstm = is_lstm, .weight_factor = 15, .to = parameters(0.03, 3), .state_scale = "0.03, 5, -128, 127"});
+  }
+  expect_integers({.plain = "rnn_tanh", .is_lstm = false, .weight_factor = 15});
+}
+
 // Steps written one by one, from h = c = 1/2: %h1, %c1, ..; the caller adds what is returned.
 std::string cells(bool is_lstm, int steps, bool same_weights = true) {
   Random random(72);
@@ -327,7 +341,13 @@ TEST(CortexMCompileRecurrent, WhatItDoesNotTake) {
                             .to = parameters(0.1, -100),
                             .state_scale = "float"}),
                    "behind its relu, h could exceed 8, where a first state in floats saturates"));
-  EXPECT_TRUE(says(reasons({.is_lstm = false, .weight_factor = 15}), "what goes into its tanh could be 32 or more"));
+  for (const bool is_lstm : {true, false}) {
+    EXPECT_TRUE(says(reasons({.is_lstm = is_lstm, .weight_factor = 33}), "a bias is 32 or more"));
+    EXPECT_TRUE(says(reasons({.is_lstm = is_lstm, .has_biases = false, .weight_factor = 90}),
+                     "16 bits of its weights could put its result off by"));
+    EXPECT_TRUE(says(reasons({.is_lstm = is_lstm, .has_biases = false, .layers = 2, .weight_factor = 15}),
+                     "16 bits of its states could put its result off by"));
+  }
 }
 
 }  // namespace

@@ -199,11 +199,19 @@ void update_lstm(const Recurrent& layer) {
   }
 }
 
+int32_t gate_of_n(const Recurrent& layer, int32_t row, int64_t from_input, int64_t from_state) {
+  const int32_t cells = layer.cells, r = sigmoid(layer.gates[row - 2 * cells]);
+  const int64_t state = from_state + layer.bias[row + cells];
+  // r * state / 2^31, whose product would not fit 64 bits.
+  const int64_t weighed = r * (state >> 31) + scaled_product(r, state & INT32_MAX, 31);
+  return saturated(from_input + layer.bias[row] + weighed);
+}
+
 void update_gru(const Recurrent& layer) {
   const int32_t cells = layer.cells, bits = layer.state_bits + 15;
   for (int32_t j = 0; j < cells; ++j) {
-    const int32_t *gate = layer.gates + j, r = sigmoid(gate[0]), z = sigmoid(gate[cells]);
-    const int32_t n = tanh(saturated(gate[2 * cells] + scaled_product(r, gate[3 * cells], 31))) >> (31 - bits);
+    const int32_t *gate = layer.gates + j, z = sigmoid(gate[cells]);
+    const int32_t n = tanh(gate[2 * cells]) >> (31 - bits);
     const int32_t h = saturated(n + scaled_product(z, int64_t{layer.state[j]} - n, 31));
     layer.state[j] = h;
     layer.h[j] = rounded_to(h, bits, layer.state_bits);

@@ -67,7 +67,10 @@ inline int16_t saturated_int16(int64_t value) {
 
 /// The next state of all cells from the gates' numbers: gates[0 .. 3] are those of i, f, g, o.
 void update_lstm(const Recurrent& layer);
-/// gates[0 .. 3]: r, z, what the input adds to n, what the state does.
+/// What goes into the tanh of n, for row 2 * cells + j: the sum saturates, not its terms, which may be larger and
+/// cancel. Requires: gates[j] is that of r; both terms are at most 2^61 in size.
+int32_t gate_of_n(const Recurrent& layer, int32_t row, int64_t from_input, int64_t from_state);
+/// gates[0 .. 2]: r, z, n.
 void update_gru(const Recurrent& layer);
 /// gates[0]: what goes into tanh, or relu.
 void update_plain(const Recurrent& layer, CellKind kind);
@@ -90,8 +93,8 @@ void project(const Recurrent& layer, const Dot& dot) {
 /// All steps. dot(a, b, count) is the sum of products of int16.
 template <CellKind kKind, typename Dot>
 void run_recurrent(const Recurrent& whole, const Dot& dot) {
-  // Rows from `apart` on do not add up.
-  const int32_t cells = whole.cells, apart = kKind == CellKind::gru ? 2 * cells : whole.rows;
+  // Rows from `apart` on weigh what the state adds.
+  const int32_t apart = kKind == CellKind::gru ? 2 * whole.cells : whole.rows;
   for (int32_t b = 0; b < whole.batch; ++b) {
     const Recurrent layer = begin_sequence(whole, b);
     for (int32_t i = 0; i < layer.steps; ++i) {
@@ -102,12 +105,8 @@ void run_recurrent(const Recurrent& whole, const Dot& dot) {
             scaled_sum(dot(layer.x, layer.input_weights + row * layer.inputs, layer.inputs), layer.input_factors[row]);
         const int64_t from_state = scaled_sum(dot(layer.h, layer.state_weights + row * layer.outputs, layer.outputs),
                                               layer.state_factors[row]);
-        if (row < apart) {
-          layer.gates[row] = saturated(from_input + from_state + layer.bias[row]);
-        } else {
-          layer.gates[row] = saturated(from_input + layer.bias[row]);
-          layer.gates[row + cells] = saturated(from_state + layer.bias[row + cells]);
-        }
+        layer.gates[row] = row < apart ? saturated(from_input + from_state + layer.bias[row])
+                                       : gate_of_n(layer, row, from_input, from_state);
       }
       if (is_lstm(kKind))
         update_lstm(layer);

@@ -219,6 +219,56 @@ TEST(CortexMRecurrent, IsItsEquation) {
   }
 }
 
+// Gates far beyond 32, whose terms may cancel: what goes into tanh saturates as a whole.
+TEST(CortexMRecurrent, LargeGates) {
+  Random random(67);
+  int cancelled = 0;
+  for (int trial = 0; trial < 400; ++trial) {
+    Case c = random_case(random);
+    c.out = DType::i16, c.steps = 1, c.state_bits = 15, c.h.clear(), c.c.clear();
+    c.x.resize(static_cast<size_t>(c.batch) * static_cast<size_t>(c.inputs));
+    for (int32_t i = 0; i < c.batch * c.cells; ++i) {
+      c.h.push_back(random.in(-32767, 32767));
+      if (c.is_lstm) c.c.push_back(random.in(-(3 << 20), 3 << 20));
+    }
+    const int64_t larger = random.in(3, 20);  // 2^larger times
+    for (std::vector<int64_t>* factors : {&c.input_factors, &c.state_factors}) {
+      for (size_t shift = 1; shift < factors->size(); shift += 2)
+        (*factors)[shift] = std::max<int64_t>(1, (*factors)[shift] - larger);
+    }
+    std::vector<int64_t> found;
+    ASSERT_EQ(c.run(&found).message, "");
+    const std::vector<double> exact = exact_outputs(c);
+    for (size_t i = 0; i < found.size(); ++i) {
+      cancelled += std::abs(exact[i]) < 0.5;
+      // Sums are exact; a step of a factor's 22 bits counts 2^larger times.
+      const double error = 30 + std::ldexp(1, static_cast<int>(larger) - 6);
+      ASSERT_NEAR(static_cast<double>(found[i]), exact[i] * 32768, error) << trial;
+    }
+  }
+  EXPECT_GT(cancelled, 100);
+}
+
+// n of gru: 40 from the input and -30 from the state, both beyond what 32 bits hold or near it. r is about 1.
+TEST(CortexMRecurrent, LargeTermsOfAGruCancel) {
+  for (const int sign : {1, -1}) {
+    Case c{.is_lstm = false, .out = DType::i16, .x = {1}, .input_weights = {0, 0, 40}, .state_weights = {0, 0, 0}};
+    c.input_weights[2] *= sign;
+    c.input_factors = {0, 1, 0, 1, 1 << 22, 1, 0, 1};
+    c.input_factors.resize(6);
+    c.state_factors = {1 << 22, 1, 0, 1, 1 << 22, 1};
+    // 2^22 * 2^21 / 2 is far above 2^31, too.
+    c.x = {32};
+    c.state_weights = {32, 0, -30 * sign};
+    c.h = {32};
+    c.bias = {0, 0, 0, 0};
+    std::vector<int64_t> found;
+    ASSERT_EQ(c.run(&found).message, "");
+    // h = n + sigmoid(0) (h - n) with n = +-1.
+    EXPECT_NEAR(static_cast<double>(found[0]), sign * 16384 + 16, 2) << sign;
+  }
+}
+
 // All gates at 0 but g and n, which are at 1: h = 1/2 tanh(1/2 tanh 1) = 0.1817 and 1/2 tanh 1 = 0.3808.
 TEST(CortexMRecurrent, OneCellByHand) {
   Case c{.out = DType::i16, .x = {1}, .input_weights = {0, 0, 1, 0}, .state_weights = {0, 0, 0, 0}};

@@ -214,18 +214,62 @@ std::vector<double> biases_of(const Layers& layers, const Value* input, const Va
   return sums;
 }
 
-// The last rows' largest sums of products with numbers of at most `reach`, and their bias from `first` on, are in
-// range.
-bool fits_gate(const Layers& layers, const Value& weights, double reach, const std::vector<double>& biases,
-               size_t first) {
+// Three deviations of what rounding a row of weights puts its sum off by, beside numbers of `reach` in size.
+double error_of_weights(const Value& weights, double reach) {
   const std::vector<double> all = numbers(weights);
-  const auto cells = static_cast<size_t>(layers.cells), columns = static_cast<size_t>(weights.sizes()[1].value());
-  for (size_t j = 0; j < cells; ++j) {
-    double most = std::abs(biases[first + j]);
-    for (size_t k = 0; k < columns; ++k) most += reach * std::abs(all[(2 * cells + j) * columns + k]);
-    if (!(most < kLargestGate)) return false;
+  const auto columns = static_cast<size_t>(weights.sizes()[1].value());
+  double most = 0;
+  for (size_t first = 0; first < all.size(); first += columns) {
+    double largest = 0, square = 0;
+    for (size_t k = 0; k < columns; ++k) largest = std::max(largest, std::abs(all[first + k]));
+    const double unit = largest / kLargestWeight;
+    for (size_t k = 0; k < columns && unit > 0; ++k) {
+      const double error = all[first + k] - unit * round_half_even(all[first + k] / unit);
+      square += error * error;
+    }
+    most = std::max(most, 3 * reach * std::sqrt(square));
   }
-  return true;
+  return most;
+}
+
+// The deviation of a row's sum of numbers whose deviation is 1, and 1 at least.
+double gain_of_weights(const Value& weights) {
+  const std::vector<double> all = numbers(weights);
+  const auto columns = static_cast<size_t>(weights.sizes()[1].value());
+  double most = 1;
+  for (size_t first = 0; first < all.size(); first += columns) {
+    double square = 0;
+    for (size_t k = 0; k < columns; ++k) square += all[first + k] * all[first + k];
+    most = std::max(most, std::sqrt(square));
+  }
+  return most;
+}
+
+// Three deviations of what 16 bits of h put the last layer's numbers off by: through the weights of each layer once. No
+// slope of tanh is above 1.
+double error_of_rounded_states(const Node& node, const Layers& layers) {
+  const Values params = node.tensors("params");
+  double error = std::sqrt(3) * std::ldexp(compiler::kOwnRounding, -layers.kernel_bits());
+  for (int64_t layer = 0; layer < layers.layers; ++layer) {
+    double gain = 1;
+    for (int64_t direction = 0; direction < layers.directions; ++direction) {
+      const size_t first = layers.weights_of_each * static_cast<size_t>(layer * layers.directions + direction);
+      gain = std::max(gain, gain_of_weights(*params[first + 1]) * (layer == 0 ? 1 : gain_of_weights(*params[first])));
+    }
+    error *= gain;
+  }
+  return error;
+}
+
+// Elements of int16 are those of h.
+std::string refuse_rounding(const Node& node, const char* what, double error) {
+  for (const Value* result : node.results()) {
+    if (result->num_uses() == 0 || !is_int8(*result) || error <= compiler::kMostError * steps_that_count(*result))
+      continue;
+    return fmt::format("16 bits of its {} could put its result off by {:.3g} steps", what,
+                       error / affine(*result).scale);
+  }
+  return "";
 }
 
 std::string read_direction(const Node& node, const Layers& layers, int64_t layer, int64_t direction, Direction* out) {
@@ -249,12 +293,11 @@ std::string read_direction(const Node& node, const Layers& layers, int64_t layer
     if (!(std::abs(bias) < kLargestGate)) return "a bias is 32 or more";
     out->bias.push_back(static_cast<int32_t>(round_half_even(std::ldexp(bias, kGateBits))));
   }
-  const auto cells = static_cast<size_t>(layers.cells);
+  if (layers.kind->gates == 1) return "";
   const double state_reach = std::max(layers.reach, reach_of(*states_of(node)[0]));
   const double reach = layer == 0 ? largest_number(affine(*node.tensor("input"))) : state_reach;
-  const bool fits = !layers.is_gru() || (fits_gate(layers, *params[first], reach, biases, 2 * cells) &&
-                                         fits_gate(layers, *params[first + 1], state_reach, biases, 3 * cells));
-  return fits ? "" : "what goes into its tanh could be 32 or more";
+  return refuse_rounding(node, "weights",
+                         error_of_weights(*params[first], reach) + error_of_weights(*params[first + 1], state_reach));
 }
 
 ReluStack relu_stack(const Node& node, const Layers& layers) {
@@ -324,6 +367,8 @@ std::string refuse_layers(const Node& node, Layers* layers) {
     if (!reason.empty()) return reason;
   }
   std::string refused = refuse_results(node, *layers);
+  const bool is_relu = node.is("aten.rnn_relu.input");  // read_relu_growth has seen to that
+  if (refused.empty() && !is_relu) refused = refuse_rounding(node, "states", error_of_rounded_states(node, *layers));
   if (!refused.empty()) return refused;
   for (int64_t layer = 0; layer < layers->layers; ++layer) {
     for (int64_t direction = 0; direction < layers->directions; ++direction) {
