@@ -26,6 +26,7 @@ struct Form {
   std::string to = parameters(0.0078125, 3);
   std::string state_scale = {};  // of a first state that is an input; "float": it is not quantized
   int projected = 0;             // numbers that the h of lstm is projected to
+  std::vector<int> joined = {};  // instead of `read`: results that are read in floats and joined
 
   int outputs() const { return projected > 0 ? projected : kCells; }
 };
@@ -33,6 +34,17 @@ struct Form {
 const char* name_of(const Form& form) { return form.plain ? form.plain : form.is_lstm ? "lstm" : "gru"; }
 std::string kernel_of(const Form& form) {
   return std::string("wick_cortex_m.") + name_of(form) + (form.projected > 0 ? "_projected" : ".default");
+}
+
+// %j: a mean over the steps of the output beside the last states of the first layer.
+std::string joined(const Form& form) {
+  std::string text, names;
+  for (const int result : form.joined) {
+    text += result == 0 ? fmt::format("  %m0 = aten.mean.dim(%r0, [{}])\n", form.batch_first ? 1 : 0)
+                        : fmt::format("  %m{0} = aten.select.int(%r{0}, 0, 0)\n", result);
+    names += fmt::format("{}%m{}", names.empty() ? "" : ", ", result);
+  }
+  return text + fmt::format("  %j = aten.cat([{}], 1)\n", names);
 }
 
 // All weights are floats.
@@ -75,7 +87,9 @@ std::string layers(const Form& form) {
                      form.batch_first ? form.steps : form.batch, kInputs, given ? ", %s: f32" + sizes : "") +
          constants + state + cells + fake_quantized("d", "x", "q", parameters(0.0101, -5)) +
          fmt::format("  %r0, %r1{} = {}\n", form.is_lstm ? ", %r2" : "", call) +
-         fake_quantized("o", fmt::format("r{}", form.read).c_str(), "p", form.to) + "  return %o\n}";
+         (form.joined.empty() ? "" : joined(form)) +
+         fake_quantized("o", form.joined.empty() ? fmt::format("r{}", form.read).c_str() : "j", "p", form.to) +
+         "  return %o\n}";
 }
 
 void expect_integers(const Form& form) {
@@ -171,6 +185,50 @@ TEST(CortexMCompileRecurrent, TheLastStatesOfAllLayers) {
   }
   expect_integers({.read = 2, .to = parameters(0.02, -3)});
   expect_integers({.bidirectional = true, .batch_first = true, .layers = 2, .read = 2, .to = parameters(0.02, 0)});
+}
+
+TEST(CortexMCompileRecurrent, SeveralResultsThatNoQuantizerAnnotated) {
+  for (const std::vector<int>& joined : std::vector<std::vector<int>>{{1}, {0, 1}, {1, 0}}) {
+    for (const bool is_lstm : {true, false}) {
+      expect_integers({.is_lstm = is_lstm, .joined = joined});
+      expect_integers({.is_lstm = is_lstm, .bidirectional = true, .batch_first = true, .layers = 2, .joined = joined});
+      expect_integers({.is_lstm = is_lstm, .steps = 1, .batch = 1, .joined = joined});
+    }
+    expect_integers({.plain = "rnn_tanh", .is_lstm = false, .joined = joined});
+    expect_integers({.to = parameters(0.02, 3), .projected = 3, .joined = joined});
+  }
+  const std::string to = parameters(0.03, 3);  // c is beyond 1
+  for (const std::vector<int>& joined : std::vector<std::vector<int>>{{2}, {1, 2}, {0, 2}, {0, 1, 2}}) {
+    expect_integers({.to = to, .joined = joined});
+    expect_integers({.bidirectional = true, .batch_first = true, .layers = 2, .to = to, .joined = joined});
+    expect_integers({.first_state = 2.5, .to = to, .joined = joined});
+    expect_integers({.to = to, .state_scale = "0.03, 5, -128, 127", .joined = joined});
+  }
+}
+
+// One result has its elements from a quantizer, the other one none.
+TEST(CortexMCompileRecurrent, OneResultOfTwoThatAQuantizerAnnotated) {
+  for (const bool is_lstm : {true, false}) {
+    std::string text = layers({.is_lstm = is_lstm, .joined = {1}});
+    text.replace(text.rfind("  return %o"), std::string::npos,
+                 fake_quantized("u", "r0", "t", parameters(0.0078125, -3)) + "  return %o, %u\n}");
+    Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+    p.at(Stage::lower).check_count(kernel_of({.is_lstm = is_lstm}), 1);
+    p.run_and_compare(one_step());
+    EXPECT_EQ(p.failures(), "");
+    EXPECT_TRUE(p.outside().empty()) << p.outside()[0];
+  }
+}
+
+// c could be so large that a step of 16 bits shows.
+TEST(CortexMCompileRecurrent, AStateThatSixteenBitsAreTooFewForStaysInFloats) {
+  std::string text = layers({.steps = 500, .batch = 1, .joined = {1, 2}});
+  const std::string cat = "aten.cat([%m1, %m2], 1)";
+  text.replace(text.find(cat), cat.size(), "aten.add.Tensor(%m1, %m2)");
+  Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+  p.run_and_compare(one_step());
+  EXPECT_EQ(p.failures(), "");
+  EXPECT_FALSE(p.outside().empty());
 }
 
 // A first state beyond 1 leaves h fewer bits.
@@ -304,13 +362,14 @@ TEST(CortexMCompileRecurrent, APlainCell) {
     expect_cells(plain_cell(name), (std::string("wick_cortex_m.") + name).c_str(), 1);
 }
 
-// h and c between cells of other weights are floats that no quantizer has seen: the cells are their parts.
+// h and c between cells of other weights, which no quantizer annotated, are int16.
 TEST(CortexMCompileRecurrent, CellsOfOtherWeightsStayApart) {
   const std::string last = fake_quantized("o", "h2", "p", parameters(0.0078125, 3)) + "  return %o\n}";
   Pipeline p = std::move(Pipeline::from_text(cells(true, 2, false) + last).backend("cortex-m"));
-  p.at(Stage::lower).check_not("wick_cortex_m.lstm").check("wick_cortex_m.linear_int16");
+  p.at(Stage::lower).check_count("wick_cortex_m.lstm", 2);
   p.run_and_compare(one_step());
   EXPECT_EQ(p.failures(), "");
+  EXPECT_TRUE(p.outside().empty()) << p.outside()[0];
 }
 
 std::string reasons(const Form& form, bool stock = false) {

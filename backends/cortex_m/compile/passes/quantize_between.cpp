@@ -7,6 +7,7 @@
 
 #include "backends/cortex_m/compile/all_elements.h"
 #include "backends/cortex_m/compile/ops/int16/made_numbers.h"
+#include "backends/cortex_m/compile/ops/int16/magnitudes.h"
 #include "backends/cortex_m/compile/ops/int16/number_bounds.h"
 #include "backends/cortex_m/compile/ops/int16/rounding.h"
 #include "backends/cortex_m/compile/ops/int16/shown_rounding.h"
@@ -69,15 +70,10 @@ struct Candidates {
 
 bool is_read_inside(const Value& value) { return value.num_uses() > 0 && value.users().size() == value.num_uses(); }
 
-// The only result that is read; null if there are others.
-Value* only_result(const Node& node) {
-  Value* found = nullptr;
-  for (Value* result : node.results()) {
-    if (result->num_uses() == 0) continue;
-    if (found) return nullptr;
-    found = result;
-  }
-  return found;
+Values read_results(const Node& node) {
+  Values read = node.results();
+  std::erase_if(read, [](const Value* result) { return result->num_uses() == 0; });
+  return read;
 }
 
 // Elements of a value, and besides constants and positions nothing else.
@@ -126,10 +122,8 @@ double slack_of(const Node& node, const Bound& bound, const Candidates& candidat
   return slack * bound.slack;
 }
 
-void consider(const Node& node, Candidates& candidates) {
-  Value* result = only_result(node);
-  if (!result || !has_known_sizes(node) || node.is("wick.convert.default")) return;
-  if (!is_float(*result) || !is_read_inside(*result) || !reads_elements(node)) return;
+void consider_result(const Node& node, Value* result, Candidates& candidates) {
+  if (!is_float(*result) || !is_read_inside(*result)) return;
   const auto bound = bound_of(node, *result);
   if (!bound) return;
   bool behind_loose = false;
@@ -149,13 +143,20 @@ void consider(const Node& node, Candidates& candidates) {
   candidates.order.push_back(result);
 }
 
-// Differences that count between the numbers of a node's result. 0: it has none.
+void consider(const Node& node, Candidates& candidates) {
+  if (!has_known_sizes(node) || node.is("wick.convert.default") || !reads_elements(node)) return;
+  for (Value* result : read_results(node)) consider_result(node, result, candidates);
+}
+
+// Differences that count between the numbers of all results of a node. 0: one has none.
 double result_grain(const Node& node, const Candidates& candidates) {
-  const Value* result = only_result(node);
-  if (!result || !has_elements(*result)) return 0;
-  const auto found = candidates.of.find(result);
-  if (found != candidates.of.end()) return found->second.grain;
-  return steps_that_count(*result);
+  double grain = kUnknown;
+  for (const Value* result : read_results(node)) {
+    if (!has_elements(*result)) return 0;
+    const auto found = candidates.of.find(result);
+    grain = std::min(grain, found != candidates.of.end() ? found->second.grain : steps_that_count(*result));
+  }
+  return std::isfinite(grain) ? grain : 0;
 }
 
 // Whether numbers end with this reader of some of them: it computes on elements alone, and gives some.
@@ -273,19 +274,18 @@ std::vector<Group> groups_of(const std::vector<Node*>& nodes, const Candidates& 
   std::unordered_map<const Node*, size_t> group_of;  // looked up only
   std::vector<Group> groups;
   for (Node* node : nodes) {
-    const std::vector<Value*> operands = node->operands();
-    Value* result = only_result(*node);
-    const bool joins =
-        candidates.of.count(result) > 0 ||
-        std::any_of(operands.begin(), operands.end(), [&](Value* operand) { return candidates.of.count(operand) > 0; });
+    const std::vector<Value*> operands = node->operands(), results = read_results(*node);
+    const auto is_candidate = [&](const Value* value) { return candidates.of.count(value) > 0; };
+    const bool joins = std::any_of(results.begin(), results.end(), is_candidate) ||
+                       std::any_of(operands.begin(), operands.end(), is_candidate);
     if (!joins && !stands_alone(*node)) continue;
     const size_t own = groups.size();
     groups.push_back({{node}, {}});
     group_of[node] = own;
     if (!joins) continue;
-    if (candidates.of.count(result) > 0) groups[own].values.push_back(result);
+    std::copy_if(results.begin(), results.end(), std::back_inserter(groups[own].values), is_candidate);
     for (Value* operand : operands) {
-      if (candidates.of.count(operand) == 0) continue;
+      if (!is_candidate(operand)) continue;
       Group& other = groups[group_of.at(operand->producer)];
       if (other.nodes.empty() || &other == &groups[own]) continue;
       for (Node* each : other.nodes) group_of[each] = own;
@@ -316,7 +316,7 @@ class Widening {
       if (options_.takes(*node)) continue;
       grain_ = result_grain(*node, candidates_);
       widen_operands(*node, false);
-      widen_result(*node);
+      for (Value* result : read_results(*node)) widen_result(*node, result);
       if (!options_.takes(*node)) widen_operands(*node, true);
       if (!options_.takes(*node) && !split_weights_of(*node)) return false;
     }
@@ -408,9 +408,8 @@ class Widening {
   }
 
   // Elements of int8 right behind those of int16 that the node gives: other groups may have put readers there.
-  void widen_result(Node& node) {
-    Value* y = only_result(node);
-    if (!y || !is_int8(*y)) return;
+  void widen_result(Node& node, Value* y) {
+    if (!is_int8(*y)) return;
     const TensorType type = y->tensor();
     const std::vector<Value*> stands_for = y->stands_for;
     Value* narrow = convert(y, type, &node, node);
@@ -439,8 +438,10 @@ class Widening {
 bool is_fine_enough(const Group& group, const Candidates& candidates) {
   const auto is_loose = [&](Value* value) { return candidates.of.at(value).is_loose; };
   const auto is_wide = [&](const Node* node) {
-    const Value* result = only_result(*node);
-    return result && candidates.of.count(result) == 0 && result->dtype() == DType::i16;
+    const Values results = read_results(*node);
+    return std::any_of(results.begin(), results.end(), [&](const Value* result) {
+      return candidates.of.count(result) == 0 && result->dtype() == DType::i16;
+    });
   };
   return std::none_of(group.values.begin(), group.values.end(), is_loose) ||
          std::none_of(group.nodes.begin(), group.nodes.end(), is_wide);

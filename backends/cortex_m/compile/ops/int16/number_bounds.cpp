@@ -177,8 +177,16 @@ Bound of_group_norm(const Node& node) {
 
 Bound of_prelu(const Node& node) { return {reach(node.tensor("self")) * std::max(1.0, reach(node.tensor("weight")))}; }
 
+// Each step adds 1 to c of lstm at most.
+Bound of_cell_state(const Node& lstm) {
+  const Value* x = lstm.tensor("input");
+  const bool batch_first = x->rank() == 3 && lstm.boolean("batch_first");
+  const auto steps = static_cast<double>(x->sizes()[batch_first ? 1 : 0].value());
+  const double largest = reach(lstm.tensors("hx")[1]) + steps;
+  return {largest, true, false, std::max(1.0, largest)};
+}
+
 Bound of_recurrent(const Node& node) {
-  if (node.results().size() > 2 && node.result(2)->num_uses() > 0) return {kUnknown};  // c
   const compiler::Arg& states = node.arg("hx");
   double largest = kLargestState;
   const double first =
@@ -280,6 +288,8 @@ std::optional<Bound> bound_of(const Node& node, const Value& result) {
   const BoundRow* row = row_of(node);
   if (is_tabulated(node))
     bound = of_table(node);
+  else if (node.is("aten.lstm.input") && &result == node.result(2))
+    bound = of_cell_state(node);
   else if (row)
     bound = row->bound(node);
   else if (only_moves(node))
