@@ -66,20 +66,6 @@ TEST(CortexMScratch, ShapesReachEveryRule) {
   for (const int count : {rows, pointwise, blocks, one_channel, small, turned}) EXPECT_GT(count, 20);
 }
 
-// A row of the result, or as many as fit 4 KB; windows that code without vectors computes need none.
-TEST(CortexMScratch, OfWicksDepthwiseConvolution) {
-  ConvolutionShape shape{};
-  shape.channels = shape.outputs = 24;
-  for (int axis = 0; axis < 2; ++axis) shape.kernel[axis] = shape.input[axis] = 12, shape.output[axis] = 1;
-  EXPECT_EQ(cortex_m::own_depthwise_conv2d_scratch(shape), (ScratchBytes{5432, 0, 0}));
-  shape.kernel[0] = shape.input[0] = 65;
-  EXPECT_EQ(cortex_m::own_depthwise_conv2d_scratch(shape), ScratchBytes{});
-  for (int axis = 0; axis < 2; ++axis) shape.kernel[axis] = 2, shape.input[axis] = 32, shape.output[axis] = 31;
-  EXPECT_LE(cortex_m::own_depthwise_conv2d_scratch(shape).mve, 4096);
-  shape.stride[1] = INT64_MAX;
-  EXPECT_EQ(cortex_m::own_depthwise_conv2d_scratch(shape).mve, INT64_MAX);
-}
-
 TEST(CortexMScratch, SizesBeyondInt64AreTheLargest) {
   ConvolutionShape shape{};
   shape.channels = shape.outputs = INT64_MAX / 3;

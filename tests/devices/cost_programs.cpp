@@ -151,6 +151,10 @@ void add_windows(std::vector<CostProgram>& out) {
                         body = fmt::format("(%d, [{0}, {0}], [{0}, {0}])\n", kernel);
       out.push_back(quantized("avg_pool2d" + size, x, "  %y = aten.avg_pool2d" + body));
       out.push_back(quantized("max_pool2d" + size, x, "  %y = aten.max_pool2d" + body));
+      out.push_back(
+          quantized("sum_pool2d" + size, x,
+                    fmt::format("  %y = aten.avg_pool2d(%d, [{0}, {0}], [{0}, {0}], [0, 0], false, true, {1})\n",
+                                kernel, kernel * kernel + 1)));
     }
   }
 }

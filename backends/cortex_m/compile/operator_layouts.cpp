@@ -61,6 +61,7 @@ constexpr LayoutRow kLayouts[] = {
     {"cortex_m.quantized_transpose_conv2d.default", compiler::layout::channels_last},
     {"cortex_m.quantized_avg_pool2d.default", compiler::layout::channels_last},
     {"cortex_m.quantized_max_pool2d.default", compiler::layout::channels_last},
+    {"wick_cortex_m.sum_pool2d.default", compiler::layout::channels_last},
     {"wick_cortex_m.resize2d.default", compiler::layout::channels_last},
     {"wick_cortex_m.resize2d_int16.default", compiler::layout::channels_last},
     {"wick_cortex_m.group_norm.default", images_channels_last},

@@ -296,18 +296,18 @@ void infer_transposed(Node& node) {
   compiler::set_result(node, DType::i8, std::move(sizes));
 }
 
-void infer_pool(Node& node, bool dilated) {
+void infer_pool(Node& node, bool dilated, bool ceil_mode) {
   const Value* x = node.tensor("input");
   require_rank(x, 4, "the input");
   Sizes sizes = x->sizes();
   for (size_t axis = 0; axis < 2; ++axis)
-    sizes[2 + axis] =
-        positions(node, x->sizes()[2 + axis], entry_along(node, "kernel_size", axis),
-                  dilated ? entry_along(node, "dilation", axis) : Sym(1), node.boolean("ceil_mode"), axis);
+    sizes[2 + axis] = positions(node, x->sizes()[2 + axis], entry_along(node, "kernel_size", axis),
+                                dilated ? entry_along(node, "dilation", axis) : Sym(1), ceil_mode, axis);
   compiler::set_result(node, DType::i8, std::move(sizes));
 }
-void infer_avg_pool(Node& node) { infer_pool(node, false); }
-void infer_max_pool(Node& node) { infer_pool(node, true); }
+void infer_avg_pool(Node& node) { infer_pool(node, false, node.boolean("ceil_mode")); }
+void infer_max_pool(Node& node) { infer_pool(node, true, node.boolean("ceil_mode")); }
+void infer_sum_pool(Node& node) { infer_pool(node, false, false); }
 
 void set_resized(Node& node) {
   const Value *x = node.tensor("input"), *rows = node.tensor("rows"), *columns = node.tensor("columns");
@@ -440,6 +440,9 @@ constexpr OpDef kRows[] = {
      infer_conv2d_int4, nullptr, "wick_cortex_m::conv2d_int4.out", kElements | kNoStock},
     {"wick_cortex_m::depthwise_conv2d_int4(" FILTER "int[] dilation, int depth_multiplier, " CHANNELS ") -> Tensor",
      infer_depthwise_int4, nullptr, "wick_cortex_m::depthwise_conv2d_int4.out", kElements | kNoStock},
+    {"wick_cortex_m::sum_pool2d(Tensor input, int[] kernel_size, int[] stride, int[] padding, int input_offset, "
+     "int output_offset, int multiplier, int shift, int activation_min, int activation_max) -> Tensor",
+     infer_sum_pool, nullptr, "wick_cortex_m::sum_pool2d.out", kElements | kNoStock},
     {"wick_cortex_m::add(Tensor self, int self_zero_point, int self_multiplier, int self_shift, Tensor other, "
      "int other_zero_point, int other_multiplier, int other_shift, int output_zero_point, int output_multiplier, "
      "int output_shift, int activation_min, int activation_max) -> Tensor",

@@ -84,21 +84,6 @@ ScratchBytes depthwise_conv2d_scratch(const ConvolutionShape& s) {
   return {product({4, kDepthwiseBlock, taps}), small ? 0 : product({2, s.channels, taps}), 0};
 }
 
-// As kernels/depthwise_conv2d/mve.cpp plans its memory: columns of four rows for sixteen channels, those of the
-// weights, and sums; rows of the result in as much as kUsual bytes, or one. Larger windows are left to code without
-// vectors.
-ScratchBytes own_depthwise_conv2d_scratch(const ConvolutionShape& s) {
-  constexpr int64_t kColumn = 64, kMostTaps = 64, kMostOutputs = 64, kMostSteps = 16, kUsual = 4096, kAlignment = 16;
-  if (s.kernel[0] > kMostTaps || s.kernel[1] > kMostTaps) return {};
-  const int64_t row_groups = (s.kernel[0] + 3) / 4, weight_columns = std::max<int64_t>(5, (s.kernel[1] + 3) / 4 * 4);
-  const int64_t outputs = std::min(s.output[1], kMostOutputs);
-  const int64_t columns = sum(product({outputs - 1, s.stride[1]}), product({s.kernel[1], s.dilation[1]}));
-  const int64_t step = sum(product({row_groups, columns, kColumn}), 8 * outputs);
-  const int64_t fixed = (row_groups + 1) * weight_columns * kColumn + 32 + kAlignment;
-  const int64_t steps = std::max(int64_t{1}, std::min({(kUsual - fixed) / step, s.output[0], kMostSteps}));
-  return {sum(fixed, product({steps, step})), 0, 0};
-}
-
 TransposedScratch transpose_conv2d_scratch(const ConvolutionShape& s) {
   if (s.stride[0] <= 2 && s.stride[1] <= 2 && s.channels >= kLeastTurnedChannels) {
     const int64_t words = word_columns(s), filter = product({s.channels, s.kernel[0], s.kernel[1], s.outputs});

@@ -30,9 +30,6 @@ ScratchBytes conv2d_int16_scratch(const ConvolutionShape& shape);
 /// its weights. group_channels is not read.
 ScratchBytes depthwise_conv2d_scratch(const ConvolutionShape& shape);
 
-/// wick_cortex_m.depthwise_conv2d: what its kernels use, for any batch. CMSIS-NN has no say in it.
-ScratchBytes own_depthwise_conv2d_scratch(const ConvolutionShape& shape);
-
 /// quantized_transpose_conv2d: `rows` is its im2col or the rows of sums that are not complete yet, `filter` the filter
 /// turned around. Does not read `output`, dilation and padding.
 struct TransposedScratch {

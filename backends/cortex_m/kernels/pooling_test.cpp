@@ -1,10 +1,11 @@
-// avg_pool2d and max_pool2d: one set of cases for both.
+// avg_pool2d, max_pool2d and sum_pool2d: one set of cases for all.
 #include "backends/cortex_m/kernels/convolution_test_support.h"
 
 namespace wick::cortex_m::pooling_test {
 namespace {
 
-constexpr char kAverage[] = "cortex_m::quantized_avg_pool2d.out", kMax[] = "cortex_m::quantized_max_pool2d.out";
+constexpr char kAverage[] = "cortex_m::quantized_avg_pool2d.out", kMax[] = "cortex_m::quantized_max_pool2d.out",
+               kSum[] = "wick_cortex_m::sum_pool2d.out";
 
 /// As PyTorch counts: a last window of ceil mode begins on the input or in its leading padding.
 int64_t positions(const ConvolutionCase& c, size_t axis, bool ceil_mode) {
@@ -58,6 +59,18 @@ TEST(CortexMPooling, IsItsEquation) {
                                      })))
         << ran;
     if (ceil_mode) continue;
+    const int64_t offset = random.in(-127, 128);
+    OutputParameters to = random_output(random, c.kernel[0] * c.kernel[1]);
+    ASSERT_TRUE(
+        runs(kSum, {c.input(), c.pair(c.kernel), c.pair(c.stride), c.pair(c.padding), offset, int64_t{to.offset},
+                    int64_t{to.multiplier}, int64_t{to.shift}, int64_t{to.min}, int64_t{to.max}, out}));
+    ASSERT_TRUE(equals(out, expected(c, rows, columns,
+                                     [&](const std::vector<int64_t>& taps) {
+                                       int64_t sum = 0;
+                                       for (const int64_t tap : taps) sum += tap + offset;
+                                       return to(sum);
+                                     })))
+        << ran;
     const int64_t min = random.in(-128, 127), max = random.in(min, 127);
     ASSERT_TRUE(runs(kMax, {c.input(), c.pair(c.kernel), c.pair(c.stride), c.pair(c.padding), std::vector<int>{1, 1},
                             false, 5, 5, min, max, out}));
@@ -122,6 +135,31 @@ TEST_F(CortexMPoolingChecks, OfBoth) {
   expect_refused(padding, List{-1}, "padding");
   expect_refused(padding, List{3}, "padding less than kernel_size");
   expect_refused(padding, List{2}, "height and width");
+}
+
+TEST_F(CortexMPoolingChecks, OfSums) {
+  int64_t offset = 127, multiplier = 1 << 30, shift = 30;
+  const auto sum = [&] {
+    return run(kSum, {x, kernel, stride, padding, offset, zero_out, multiplier, shift, min, max, out}).message;
+  };
+  const auto expect = [&](int64_t& place, int64_t other, const char* part) {
+    ASSERT_EQ(sum(), "");
+    std::swap(place, other);
+    EXPECT_NE(sum().find(part), std::string::npos) << part << ": " << sum();
+    std::swap(place, other);
+  };
+  for (const int64_t fits : {-127, 128}) {
+    offset = fits;
+    EXPECT_EQ(sum(), "");
+  }
+  for (const int64_t beyond : {-128, 129}) expect(offset, beyond, "zero point");
+  expect(zero_out, 128, "zero point");
+  expect(multiplier, INT32_MIN, "multiplier");
+  for (const int64_t beyond : {-32, 31}) expect(shift, beyond, "shift");
+  expect(min, -129, "activation_min");
+  expect(max, 128, "activation_max");
+  stride = {3};
+  EXPECT_NE(sum().find("height and width"), std::string::npos) << sum();
 }
 
 TEST_F(CortexMPoolingChecks, OfMaxPooling) {

@@ -40,7 +40,7 @@ void expect_refused(const std::string& text, const std::string& reason) {
 }
 
 constexpr char kAverage[] = "cortex_m.quantized_avg_pool2d", kMaximum[] = "cortex_m.quantized_max_pool2d",
-               kSums[] = "cortex_m.quantized_depthwise_conv2d", kSoftmax[] = "cortex_m.softmax",
+               kSums[] = "wick_cortex_m.sum_pool2d", kSoftmax[] = "cortex_m.softmax",
                kProduct[] = "cortex_m.quantized_batch_matmul";
 
 TEST(CortexMPools, AveragesOfOneScaleAreStocksPools) {
@@ -57,27 +57,39 @@ TEST(CortexMPools, AveragesOfAnotherScaleRoundOnce) {
     expect_integer(model(fmt::format("%y = aten.avg_pool2d(%d, {})", window), "2, 3, 8, 7", narrow), kSums);
 }
 
-// Stock's depthwise convolution asks for 496 bytes of scratch for each tap on MVE.
-TEST(CortexMPools, LargeWindowsOfAnotherScaleTakeLittleScratchInTightMemory) {
-  constexpr char kOwn[] = "wick_cortex_m.depthwise_conv2d", kStock[] = "cortex_m.quantized_depthwise_conv2d";
-  using compiler::Profile;
-  const auto lowered = [](const std::string& backend, Profile profile, const char* op) {
+// Whatever the window and the instruction set.
+TEST(CortexMPools, SumsTakeNoScratch) {
+  const std::string narrow = parameters(0.001953125, -3);
+  for (const char* sizes : {"1, 24, 12, 70", "2, 1, 12, 70", "1, 5, 300, 3"}) {
+    for (const char* body :
+         {"aten.mean.dim(%d, [2, 3], true)", "aten.mean.dim(%d, [1], false)", "aten.mean.dim(%d, [-1, 1], true)",
+          "aten.sum.dim_IntList(%d, [2], false)", "aten.avg_pool2d(%d, [12, 3], [1, 2], [6, 1])",
+          "aten.avg_pool2d(%d, [1, 2])", "aten._adaptive_avg_pool2d(%d, [5, 2])"}) {
+      for (const char* cpu : {"m55", "m4", "m3"}) {
+        for (const char* memory : {"", ",memory=tight"}) {
+          Pipeline p = std::move(Pipeline::from_text(model(fmt::format("%y = {}", body), sizes, narrow))
+                                     .backend(backend_for(cpu, memory)));
+          p.at(Stage::lower).check_outside({}).check(kSums).check_not("wick.scratch");
+          p.run_and_compare({.absolute = 1e-6, .relative = 0, .of_largest = 0, .quantization_steps = 1.001});
+          EXPECT_EQ(p.failures(), "") << cpu << memory << " " << sizes << " " << body;
+        }
+      }
+    }
+  }
+}
+
+// Stock has no such operator: its depthwise convolution asks for 496 bytes of scratch for each tap on MVE.
+TEST(CortexMPools, ProfileStockTakesADepthwiseConvolution) {
+  for (const char* memory : {"", ",memory=tight"}) {
     Pipeline p = std::move(
         Pipeline::from_text(model("%y = aten.avg_pool2d(%d, [12, 12])", "1, 24, 12, 12", parameters(0.001953125, -3)))
-            .backend(backend));
-    p.options().profile = profile;
-    p.at(Stage::lower).check_outside({}).check(op);
+            .backend(backend_for("m55", memory)));
+    p.options().profile = compiler::Profile::stock;
+    p.at(Stage::lower).check_outside({}).check("cortex_m.quantized_depthwise_conv2d");
     p.run_and_compare({.absolute = 1e-6, .relative = 0, .of_largest = 0, .quantization_steps = 1.001});
-    EXPECT_EQ(p.failures(), "") << backend;
-    const std::string text = p.dump(Stage::lower), scratch = "wick.scratch([";
-    const size_t at = text.find(scratch);
-    return at == std::string::npos ? -1 : std::atoll(text.c_str() + at + scratch.size());
-  };
-  EXPECT_EQ(lowered("cortex-m:cpu=cortex-m55,memory=tight", Profile::automatic, kOwn), 5432);
-  EXPECT_EQ(lowered("cortex-m:cpu=cortex-m4,memory=tight", Profile::automatic, kOwn), 0);
-  EXPECT_EQ(lowered("cortex-m:cpu=cortex-m3,memory=tight", Profile::automatic, kStock), 0);
-  EXPECT_EQ(lowered("cortex-m:cpu=cortex-m55,memory=tight", Profile::stock, kStock), 4 * 124 * 144);
-  EXPECT_EQ(lowered("cortex-m:cpu=cortex-m55", Profile::automatic, kStock), 4 * 124 * 144);
+    EXPECT_EQ(p.failures(), "");
+    EXPECT_NE(p.dump(Stage::lower).find(fmt::format("wick.scratch([{}]", 4 * 124 * 144)), std::string::npos);
+  }
 }
 
 TEST(CortexMPools, MeansAreOverAnyDimensions) {

@@ -16,7 +16,6 @@ struct Convolution {
   bool transposed = false, rows = false;
   Affine input, output;
   int64_t copies = 1;                        // of each group's channels, side by side: those of the filter
-  bool own = false;                          // depthwise: Wick's operator where it needs less scratch
   std::vector<int8_t> filter;                // [outputs, kH, kW, group_channels]
   std::vector<int32_t> bias;                 // empty: none
   std::vector<int32_t> multipliers, shifts;  // of each output

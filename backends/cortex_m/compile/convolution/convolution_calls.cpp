@@ -79,12 +79,10 @@ Value* depthwise(Builder& b, Value* x, const Convolution& c, Isa isa, bool packe
   Args args = start(x, filter, channels, c);
   args.push_back(pair(s.dilation));
   args.push_back(s.outputs / s.channels);
-  const ScratchBytes of_stock = depthwise_conv2d_scratch(widest(c)), of_own = own_depthwise_conv2d_scratch(widest(c));
-  const bool own = c.own && bytes_for(of_own, isa) < bytes_for(of_stock, isa);
-  add_channels(args, c, channels, {scratch(b, own ? of_own : of_stock, isa)});
-  const char* op = packed                        ? "wick_cortex_m.depthwise_conv2d_int4"
-                   : !own && c.pads_ends_alike() ? "cortex_m.quantized_depthwise_conv2d"
-                                                 : "wick_cortex_m.depthwise_conv2d";
+  add_channels(args, c, channels, {scratch(b, depthwise_conv2d_scratch(widest(c)), isa)});
+  const char* op = packed                ? "wick_cortex_m.depthwise_conv2d_int4"
+                   : c.pads_ends_alike() ? "cortex_m.quantized_depthwise_conv2d"
+                                         : "wick_cortex_m.depthwise_conv2d";
   return b.call(op, std::move(args));
 }
 

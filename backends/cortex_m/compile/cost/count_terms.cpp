@@ -436,6 +436,7 @@ constexpr Counter kCounters[] = {
     {"cortex_m::quantized_transpose_conv2d.out", 5, count_transposed},
     {"cortex_m::quantized_avg_pool2d.out", 5, count_pool},
     {"cortex_m::quantized_max_pool2d.out", 5, count_pool},
+    {"wick_cortex_m::sum_pool2d.out", 5, count_pool},
     {"cortex_m::softmax.out", 2, count_rows},
     {"cortex_m::transpose.out", 3, count_turned},
     {"cortex_m::pad.out", 2, count_pad},

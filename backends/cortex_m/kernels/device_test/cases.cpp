@@ -351,6 +351,23 @@ void make_avg_pool2d(Call& call) {
   call.add_out(DType::i8, {g.batch, channels, g.out[0], g.out[1]}, Order::channels_last);
 }
 
+void make_sum_pool2d(Call& call) {
+  const Geometry g = random_pooling(call.random, false);
+  const int32_t channels = call.random.one_in(4) ? 1 : random_channels(call.random, 64);
+  call.add_int8({g.batch, channels, g.height, g.width}, Order::channels_last);
+  add_pair(call, g.kernel);
+  add_pair(call, g.stride);
+  add_pair(call, g.padding);
+  call.add_int(random_offset(call.random));
+  call.add_int(call.random.in(INT8_MIN, INT8_MAX));
+  call.add_int(call.random.in(1 << 30, INT32_MAX));
+  call.add_int(call.random.in(-12, 1));
+  const Clamp clamp = random_clamp(call.random);
+  call.add_int(clamp.min);
+  call.add_int(clamp.max);
+  call.add_out(DType::i8, {g.batch, channels, g.out[0], g.out[1]}, Order::channels_last);
+}
+
 void make_max_pool2d(Call& call) {
   const Geometry g = random_pooling(call.random, false);
   const int32_t channels = random_channels(call.random, 64), zero_point = call.random.in(INT8_MIN, INT8_MAX);
@@ -465,6 +482,7 @@ constexpr CaseSource kSources[] = {
     {"wick_cortex_m::conv2d.out", 1000, make_padded_conv2d},
     {"wick_cortex_m::depthwise_conv2d.out", 1000, make_padded_depthwise_conv2d},
     {"wick_cortex_m::linear_per_channel.out", 1000, make_linear_per_channel},
+    {"wick_cortex_m::sum_pool2d.out", 1200, make_sum_pool2d},
     {"wick_cortex_m::kernel_sum.out", 500, make_kernel_sum},
     {"wick_cortex_m::add.out", 800, make_broadcast_add},
     {"wick_cortex_m::mul.out", 800, make_broadcast_mul},

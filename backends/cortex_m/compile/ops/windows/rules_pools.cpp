@@ -1,6 +1,7 @@
 // Pools, and means and sums over any dimensions. A mean whose result has the scale of its input is a pool of stock's.
-// With another scale it is a depthwise convolution with a filter of ones, which rounds once: the mean's divisor is part
-// of the multiplier. Where windows differ in what they count, it is one such convolution for each run of equal ones.
+// With another scale it is the sums over the windows, scaled, which rounds once: the mean's divisor is part of the
+// multiplier. Where windows differ in what they count, it is one such operator for each run of equal ones. Profile
+// stock and int16 take a depthwise convolution with a filter of ones for it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -91,10 +92,20 @@ Value* average(Builder& b, Value* x, const Pool& pool, bool ceil, const Affine& 
                                                   scratch(b, avg_pool2d_scratch(x->sizes()[1].value()), isa)});
 }
 
-// Sums over windows times scale(x) / scale(y) / divisor. Padding counts as zeros. Stock
-// has no such pool, and its depthwise convolution asks for scratch by the taps of a window.
+// Sums over windows times `factor`. Padding counts as zeros.
+Value* sum_pool(Builder& b, Value* x, const Pool& pool, const Requantization& factor, const Affine& from,
+                const Affine& to) {
+  return b.call("wick_cortex_m.sum_pool2d",
+                {x, pair(pool.kernel), pair(pool.stride), pair(pool.padding), int64_t{-from.zero}, int64_t{to.zero},
+                 int64_t{factor.multiplier}, int64_t{factor.shift}, int64_t{to.min}, int64_t{to.max}});
+}
+
+// Sums over windows times scale(x) / scale(y) / divisor. Padding counts as zeros. Stock has no such pool, and its
+// depthwise convolution asks for scratch by the taps of a window.
 Value* scaled_sums(Builder& b, Value* x, const Pool& pool, int64_t divisor, const Affine& from, const Affine& to,
                    const Configuration& configuration) {
+  const Requantization factor = *requantization_of_sums(from.scale / to.scale / static_cast<double>(divisor));
+  if (x->dtype() == DType::i8 && !configuration.stock_only) return sum_pool(b, x, pool, factor, from, to);
   Convolution c;
   ConvolutionShape& s = c.shape;
   s.batch = x->sizes()[0].value();
@@ -107,14 +118,12 @@ Value* scaled_sums(Builder& b, Value* x, const Pool& pool, int64_t divisor, cons
     s.output[axis] = (s.input[axis] + 2 * s.padding[axis] - s.kernel[axis]) / s.stride[axis] + 1;
   }
   const int64_t count = s.kernel[0] * s.kernel[1];
-  const Requantization factor = *requantization_of_sums(from.scale / to.scale / static_cast<double>(divisor));
   c.input = from;
   c.output = to;
   c.filter.assign(static_cast<size_t>(s.channels * count), 1);
   if (x->dtype() == DType::i16) return int16_convolution(b, x, c, {{factor}, {}, false}, configuration.isa);
   c.multipliers.assign(static_cast<size_t>(s.channels), factor.multiplier);
   c.shifts.assign(static_cast<size_t>(s.channels), factor.shift);
-  c.own = configuration.tight && !configuration.stock_only;
   return convolution(b, x, c, configuration.isa);
 }
 
