@@ -167,6 +167,74 @@ std::vector<uint32_t> values_of_argument(const MethodMeta& method, int32_t argum
   return values;
 }
 
+/// Whether two tensors share bytes of an arena.
+bool overlap(const ValueMeta& a, const ValueMeta& b) {
+  const TensorMeta &x = a.tensor, &y = b.tensor;
+  return a.tag == Tag::tensor && b.tag == Tag::tensor && x.arena == y.arena &&
+         x.arena_offset < y.arena_offset + y.nbytes && y.arena_offset < x.arena_offset + x.nbytes;
+}
+
+/// Of each value whether something reads it: another instruction, the caller, or a value that no instruction writes,
+/// which is a view of what lies in its memory. Of methods that jump: true.
+class Readers {
+ public:
+  explicit Readers(const MethodMeta& method) : method_(method), is_read_(method.num_values()) {
+    for (size_t i = 0; i < method.num_inputs(); ++i) is_written_.insert(method.input(i));
+    find_written();
+    if (jumps_) {
+      is_read_.assign(is_read_.size(), true);
+      return;
+    }
+    for (size_t i = 0; i < method.num_instructions(0); ++i) run(method.instruction(0, i));
+    for (size_t i = 0; i < method.num_outputs(); ++i) read(method.output(i));
+  }
+  std::vector<bool> result() && { return std::move(is_read_); }
+
+ private:
+  std::vector<uint32_t> results_of(const InstructionMeta& instruction) const {
+    if (instruction.kind == InstructionKind::move) return {instruction.target};
+    if (instruction.args.empty()) return {};
+    return values_of_argument(method_, instruction.args[instruction.args.size() - 1]);
+  }
+
+  void find_written() {
+    jumps_ = method_.num_chains() != 1;
+    for (size_t i = 0; !jumps_ && i < method_.num_instructions(0); ++i) {
+      const InstructionMeta instruction = method_.instruction(0, i);
+      // Which arguments of a delegate are results, only its payload says.
+      jumps_ = instruction.kind == InstructionKind::jump_false || instruction.kind == InstructionKind::delegate;
+      for (const uint32_t value : results_of(instruction)) is_written_.insert(value);
+    }
+  }
+
+  void read(uint32_t value) {
+    is_read_[value] = true;
+    if (is_written_.count(value) > 0) return;
+    for (const uint32_t each : alive_) {
+      if (overlap(method_.value(each), method_.value(value))) is_read_[each] = true;
+    }
+  }
+
+  void run(const InstructionMeta& instruction) {
+    const std::vector<uint32_t> results = results_of(instruction);
+    if (instruction.kind == InstructionKind::move) read(instruction.value);
+    for (const int32_t arg : instruction.args) {
+      for (const uint32_t value : values_of_argument(method_, arg)) {
+        if (std::find(results.begin(), results.end(), value) == results.end()) read(value);
+      }
+    }
+    for (const uint32_t result : results) {
+      std::erase_if(alive_, [&](uint32_t each) { return overlap(method_.value(each), method_.value(result)); });
+      alive_.insert(result);
+    }
+  }
+
+  const MethodMeta& method_;
+  bool jumps_ = false;
+  std::set<uint32_t> is_written_, alive_;  // alive: what instructions wrote and no other one has overwritten
+  std::vector<bool> is_read_;
+};
+
 }  // namespace
 
 std::vector<int32_t> values_of(const Tensor& tensor) {
@@ -247,23 +315,7 @@ std::vector<Candidate> candidates_of(const QuantizedValue& value, const std::vec
 
 void ElementRecorder::watch(const MethodMeta& method) {
   method_ = method;
-  mentions_.assign(method.num_values(), 0);
-  const auto mention = [&](const std::set<uint32_t>& values) {
-    for (const uint32_t value : values) ++mentions_[value];
-  };
-  for (size_t chain = 0; chain < method.num_chains(); ++chain) {
-    for (size_t i = 0; i < method.num_instructions(chain); ++i) {
-      const InstructionMeta instruction = method.instruction(chain, i);
-      std::set<uint32_t> values;
-      if (instruction.kind == InstructionKind::move || instruction.kind == InstructionKind::jump_false)
-        values.insert(instruction.value);
-      for (const int32_t arg : instruction.args) {
-        for (const uint32_t value : values_of_argument(method, arg)) values.insert(value);
-      }
-      mention(values);
-    }
-  }
-  for (size_t i = 0; i < method.num_outputs(); ++i) mention({method.output(i)});
+  is_read_ = Readers(method).result();
 }
 
 void ElementRecorder::record(void* state, const InstructionInfo& instruction, Error error) {
@@ -275,7 +327,7 @@ void ElementRecorder::record(void* state, const InstructionInfo& instruction, Er
   const std::vector<uint32_t> results = values_of_argument(*self.method_, args[args.size() - 1]);
   size_t result = 0;
   for_each_tensor(*instruction.args[instruction.args.size() - 1], [&](const Tensor& tensor) {
-    const bool is_read = result >= results.size() || self.mentions_[results[result]] > 1;
+    const bool is_read = result >= results.size() || self.is_read_[results[result]];
     ++result;
     if (!is_read || !is_grid(tensor.dtype) || !tensor.data || self.bytes_ + 4 * tensor.numel > self.max_bytes_) return;
     self.bytes_ += 4 * tensor.numel;

@@ -32,7 +32,7 @@ class ElementRecorder {
 
   uint64_t max_bytes_, bytes_ = 0;
   std::optional<MethodMeta> method_;
-  std::vector<uint32_t> mentions_;  // of each value: by instructions, and as an output
+  std::vector<bool> is_read_;  // of each value
   Tracer tracer_;
   std::vector<Elements> all_;
 };
