@@ -279,8 +279,7 @@ std::vector<CostProgram> cost_programs() {
 
 std::vector<uint8_t> compiled_for(const CostProgram& program, const std::string& isa, std::string* failures) {
   testing::Pipeline pipeline = testing::Pipeline::from_text(program.text);
-  const bool tight = program.name.starts_with("channels") || program.name.starts_with("tight");
-  const char* memory = tight ? ",memory=tight" : "";
+  const char* memory = program.name.starts_with("tight") ? ",memory=tight" : "";
   pipeline.backend(backend_for(isa == "mve" ? "cortex-m55" : isa == "dsp" ? "cortex-m4" : "cortex-m3", memory));
   const compiler::CompileResult* result = pipeline.compiled();
   if (result) return result->program.pte.join();

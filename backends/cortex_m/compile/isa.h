@@ -24,8 +24,8 @@ inline constexpr compiler::TargetOption kCpu = {
     "NAME"};
 inline constexpr compiler::TargetOption kIsa = {
     "isa", "auto|mve|dsp|scalar", "instruction set of the kernels; auto: the best that the processor has", true};
-inline constexpr compiler::TargetOption kMemory = {
-    "memory", "fast|tight", "tight: sums over weights are computed in each run, not stored", true};
+inline constexpr compiler::TargetOption kMemory = {"memory", "fast|tight",
+                                                   "tight: less scratch memory, for more instructions", true};
 
 /// Errors: usage (no such processor, or it lacks the instruction set), with those there are.
 compiler::Result<Configuration> read_configuration(const compiler::TargetOptions& options);

@@ -72,6 +72,20 @@ TEST(CortexMCompileInt4, WeightsOfALinearLayerArePacked) {
   }
 }
 
+// Sums take the place of a bias. Where there is none, the kernel computes them in each run.
+TEST(CortexMCompileInt4, TightMemoryStoresNoSumsWithoutABias) {
+  for (const char* memory : {"", ",memory=tight"}) {
+    for (const char* function : {"aten.linear(%d, %w, %b)", "aten.linear(%d, %w)"}) {
+      const bool stored = *memory == 0 || std::string_view(function).find("%b") != std::string_view::npos;
+      Pipeline p = std::move(Pipeline::from_text(Model().text(function)).backend(backend_for("m55", memory)));
+      p.at(Stage::lower).check_count(kPacked, 1);
+      p.run_and_compare(one_step());
+      EXPECT_EQ(p.failures(), "");
+      EXPECT_EQ(p.dump(Stage::lower).find("%kernel_sum") != std::string::npos, stored) << memory << function;
+    }
+  }
+}
+
 TEST(CortexMCompileInt4, TheyMayHaveAZeroPoint) {
   Model model;
   for (const int zero : {-8, 3, 7}) {

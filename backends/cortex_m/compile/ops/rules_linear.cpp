@@ -142,8 +142,6 @@ Verdict supports_linear(const Node& node, const Configuration& configuration) {
     return Verdict::yes("its weights of four bits are stored in eight: stock has no operator for others");
   pack_weights(node, configuration, &linear);
   if (!linear.packed.empty()) return Verdict::yes("its weights are stored in four bits each");
-  if (configuration.stock_only && configuration.tight && configuration.isa == Isa::mve)
-    return Verdict::yes("its sums over weights are stored: stock has no operator that computes them");
   return Verdict::yes();
 }
 
@@ -156,12 +154,8 @@ Value* bias_constant(Builder& b, const Linear& linear) {
 
 compiler::Arg optional(Value* value) { return value ? compiler::Arg(value) : compiler::Arg(compiler::None()); }
 
-Value* kernel_sum(Builder& b, const Linear& linear, Value* weights, const Configuration& configuration) {
+Value* kernel_sum(Builder& b, const Linear& linear, Value* weights) {
   const int64_t input_offset = -linear.input.zero;
-  if (configuration.tight && !configuration.stock_only) {
-    return b.call("wick_cortex_m.kernel_sum",
-                  {weights, optional(bias_constant(b, linear)), input_offset, int64_t{-linear.filter_zero}});
-  }
   const auto elements = compiler::layout::elements_of<int8_t>(*weights);
   const size_t outputs = num_outputs(*weights), inputs = elements.size() / outputs;
   std::vector<int32_t> sums;
@@ -201,9 +195,10 @@ std::vector<Value*> rewrite_linear(Builder& b, Node& node, const Configuration& 
   Value* unpacked = weights;
   if (packed) weights = packed_weights(b, linear, *weights);
   Value *bias = nullptr, *sum = nullptr;
-  // The kernel for packed weights sums them in each run itself if it gets the bias.
-  if (configuration.isa == Isa::mve && !(packed && configuration.tight))
-    sum = kernel_sum(b, linear, unpacked, configuration);
+  // The kernel for packed weights sums them in each run itself if it gets no sums, which saves them where they do not
+  // take the place of a bias.
+  if (configuration.isa == Isa::mve && !(packed && configuration.tight && linear.bias.empty()))
+    sum = kernel_sum(b, linear, unpacked);
   else
     bias = bias_constant(b, linear);
   const int64_t min = linear.output.min, max = linear.output.max;
