@@ -20,11 +20,4 @@ Span<const Target* const> known_targets() {
   return ready ? Span<const Target* const>(kTargets) : Span<const Target* const>();
 }
 
-std::vector<Pass> passes_of_backends() {
-  std::vector<Pass> passes;
-  for (const Target* target : known_targets())
-    passes.insert(passes.end(), target->own_passes.begin(), target->own_passes.end());
-  return passes;
-}
-
 }  // namespace wick::compiler

@@ -392,8 +392,8 @@ TEST_F(Cli, MethodsShareTheBuffersOfTheirModel) {
   const std::string says = "method 'b' uses the state 'count' of method 'a'";
   const Outcome counters = compile("counter", "");
   ASSERT_EQ(counters.exit_code, 0) << counters.err;
-  EXPECT_NE(counters.err.find("method 'b' has its own buffer 'count': it has no parameter in common with method 'a' "
-                              "(--share-state=count shares it)"),
+  EXPECT_NE(counters.err.find("method 'b' has its own buffer 'count': method 'a' has no parameter of the same name "
+                              "(--share-state shares it)"),
             std::string::npos)
       << counters.err;
   for (const char* flags : {"--share-state", "--share-state=count"}) {
@@ -408,6 +408,8 @@ TEST_F(Cli, MethodsShareTheBuffersOfTheirModel) {
   EXPECT_NE(wrong.err.find("no two methods have a mutable buffer 'coun'"), std::string::npos) << wrong.err;
   EXPECT_NE(wrong.err.find("mutable buffers: count"), std::string::npos) << wrong.err;
   EXPECT_EQ(compile("counter", "--share-state --no-share-state").exit_code, 2);
+  EXPECT_EQ(compile("counter", "--share-state=,").exit_code, 2);
+  EXPECT_EQ(compile("counter", "--share-state=none --share-state=count").exit_code, 2);
 
   ASSERT_EQ(compile("batch_norm_training", "").exit_code, 0);  // it has parameters
   EXPECT_NE(wick("inspect " + path("two.pte"))

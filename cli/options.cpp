@@ -185,9 +185,9 @@ Option Command::option(const std::string& names, std::optional<double>& value, c
   return Option(app_->add_option(names, value, help)->type_name("NUMBER"));
 }
 void Command::flag(const std::string& name, bool& value, const std::string& help) { app_->add_flag(name, value, help); }
-void Command::flag(const std::string& name, std::string& value, const char* takes, const char* alone,
+void Command::flag(const std::string& name, std::vector<std::string>& values, const char* takes, const char* alone,
                    const std::string& help) {
-  app_->add_flag(fmt::format("{}{{{}}}", name, alone), value, help)->type_name(fmt::format("[={}]", takes));
+  app_->add_flag(fmt::format("{}{{{}}}", name, alone), values, help)->type_name(fmt::format("[={}]", takes));
 }
 
 CommandLine::CommandLine(const char* description, const char* name, const char* version, const char* footer)

@@ -56,8 +56,10 @@ class Command {
   Option option(const std::string& names, double& value, const std::string& help);
   Option option(const std::string& names, std::optional<double>& value, const std::string& help);
   void flag(const std::string& name, bool& value, const std::string& help);
-  /// A flag that may have a value, as --flag=value. Given without one, `value` becomes `alone`.
-  void flag(const std::string& name, std::string& value, const char* takes, const char* alone, const std::string& help);
+  /// A flag that may have a value, as --flag=value; `values` gets one for each time that it is given, `alone` where
+  /// there is none.
+  void flag(const std::string& name, std::vector<std::string>& values, const char* takes, const char* alone,
+            const std::string& help);
 
  private:
   CLI::App* app_;

@@ -35,7 +35,7 @@ struct CompileFlags {
   SizeFlags size_flags;
   TargetFlags target_flags;
   uint64_t max_arena = UINT64_MAX, max_file = UINT64_MAX;
-  std::string share_state;
+  std::vector<std::string> share_state;
   bool no_share_state = false, caller_io = false, strict_nan = false, require_full_delegation = false, json = false;
 };
 
@@ -276,7 +276,7 @@ void print_result(const compiler::CompileResult& result, const CompileFlags& fla
   fmt::print("{}: {} bytes, {}; compiled in {:.1f} ms\n", flags.output, result.file_bytes, constants, compile_ms);
 }
 
-constexpr const char* kAllStates = "*";  // --share-state without names
+constexpr const char* kAllStates = "(all)";  // --share-state without names
 
 compiler::Result<compiler::StateSharing> sharing_of(const CompileFlags& flags) {
   compiler::StateSharing sharing;
@@ -285,12 +285,19 @@ compiler::Result<compiler::StateSharing> sharing_of(const CompileFlags& flags) {
       return Diag(Code::usage, "--share-state and --no-share-state cannot both be given").with_help("leave out one");
     }
     sharing.rule = compiler::StateSharing::Rule::none;
-  } else if (flags.share_state == kAllStates) {
-    sharing.rule = compiler::StateSharing::Rule::all;
-  } else {
-    for (size_t start = 0; start < flags.share_state.size();) {
-      const size_t end = std::min(flags.share_state.find(',', start), flags.share_state.size());
-      if (end > start) sharing.names.push_back(flags.share_state.substr(start, end - start));
+  }
+  for (const std::string& list : flags.share_state) {
+    if (list == kAllStates) {
+      sharing.rule = compiler::StateSharing::Rule::all;
+      continue;
+    }
+    for (size_t start = 0; start <= list.size();) {
+      const size_t end = std::min(list.find(',', start), list.size());
+      if (end == start) {
+        return Diag(Code::usage, "--share-state has an empty name")
+            .expected(list, "names of mutable buffers, separated by commas");
+      }
+      sharing.names.push_back(list.substr(start, end - start));
       start = end + 1;
     }
   }
@@ -363,7 +370,7 @@ void add_compile(CommandLine& line) {
   command.footer("Options of backends (the first value is the default):\n" + compiler::target_options_help() +
                  "\nExamples:\n"
                  "  wick compile model.pt2 -o model.pte\n"
-                 "  wick compile prefill=a.pt2 decode=b.pt2 -o llm.pte --share-state\n"
+                 "  wick compile prefill=a.pt2 decode=b.pt2 -o llm.pte\n"
                  "  wick compile model.pt2 -o model.pte --report report.json --max-arena 262144");
   command.option("inputs", flags->inputs, "[METHOD=]FILE.pt2; without METHOD it is the method 'forward'")
       .takes("FILE")
@@ -378,8 +385,8 @@ void add_compile(CommandLine& line) {
       .one_of({"auto", "stock", "native"})
       .shows_default();
   command.flag("--share-state", flags->share_state, "NAME,..", kAllStates,
-               "methods share all mutable buffers of the same name, dtype, shape and initial value, or those of these "
-               "names; by default only methods of one model do, which have equal parameters");
+               "methods share all mutable buffers of the same name, dtype, shape and initial value, or these; by "
+               "default only methods of one model do, which have equal parameters");
   command.flag("--no-share-state", flags->no_share_state, "each method has its own mutable buffers");
   command.flag("--caller-io", flags->caller_io,
                "inputs and outputs lie in memory of the caller, such as a device's, and are not copied");

@@ -25,10 +25,17 @@ struct OptFlags {
   bool list = false, no_origins = false;
 };
 
+std::vector<compiler::Pass> passes_of_backends() {
+  std::vector<compiler::Pass> passes;
+  for (const compiler::Target* target : compiler::known_targets())
+    passes.insert(passes.end(), target->own_passes.begin(), target->own_passes.end());
+  return passes;
+}
+
 int list_passes() {
   Table table({"pass", "phase", "why here"});
   std::vector<compiler::Pass> passes(compiler::pass_table().begin(), compiler::pass_table().end());
-  for (const compiler::Pass& pass : compiler::passes_of_backends()) passes.push_back(pass);
+  for (const compiler::Pass& pass : passes_of_backends()) passes.push_back(pass);
   for (const compiler::Pass& pass : passes) {
     const char* phase = pass.phase == compiler::Phase::recognize  ? "recognize"
                         : pass.phase == compiler::Phase::prepare  ? "prepare"
@@ -48,7 +55,7 @@ Status optimize_text(const OptFlags& flags) {
       compiler::parse_graph({reinterpret_cast<const char*>(map.bytes().data()), map.bytes().size()});
   if (!parsed.ok()) return std::move(parsed.diag()).at_file(flags.input);
   compiler::Function function = std::move(*parsed);
-  const std::vector<compiler::Pass> own = compiler::passes_of_backends();
+  const std::vector<compiler::Pass> own = passes_of_backends();
   compiler::PipelineOptions options;
   options.own_passes = {own.data(), own.size()};
   options.keep = [](const compiler::Node& node) { return node.op->kernel != nullptr; };

@@ -5,9 +5,9 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
-#include <optional>
+#include <iterator>
+#include <utility>
 
-#include "backends/compile_table.h"
 #include "cli/call_options.h"
 #include "cli/command.h"
 #include "cli/program/program_inputs.h"
@@ -74,21 +74,17 @@ Status add_passes(const TestFlags& flags, Pipeline& pipeline) {
     return {};
   }
   const auto add_own = [&](const compiler::Pass& pass) {
-    const auto run = [name = std::string(pass.name)](compiler::Graph& graph) {
-      const std::vector<compiler::Pass> own = compiler::passes_of_backends();
-      compiler::PipelineOptions options;
-      options.own_passes = {own.data(), own.size()};
-      return compiler::run_pass(name, graph, options);
-    };
-    known.push_back({std::string(pass.name), run, pass.phase});
+    known.push_back({std::string(pass.name), nullptr, pass.phase});
   };
   for (const compiler::Pass& pass : compiler::pass_table()) add_own(pass);
-  for (const compiler::Pass& pass : compiler::passes_of_backends()) add_own(pass);
+  for (const compiler::TargetRequest& request : pipeline.options().targets) {
+    for (const compiler::Pass& pass : request.target->own_passes) add_own(pass);
+  }
   for (const std::string& name : flags.passes) {
     const auto pass = std::find_if(known.begin(), known.end(), [&](const auto& each) { return each.name == name; });
     if (pass == known.end()) {
       return Diag(Code::usage, fmt::format("there is no pass '{}'", compiler::printable(name)))
-          .with_help("wick opt --list lists those of Wick; --load FILE.so brings others");
+          .with_help("wick opt --list lists those of Wick and of each backend; --load FILE.so brings others");
     }
     pipeline.transform(name, pass->run, pass->phase);
   }
@@ -159,6 +155,7 @@ Status test_lower(const TestFlags& flags, Pipeline& pipeline) {
     return std::move(outcome.outputs);
   });
   pipeline.run_and_compare(flags.tolerance, std::move(inputs));
+  pipeline.run_on(nullptr);  // the session ends here
   if (pipeline.error()) return *pipeline.error();
   return {};
 }
@@ -217,7 +214,8 @@ void add_test_lower(CommandLine& line) {
       .option("--qtol", flags->tolerance.quantization_steps, "allowed difference in quantization steps of the output")
       .shows_default();
   each("--skip-pass,--disable-pass", flags->skip_passes, "NAME", "leave out the pass of this name; may repeat");
-  each("--pass", flags->passes, "NAME", "add this pass behind those of its phase; may repeat");
+  each("--pass", flags->passes, "NAME",
+       "add this pass of Wick, of the backend or of a library behind those of its phase; may repeat");
   each("--load", flags->libraries, "FILE.so",
        "a library of passes, native code that runs as part of wick; adds all its passes, or those that --pass names");
   add_device_option(command, flags->device, "run");

@@ -393,9 +393,8 @@ Status compile_each(std::vector<Imported>& methods, const CompileOptions& option
   for (size_t i = 0; i < methods.size(); ++i) {
     Function& function = methods[i].function;
     OriginMap sources;
-    Function copy{function.name,    again ? clone(*function.graph, sources) : std::move(function.graph),
-                  function.in_spec, function.out_spec,
-                  function.notes,   {}};
+    Function copy{function.name, again ? clone(*function.graph, sources) : std::move(function.graph), function.in_spec,
+                  function.out_spec, function.notes};
     const ProgramFacts program = {&buffers.rules_of(i), model};
     Result<MethodPlan> plan = compile_function(std::move(copy), options, methods[i].map, program, stages[i]);
     if (!plan.ok()) return name_file(std::move(plan.diag()), methods[i].file);
@@ -413,7 +412,7 @@ Status compile_methods(std::vector<Imported> methods, const CompileOptions& opti
   for (Imported& method : methods) functions.push_back(std::move(method.function));
   ASSIGN_OR_RETURN(SharedBuffers buffers, SharedBuffers::find(functions, options.share_state));
   for (size_t i = 0; i < methods.size(); ++i) {
-    functions[i].parameters.clear();
+    functions[i].stored.clear();
     methods[i].function = std::move(functions[i]);
   }
   if (methods.size() < 2 || !holds_buffers(options))

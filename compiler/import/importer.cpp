@@ -24,6 +24,12 @@ struct Placeholder {
   std::string fqn;
 };
 
+struct NamedPlaceholder {
+  std::string name;
+  bool is_parameter;
+  size_t placeholder;  // index
+};
+
 class Importer {
  public:
   Importer(const pt2::ExportedProgram& program, Graph& graph, const ImportOptions& options)
@@ -31,7 +37,25 @@ class Importer {
 
   /// What the user should know, one sentence each.
   std::vector<std::string> take_notes() { return std::move(notes_); }
-  std::vector<Parameter> take_parameters() { return std::move(parameters_); }
+  /// All parameters and buffers. Requires: run.
+  std::vector<StoredTensor> stored_tensors() const {
+    std::vector<StoredTensor> out;
+    for (const NamedPlaceholder& each : stored_) {
+      const Placeholder& placeholder = placeholders_[each.placeholder];
+      StoredTensor& tensor = out.emplace_back(StoredTensor{each.name, each.is_parameter, placeholder.value, nullptr});
+      if (!placeholder.value->producer) continue;
+      tensor.elements = [payload = *placeholder.payload]() -> Result<ConstantData> {
+        ConstantData data;
+        RETURN_IF_ERROR(catch_failure([&] {
+          uint64_t copied_bytes = 0;
+          data = dense_data(payload, copied_bytes);
+        }));
+        return data;
+      };
+    }
+    return out;
+  }
+  std::vector<std::pair<std::string, std::string>> take_overlaps() { return std::move(overlaps_); }
 
   void run() {
     MissingOps missing;
@@ -287,13 +311,14 @@ class Importer {
   }
 
   // Buffers over the very same bytes are one: a write to one is seen through the other.
-  Placeholder* twin_of(const pt2::Payload& payload) {
-    for (Placeholder& other : placeholders_) {
-      const pt2::Payload* p = other.payload;
-      if (p && p->path_name == payload.path_name && p->bytes.data() == payload.bytes.data() &&
-          p->dtype == payload.dtype && p->sizes == payload.sizes && p->strides == payload.strides &&
-          p->storage_offset == payload.storage_offset) {
-        return &other;
+  const Placeholder* twin_of(const pt2::Payload& payload) const {
+    const auto same_file = by_payload_.find(payload.path_name);
+    if (same_file == by_payload_.end()) return nullptr;
+    for (const size_t index : same_file->second) {
+      const pt2::Payload& other = *placeholders_[index].payload;
+      if (other.bytes.data() == payload.bytes.data() && other.dtype == payload.dtype && other.sizes == payload.sizes &&
+          other.strides == payload.strides && other.storage_offset == payload.storage_offset) {
+        return &placeholders_[index];
       }
     }
     return nullptr;
@@ -304,26 +329,22 @@ class Importer {
     if (!tensor) fail(Code::corrupt_file, fmt::format("'{}' is not a tensor", printable(spec.target)));
     const pt2::Payload& payload = payload_of(spec);
     scope_[tensor->name] = stored(payload, tensor->name, spec.target);
-    if (spec.kind == pt2::InputKind::parameter) add_parameter(payload, spec.target);
+    note_stored(payload, spec.target, spec.kind == pt2::InputKind::parameter);
   }
 
-  // `payload` has been read; a subclass has a parameter for each of its tensors.
-  void add_parameter(const pt2::Payload& payload, const std::string& name) {
-    if (payload.kind == pt2::Payload::Kind::subclass) {
-      for (const auto& [attribute, inner] : payload.subclass->tensors) add_parameter(inner, name + "." + attribute);
-      return;
-    }
-    const Value* value = twin_of(payload)->value;
-    while (value->producer) value = value->producer->operands()[0];  // stored permuted or expanded
-    parameters_.push_back({name, value->tensor(), value->data});
+  // `payload` has been read; of a subclass, each of its tensors is stored.
+  void note_stored(const pt2::Payload& payload, const std::string& name, bool is_parameter) {
+    if (payload.kind != pt2::Payload::Kind::subclass)
+      return stored_.push_back({name, is_parameter, static_cast<size_t>(twin_of(payload) - placeholders_.data())});
+    for (const auto& [attribute, inner] : payload.subclass->tensors)
+      note_stored(inner, name + "." + attribute, is_parameter);
   }
 
   Binding stored(const pt2::Payload& payload, const std::string& name, const std::string& fqn) {
     if (payload.kind == pt2::Payload::Kind::subclass)
       return {nullptr, std::nullopt, nullptr, subclass(payload, name, fqn)};
-    if (Placeholder* twin = twins_.count(payload.path_name) ? twin_of(payload) : nullptr)
-      return {twin->ref, std::nullopt, nullptr};
-    twins_.insert(payload.path_name);
+    if (const Placeholder* twin = twin_of(payload)) return {twin->ref, std::nullopt, nullptr};
+    by_payload_[payload.path_name].push_back(placeholders_.size());
     Placeholder placeholder;
     placeholder.name = name;
     placeholder.fqn = fqn;
@@ -400,16 +421,18 @@ class Importer {
         Value* state = graph_.add_state(target->tensor(), dense_data(*placeholder.payload, copied_bytes_),
                                         placeholder.name, placeholder.fqn);
         graph_.replace(target, state);
-        target = state;
+        placeholder.value = target = state;
       }
     }
     graph_.add_update(target, placeholder.ref->storage->current == placeholder.value ? target : storage.current);
   }
 
   void check_no_overlap(const Placeholder& written) {
-    for (const Placeholder& other : placeholders_) {
-      if (&other == &written || !other.payload || other.payload->path_name != written.payload->path_name ||
-          other.payload->bytes.data() != written.payload->bytes.data() || other.value->num_uses() == 0) {
+    for (const size_t index : by_payload_.at(written.payload->path_name)) {
+      const Placeholder& other = placeholders_[index];
+      if (&other == &written || other.payload->bytes.data() != written.payload->bytes.data()) continue;
+      if (other.value->num_uses() == 0) {
+        overlaps_.emplace_back(written.fqn, other.fqn);
         continue;
       }
       fail(Diag(Code::unsupported_model,
@@ -422,11 +445,12 @@ class Importer {
   Graph& graph_;
   const ImportOptions& options_;
   std::vector<std::string> notes_;
-  std::vector<Parameter> parameters_;
+  std::vector<NamedPlaceholder> stored_;
+  std::vector<std::pair<std::string, std::string>> overlaps_;
   Builder builder_;
   Scope scope_;
   std::vector<Placeholder> placeholders_;
-  std::set<std::string> twins_;
+  std::map<std::string, std::vector<size_t>> by_payload_;  // indices of placeholders
   std::map<const pt2::Subclass*, std::shared_ptr<const SubclassValue>> subclasses_;
   uint64_t copied_bytes_ = 0;
 };
@@ -452,7 +476,8 @@ Result<Function> import_program(const pt2::ExportedProgram& program, std::string
     Importer importer(program, *function.graph, options);
     importer.run();
     function.notes = importer.take_notes();
-    function.parameters = importer.take_parameters();
+    function.stored = importer.stored_tensors();
+    function.overlaps = importer.take_overlaps();
   }));
   RETURN_IF_ERROR(blame_file(verify(*function.graph)));
   return function;

@@ -40,13 +40,42 @@ TEST(Importer, InputSizesWithoutBoundTakeTheCallers) {
   EXPECT_EQ(function->graph->ranges.at("s7").max, 16);
 }
 
-TEST(Importer, NamesTheParametersOfTheModel) {
+TEST(Importer, NamesWhatTheModelStores) {
   const Result<Function> function = import_test_program({});
   ASSERT_TRUE(function.ok()) << function.diag().message;
-  ASSERT_EQ(function->parameters.size(), 1u);
-  EXPECT_EQ(function->parameters[0].name, "w");
-  EXPECT_EQ(to_text(Type::of(function->parameters[0].type)), "f32[2, 2]");
-  EXPECT_EQ(function->parameters[0].data.size_bytes(), 16u);
+  ASSERT_EQ(function->stored.size(), 3u);
+  for (const StoredTensor& tensor : function->stored) EXPECT_EQ(tensor.is_parameter, tensor.name == "w") << tensor.name;
+  EXPECT_EQ(to_text(function->stored[0].value->type), "f32[2, 2]");
+  EXPECT_EQ(function->stored[0].value->data.size_bytes(), 16u);
+}
+
+// w stored column by column: a permuted constant in the graph, its elements row by row.
+TEST(Importer, ElementsOfStoredTensorsAreThoseOfTheModel) {
+  std::string json = pt2::test_program_json();
+  const Result<Function> rows = import_json({}, json);
+  ASSERT_TRUE(rows.ok());
+  EXPECT_FALSE(rows->stored[0].elements);
+  pt2::TestZip zip = pt2::test_archive();
+  std::string& config = zip.at("m/data/weights/model_weights_config.json").data;
+  const size_t strides = config.find(R"("strides": [{"as_int": 2}, {"as_int": 1}])");
+  ASSERT_NE(strides, std::string::npos) << config;
+  config.replace(strides, strlen(R"("strides": [{"as_int": 2}, {"as_int": 1}])"),
+                 R"("strides": [{"as_int": 1}, {"as_int": 2}])");
+  std::string& data = zip.at("m/data/weights/weight_0").data;
+  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<char>(i);
+  const std::string bytes = zip.bytes();
+  const Result<pt2::Archive> archive = pt2::Archive::open(pt2::bytes_of(bytes), "test.pt2");
+  ASSERT_TRUE(archive.ok());
+  const Result<pt2::ExportedProgram> program = pt2::read_exported_program(*archive, "model");
+  ASSERT_TRUE(program.ok()) << render(program.diag());
+  const Result<Function> function = import_program(*program, "forward", {});
+  ASSERT_TRUE(function.ok()) << render(function.diag());
+  const StoredTensor& w = function->stored[0];
+  ASSERT_TRUE(w.value->producer && w.elements);
+  const Result<ConstantData> elements = w.elements();
+  ASSERT_TRUE(elements.ok());
+  const std::string found(reinterpret_cast<const char*>(elements->bytes().data()), elements->size_bytes());
+  EXPECT_EQ(found, data.substr(0, 4) + data.substr(8, 4) + data.substr(4, 4) + data.substr(12, 4));
 }
 
 TEST(Importer, ABoundOfAnUnknownSizeIsRefused) {

@@ -2,11 +2,13 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <initializer_list>
 #include <list>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -275,20 +277,25 @@ class Graph {
   std::map<std::string, uint32_t, std::less<>> names_;
 };
 
-/// A program under compilation: one graph per method, in the order given.
-/// A parameter of the model, as its file has it.
-struct Parameter {
+/// A parameter or buffer of the model.
+struct StoredTensor {
   std::string name;  // fully qualified
-  TensorType type;
-  ConstantData data;
+  bool is_parameter = false;
+  Value* value = nullptr;  // what the graph reads: a constant, a state, or the result of nodes that move a constant
+  /// In the last case: its elements, dense. Errors: limit.
+  std::function<Result<ConstantData>()> elements = nullptr;
 };
 struct Function {
   std::string name;
   std::unique_ptr<Graph> graph;
-  std::string in_spec, out_spec;        // pytree specs as the .pt2 has them
-  std::vector<std::string> notes;       // what the user should know of the import
-  std::vector<Parameter> parameters{};  // also those that nothing reads; none if the function was never in a file
+  std::string in_spec, out_spec;   // pytree specs as the .pt2 has them
+  std::vector<std::string> notes;  // what the user should know of the import
+  /// Also those that nothing reads; none if the function was never in a file. Of the graph as it was imported: the
+  /// first pass makes it invalid.
+  std::vector<StoredTensor> stored{};
+  std::vector<std::pair<std::string, std::string>> overlaps{};  // of changed buffers: what else lies in their memory
 };
+/// A program under compilation: one graph per method, in the order given.
 struct Module {
   std::vector<Function> functions;
   std::shared_ptr<const void> keep_alive;  // the mapped files constants point into

@@ -221,7 +221,11 @@ class Runner {
 
   Status run_extra(Phase phase, int round) {
     for (const ExtraPass& pass : options_.extra) {
-      if (pass.phase == phase) RETURN_IF_ERROR(run_unless_skipped(pass.name, round, [&] { return pass.run(graph_); }));
+      if (pass.phase != phase) continue;
+      const Pass* known = pass.run ? nullptr : find_pass(pass.name, options_.own_passes);
+      if (!pass.run && !known) continue;  // of another backend
+      RETURN_IF_ERROR(run_unless_skipped(pass.name, round,
+                                         [&] { return known ? known->run(graph_, options_) : pass.run(graph_); }));
     }
     return {};
   }

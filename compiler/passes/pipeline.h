@@ -33,7 +33,7 @@ struct PassTiming {
 /// A pass that is not in the table, from a test or from a program that embeds the compiler.
 struct ExtraPass {
   std::string name;
-  std::function<Result<Changed>(Graph& graph)> run;
+  std::function<Result<Changed>(Graph& graph)> run;  // null: the pass of the table or of the backend that has this name
   Phase phase = Phase::optimize;
 };
 

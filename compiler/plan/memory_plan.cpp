@@ -441,9 +441,28 @@ Status verify_disjoint(const MethodPlan& plan, Arena arena) {
   return {};
 }
 
+Status verify_shared_arena(const MethodPlan& plan) {
+  std::vector<const Storage*> shared;
+  for (const Storage& storage : plan.storages) {
+    if (storage.shared) shared.push_back(&storage);
+  }
+  std::sort(shared.begin(), shared.end(), [](const Storage* a, const Storage* b) { return a->offset < b->offset; });
+  uint64_t end = 0;
+  const Storage* before = nullptr;
+  for (const Storage* storage : shared) {
+    if (before && storage->offset < end) return overlap(*before, *storage);
+    end = storage->offset + storage->size_bytes;
+    before = storage;
+  }
+  if (end > plan.shared_arena_bytes)
+    return Diag(Code::internal, fmt::format("'{}' lies outside the shared arena", before->label));
+  return {};
+}
+
 }  // namespace
 
 Status verify_plan(const MethodPlan& plan) {
+  RETURN_IF_ERROR(verify_shared_arena(plan));
   RETURN_IF_ERROR(verify_disjoint(plan, Arena::host));
   RETURN_IF_ERROR(verify_disjoint(plan, Arena::device));
   for (const PlannedValue& value : plan.values) {

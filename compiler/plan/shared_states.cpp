@@ -1,7 +1,6 @@
 #include "compiler/plan/shared_states.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -24,6 +23,7 @@ void share_states(std::vector<MethodPlan>& methods) {
       if (fresh) end += storage.size_bytes;
       storage.shared = true;
       storage.offset = place->second;
+      memory.erase(shared);  // a second state of this name is the method's own
     }
   }
   const bool read_behind =
@@ -31,19 +31,23 @@ void share_states(std::vector<MethodPlan>& methods) {
   for (MethodPlan& method : methods) method.shared_arena_bytes = end + (end > 0 && read_behind ? kReadBehindBytes : 0);
 }
 
-std::vector<std::string> sharing_text(const std::string& method, const std::vector<SharedState>& shared) {
+std::string list_of_names(const std::vector<std::string>& names) {
   constexpr size_t kShown = 4;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    text += fmt::format("{}'{}'", i > 0 ? ", " : "", printable(names[i], 80));
+  return names.size() > kShown ? fmt::format("{} and {} more", text, names.size() - kShown) : text;
+}
+
+std::vector<std::string> sharing_text(const std::string& method, const std::vector<SharedState>& shared) {
   std::map<std::string, std::vector<std::string>> names;  // by owner
   for (const SharedState& state : shared) {
-    if (state.owner != method) names[state.owner].push_back(fmt::format("'{}'", printable(state.name, 80)));
+    if (state.owner != method) names[state.owner].push_back(state.name);
   }
   std::vector<std::string> lines;
-  for (auto& [owner, of_owner] : names) {
-    const size_t count = of_owner.size();
-    if (count > kShown) of_owner.resize(kShown);
-    lines.push_back(fmt::format("method '{}' uses the state{} {}{} of method '{}'", printable(method),
-                                count == 1 ? "" : "s", fmt::join(of_owner, ", "),
-                                count > kShown ? fmt::format(" and {} more", count - kShown) : "", printable(owner)));
+  for (const auto& [owner, of_owner] : names) {
+    lines.push_back(fmt::format("method '{}' uses the state{} {} of method '{}'", printable(method),
+                                of_owner.size() == 1 ? "" : "s", list_of_names(of_owner), printable(owner)));
   }
   return lines;
 }

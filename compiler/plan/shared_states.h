@@ -19,6 +19,8 @@ struct SharedState {
 /// it before plan_memory.
 void share_states(std::vector<MethodPlan>& methods);
 
+/// "'a', 'b', 'c', 'd' and 3 more".
+std::string list_of_names(const std::vector<std::string>& names);
 /// "method 'b' uses the state 'cache' of method 'a'": a line for each other method whose states `method` uses. Long
 /// lists of names are cut.
 std::vector<std::string> sharing_text(const std::string& method, const std::vector<SharedState>& shared);

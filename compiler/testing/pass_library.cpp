@@ -3,9 +3,10 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <utility>
+#include <iterator>
 
 namespace wick::testing {
 
@@ -28,18 +29,24 @@ Result<std::vector<ExtraPass>> load_pass_library(const std::string& path) {
         .at_file(path)
         .with_help("compile it from the same sources as this tool");
   }
-  const auto build = reinterpret_cast<const char* (*)()>(dlsym(library, "wick_pass_library_build"));
+  const auto build = reinterpret_cast<const LibraryBuild* (*)()>(dlsym(library, "wick_pass_library_build"));
   const auto passes = reinterpret_cast<void (*)(std::vector<ExtraPass>*)>(dlsym(library, "wick_pass_library_passes"));
   if (!build || !passes) {
     return Diag(Code::usage, "the file is not a library of passes")
         .at_file(path)
         .with_help("WICK_PASS_LIBRARY in compiler/testing/pass_library.h makes one");
   }
-  if (std::strcmp(build(), kPassLibraryBuild) != 0) {
+  const LibraryBuild& found = *build();
+  if (std::strcmp(found.compiler, kLibraryBuild.compiler) != 0) {
     return Diag(Code::usage, "another compiler made the library of passes")
         .at_file(path)
-        .expected(build(), kPassLibraryBuild)
+        .expected(found.compiler, kLibraryBuild.compiler)
         .with_help("compile it like this tool");
+  }
+  if (!std::equal(std::begin(found.sizes), std::end(found.sizes), std::begin(kLibraryBuild.sizes))) {
+    return Diag(Code::usage, "the library of passes was compiled from other sources")
+        .at_file(path)
+        .with_help("compile it from the same sources as this tool");
   }
   std::vector<ExtraPass> out;
   passes(&out);

@@ -9,20 +9,27 @@
 
 #include "compiler/passes/pipeline.h"
 
-/// What the tool looks for in the library: who compiled it, and its passes.
-#define WICK_PASS_LIBRARY(passes)                                                           \
-  extern "C" __attribute__((visibility("default"))) const char* wick_pass_library_build() { \
-    return wick::testing::kPassLibraryBuild;                                                \
-  }                                                                                         \
-  extern "C" __attribute__((visibility("default"))) void wick_pass_library_passes(          \
-      std::vector<wick::compiler::ExtraPass>* out) {                                        \
-    *out = passes();                                                                        \
+/// What the tool looks for in the library: how it was built, and its passes.
+#define WICK_PASS_LIBRARY(passes)                                                                                  \
+  extern "C" __attribute__((visibility("default"))) const wick::testing::LibraryBuild* wick_pass_library_build() { \
+    return &wick::testing::kLibraryBuild;                                                                          \
+  }                                                                                                                \
+  extern "C" __attribute__((visibility("default"))) void wick_pass_library_passes(                                 \
+      std::vector<wick::compiler::ExtraPass>* out) {                                                               \
+    *out = passes();                                                                                               \
   }
 
 namespace wick::testing {
 
-/// Libraries of another compiler are refused: they see other classes.
-constexpr const char* kPassLibraryBuild = __VERSION__;
+/// What a library and the tool must have in common.
+struct LibraryBuild {
+  const char* compiler;
+  size_t sizes[6];  // of classes
+};
+constexpr LibraryBuild kLibraryBuild = {
+    __VERSION__,
+    {sizeof(compiler::Value), sizeof(compiler::Node), sizeof(compiler::Graph), sizeof(compiler::OpDef),
+     sizeof(compiler::TensorType), sizeof(compiler::ExtraPass)}};
 
 /// The passes of a library, which stays loaded. Errors: usage (it cannot be opened, is no pass library, or is one of
 /// another build).

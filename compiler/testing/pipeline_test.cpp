@@ -2,9 +2,11 @@
 #include "compiler/testing/pipeline.h"
 
 #include <gtest/gtest.h>
+#include <string.h>
 
 #include "compiler/ir/builder.h"
 #include "compiler/ir/text/text.h"
+#include "wick/backends.h"
 #include "wick/xnnpack_backend.h"
 
 namespace wick::testing {
@@ -99,6 +101,64 @@ TEST(Pipeline, OptionsBehindTheFirstStageAreFailures) {
   ASSERT_EQ(p.failed_checks().size(), 4u);
   EXPECT_EQ(p.failed_checks()[0],
             "after import: transform(\"relu_to_abs\") has no effect: options come before the first stage");
+}
+
+// A writer, another writer and a reader; what one writes the next one sees.
+TEST(SharedStates, AreSeenByAllMethodsOnEveryBackend) {
+  const char* const texts[] = {
+      R"(graph add(%x: f32[4]) {
+  state %s: f32[4] "cache" = [1.0, 2.0, 3.0, 4.0]
+  %n: f32[4] = aten.add.Tensor(%s, %x)
+  update %s = %n
+  return %n
+})",
+      R"(graph double(%x: f32[4]) {
+  state %s: f32[4] "cache" = [1.0, 2.0, 3.0, 4.0]
+  %n: f32[4] = aten.mul.Tensor(%s, %x)
+  update %s = %n
+  return %n
+})",
+      R"(graph look(%x: f32[4]) {
+  const %s: f32[4] "cache" = [1.0, 2.0, 3.0, 4.0]
+  %n: f32[4] = aten.add.Tensor(%s, %x)
+  return %n
+})"};
+  for (const char* backend : {"portable", "xnnpack", "cortex-m"}) {
+    for (const auto rule : {compiler::StateSharing::Rule::all, compiler::StateSharing::Rule::none}) {
+      std::vector<compiler::Function> functions;
+      for (const char* text : texts) functions.push_back(std::move(*compiler::parse_graph(text)));
+      compiler::CompileOptions options;
+      options.targets = *compiler::find_targets(backend);
+      options.share_state.rule = rule;
+      const auto compiled = compiler::compile(std::move(functions), options);
+      ASSERT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
+      const std::vector<uint8_t> bytes = compiled->program.pte.join();
+      ModuleOptions module_options;
+      module_options.kernels.assign(all_kernels().begin(), all_kernels().end());
+      module_options.backends.assign(all_backends().begin(), all_backends().end());
+      ModuleError error;
+      const auto module = Module::load({bytes.data(), bytes.size()}, module_options, &error);
+      ASSERT_TRUE(module) << error.message;
+      const auto call = [&](const char* method) {
+        HostTensor two{DType::f32, {4}, {}};
+        two.bytes.resize(4 * sizeof(float));
+        const float number = 2;
+        for (size_t i = 0; i < 4; ++i) memcpy(two.bytes.data() + i * sizeof number, &number, sizeof number);
+        std::vector<HostValue> outputs;
+        EXPECT_TRUE(module->execute(method, {HostValue(two)}, &outputs, &error)) << error.message;
+        float first = 0;
+        if (!outputs.empty()) memcpy(&first, outputs[0].tensor.bytes.data(), sizeof first);
+        return first;
+      };
+      const bool shared = rule == compiler::StateSharing::Rule::all;
+      EXPECT_EQ(call("look"), 3) << backend;
+      EXPECT_EQ(call("add"), 3) << backend;
+      EXPECT_EQ(call("look"), shared ? 5 : 3) << backend;
+      EXPECT_EQ(call("double"), shared ? 6 : 2) << backend;
+      EXPECT_EQ(call("look"), shared ? 8 : 3) << backend;
+      EXPECT_EQ(call("add"), shared ? 8 : 5) << backend;
+    }
+  }
 }
 
 TEST(Pipeline, AChangedFunctionIsFound) {

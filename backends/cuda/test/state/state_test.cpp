@@ -371,7 +371,7 @@ TEST_F(CudaState, BuffersThatDifferAreKeptApart) {
   EXPECT_EQ(states_of(plan_of(0)), std::vector<std::string>{"s"});
   EXPECT_EQ(states_of(plan_of(1)), std::vector<std::string>{"s@b"});
   ASSERT_FALSE(result_.methods[1].notes.empty());
-  EXPECT_NE(result_.methods[1].notes[0].find("in method 'a' it has another dtype, shape or initial value"),
+  EXPECT_NE(result_.methods[1].notes[0].find("method 'a' has another dtype, shape or initial value"),
             std::string::npos);
   const auto module = on_twin();
   const HostValue x = numbers(DType::f32, {4}, 1);

@@ -23,7 +23,10 @@ class CudaState : public CudaLower {
       EXPECT_TRUE(function.ok()) << compiler::render(function.diag());
       if (!function.ok()) return {};
       functions.push_back(std::move(*function));
-      if (one_model) functions.back().parameters.push_back({"weight", {DType::f32, {1}, {}}, {}});
+      compiler::Graph& graph = *functions.back().graph;
+      if (one_model)
+        functions.back().stored.push_back(
+            {"weight", true, graph.add_constant({DType::f32, {1}, {}}, {}, "", "weight")});
     }
     compiler::CompileOptions options;
     options.targets = *compiler::find_targets(backend, settings);
