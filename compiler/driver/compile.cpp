@@ -212,24 +212,57 @@ Status run_targets(Function& function, const CompileOptions& options, const Pipe
   return {};
 }
 
-Status check_full_delegation(const PartitionReport& report, const std::string& method) {
-  std::vector<std::string> outside;
-  size_t following = 0;
+// Nodes that are outside for one reason: the first one's place, and how many.
+struct OutsideNodes {
+  std::string reason, first;
+  size_t count = 0;
+};
+
+// In the order of the first of each.
+std::vector<OutsideNodes> nodes_outside(const PartitionReport& report, size_t* following) {
+  std::vector<OutsideNodes> outside;
+  std::map<std::string, size_t, std::less<>> index_of;
   for (const NodePlace& place : report.nodes) {
     if (!place.backend.empty() || place.beyond_quantized) continue;
     if (place.follows) {
-      ++following;
+      ++*following;
       continue;
     }
-    const std::string source = place.origin ? place.origin->source : "",
-                      module = place.origin ? place.origin->module : "";
-    outside.push_back(fmt::format("{}: {}{}{}", place.op, place.reason, source.empty() ? "" : ", " + printable(source),
-                                  module.empty() ? "" : " in " + printable(module)));
+    std::string reason = fmt::format("{}: {}", place.op, place.reason);
+    const auto [found, is_new] = index_of.emplace(reason, outside.size());
+    if (is_new) {
+      const std::string source = place.origin ? place.origin->source : "",
+                        module = place.origin ? place.origin->module : "";
+      outside.push_back({std::move(reason), fmt::format("{}{}", source.empty() ? "" : ", " + printable(source),
+                                                        module.empty() ? "" : " in " + printable(module))});
+    }
+    ++outside[found->second].count;
   }
-  const size_t count = outside.size() + following;
+  return outside;
+}
+
+Status check_full_delegation(const PartitionReport& report, const std::string& method) {
+  constexpr size_t kMostReasons = 10;
+  size_t count = 0, following = 0, left_out = 0;
+  const std::vector<OutsideNodes> outside = nodes_outside(report, &following);
+  std::vector<std::string> notes;
+  for (const OutsideNodes& each : outside) {
+    count += each.count;
+    if (notes.size() == kMostReasons) {
+      left_out += each.count;
+      continue;
+    }
+    const std::string others = each.count == 1 ? "" : fmt::format(", and {} more", each.count - 1);
+    notes.push_back(each.reason + each.first + others);
+  }
+  count += following;
   if (count == 0) return {};
   Diag diag(Code::budget, fmt::format("{} nodes of method '{}' are outside all delegates", count, method));
-  diag.notes = std::move(outside);
+  diag.notes = std::move(notes);
+  if (left_out > 0) {
+    diag.notes.push_back(fmt::format("{} more nodes for {} other reasons; `wick explain` lists all", left_out,
+                                     outside.size() - kMostReasons));
+  }
   if (following > 0) diag.notes.push_back(fmt::format("nodes that are outside only because of these: {}", following));
   return diag;
 }

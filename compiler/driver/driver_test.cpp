@@ -1,4 +1,5 @@
 // Targets in the driver: what is kept for them, what becomes of what they leave.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -180,6 +181,31 @@ TEST(Targets, FullDelegationIsABudget) {
   EXPECT_EQ(status.diag().notes[0], "aten.neg.default: not taken");
   options.targets.clear();
   EXPECT_EQ(optimize(whole, options).diag().code, Code::usage);
+}
+
+// Nodes with one reason are one note; the rest is counted.
+TEST(Targets, FullDelegationNamesTenReasons) {
+  const auto notes_of = [](size_t operators) {
+    constexpr const char* kOps[] = {"neg",  "abs",  "sin",   "cos",  "exp", "sqrt",
+                                    "tanh", "relu", "floor", "ceil", "erf", "log"};
+    std::string text = "graph f(%x: f32[2], %y: f32[2]) {", results;
+    for (size_t i = 0; i < operators; ++i) {
+      for (const char* input : {"x", "y"}) {
+        text += fmt::format(" %{0}{1} = aten.{2}(%{0})", input, i, kOps[i]);
+        results += fmt::format("{}%{}{}", results.empty() ? " return " : ", ", input, i);
+      }
+    }
+    Function f = parse(text + results + " }");
+    CompileOptions options = with_target();
+    options.require_full_delegation = true;
+    const Status status = optimize(f, options);
+    return status.ok() ? std::vector<std::string>() : status.diag().notes;
+  };
+  const std::vector<std::string> ten = notes_of(10), twelve = notes_of(12);
+  ASSERT_EQ(ten.size(), 10u);
+  EXPECT_EQ(ten[0], "aten.neg.default: not taken, and 1 more");
+  ASSERT_EQ(twelve.size(), 11u);
+  EXPECT_EQ(twelve[10], "4 more nodes for 2 other reasons; `wick explain` lists all");
 }
 
 TEST(Targets, PassesOfOtherPhasesAreNotATargets) {

@@ -319,7 +319,7 @@ TEST(CortexMCompilePointwise, ResultsOnFarCoarserScalesAreTheirZeroPoint) {
   }
 }
 
-// Observers choose such a scale where they see nothing but 0, as in x - x.
+// Observers choose such a scale where they see nothing but 0.
 TEST(CortexMCompilePointwise, SumsOnFarFinerScalesSaturate) {
   const std::string q = parameters(0.78125, 3);
   struct Case {
@@ -327,10 +327,11 @@ TEST(CortexMCompilePointwise, SumsOnFarFinerScalesSaturate) {
     bool taken;
   };
   const std::string half = parameters(0.390625, -9), third = parameters(0.26, -9);
-  const Case cases[] = {
-      {"%y = aten.sub.Tensor(%d, %d)", q.c_str(), true},    {"%y = aten.sub.Tensor(%d, %e)", q.c_str(), true},
-      {"%y = aten.add.Tensor(%d, %e)", q.c_str(), true},    {"%y = aten.sub.Tensor(%d, %e, 2)", half.c_str(), true},
-      {"%y = aten.sub.Tensor(%d, %e)", half.c_str(), true}, {"%y = aten.sub.Tensor(%d, %e)", third.c_str(), false}};
+  const Case cases[] = {{"%y = aten.sub.Tensor(%d, %e)", q.c_str(), true},
+                        {"%y = aten.add.Tensor(%d, %e)", q.c_str(), true},
+                        {"%y = aten.sub.Tensor(%d, %e, 2)", half.c_str(), true},
+                        {"%y = aten.sub.Tensor(%d, %e)", half.c_str(), true},
+                        {"%y = aten.sub.Tensor(%d, %e)", third.c_str(), false}};
   for (const Case& each : cases) {
     for (const double scale : {1.1920928955078125e-07, 1e-12}) {
       for (const int zero : {-128, 5}) {

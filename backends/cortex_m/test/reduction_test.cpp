@@ -273,8 +273,8 @@ TEST(CortexMNormalization, WhatIsNoLengthOfARowStays) {
        {"%y = aten.linalg_vector_norm(%d, 1, [-1])", "%y = aten.linalg_vector_norm(%d, 2, [1])",
         "%y = aten.linalg_vector_norm(%d, 2, [1, 2])",
         "%l = aten.linalg_vector_norm(%d, 2, [-1], true)\n  %y = aten.clamp_min(%l, 0.5)",
-        "%s = aten.mul.Tensor(%d, %d)\n  %t = aten.sum.dim_IntList(%s, [-1])\n  %e = aten.add.Scalar(%t, 0.5)\n"
-        "  %y = aten.sqrt(%e)"}) {
+        ("%s = aten.mul.Tensor(%d, %d)\n  %t = aten.sum.dim_IntList(%s, [-1])\n  %e = aten.add.Scalar(%t, 0.5)\n"
+         "  %y = aten.sqrt(%e)")}) {
     SCOPED_TRACE(body);
     Pipeline p = std::move(Pipeline::from_text(model(body, "2, 3, 4", to)).backend("cortex-m"));
     EXPECT_EQ(p.count("wick_cortex_m.layer_norm", Stage::lower), 0u);
