@@ -219,6 +219,11 @@ Sharing unless_negated(const SharingCall& call) {
   return first(call, at ? Truth(Sym(!at->negated)) : std::nullopt);
 }
 
+Sharing unless_conjugated_or_negated(const SharingCall& call) {
+  const Placement* at = call.operands.empty() ? nullptr : call.operands[0];
+  return first(call, at ? Truth(Sym(!at->conjugated && !at->negated)) : std::nullopt);
+}
+
 Sharing if_real(const SharingCall& call) {
   return is_complex(call.node.operands()[0]->dtype()) ? Sharing{} : always(call);
 }

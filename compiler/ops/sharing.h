@@ -24,6 +24,8 @@ Sharing unless_converted(const SharingCall& call);
 Sharing unless_conjugated(const SharingCall& call);
 /// The operand itself, but a copy of a tensor that has yet to be negated.
 Sharing unless_negated(const SharingCall& call);
+/// A view, but of a copy of a tensor that has yet to be conjugated or negated.
+Sharing unless_conjugated_or_negated(const SharingCall& call);
 /// The operand itself if it holds real numbers.
 Sharing if_real(const SharingCall& call);
 /// The operand itself if nothing is dropped: p = 0, or inference.
