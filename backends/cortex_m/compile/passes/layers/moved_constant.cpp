@@ -23,7 +23,7 @@ using compiler::Value;
 
 namespace {
 
-constexpr int64_t kMaxGrowth = 4;
+constexpr int64_t kMaxElementGrowth = 4;
 
 int64_t count_of(const Value& value) { return is_static(value.sizes()) ? numel(value.sizes()).value() : -1; }
 
@@ -150,7 +150,7 @@ Value* moved_constant(Builder& b, const Value& value, const Sizes& sizes, const 
   const auto stored = compiler::stored_constant(*base);
   const Value& elements = stored ? *stored->elements : *base;
   const int64_t before = count_of(elements), after = count_of(value);
-  if (before <= 0 || after <= 0 || after / kMaxGrowth > before || !elements.tensor().dim_order.empty()) return nullptr;
+  if (before <= 0 || after <= 0 || after / kMaxElementGrowth > before || !elements.tensor().dim_order.empty()) return nullptr;
   const auto moved = mover.run(elements.tensor(), elements.data);
   if (!moved) return nullptr;
   TensorType type = moved->type;
