@@ -49,7 +49,7 @@ void infer_dequantize(Node& node) {
   }
   set_result(node, dtype, x->sizes());
 }
-const Sym& channels_of(const Node& node) {
+const Sym& channels_along_axis(const Node& node) {
   const Value* x = node.tensor("input");
   return x->sizes()[static_cast<size_t>(wrap_dim(node.static_integer("axis"), x->rank()))];
 }
@@ -57,7 +57,7 @@ const Sym& channels_of(const Node& node) {
 void check_axis(const Node& node) {
   const Value *scales = node.tensor("scales"), *zeros = node.optional_tensor("zero_points");
   require(node.tensor("input")->rank() > 0, "per-channel quantization of a scalar");
-  const Sym& channels = channels_of(node);
+  const Sym& channels = channels_along_axis(node);
   require_rank(scales, 1, "scales");
   if (!scales->sizes()[0].is(1)) require_equal(scales->sizes()[0], channels, "number of scales");
   if (zeros) require_equal(numel(zeros->sizes()), scales->sizes()[0], "number of zero points");
@@ -88,7 +88,7 @@ Results decompose_one_scale(Builder& b, Node& node) {
     args[2] = static_cast<int64_t>(zero);
     return {b.call(name.replace(name.find("channel"), std::string_view("channel").size(), "tensor"), std::move(args))};
   }
-  const Sym& channels = channels_of(node);
+  const Sym& channels = channels_along_axis(node);
   if (channels.is(1)) return {};
   const auto repeated = [&](Value* one) { return b.call("aten.expand", {b.reshape(one, {1}), Ints{channels}, false}); };
   args[1] = repeated(scales);

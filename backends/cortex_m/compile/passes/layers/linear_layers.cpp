@@ -101,7 +101,7 @@ Value* transposed_linear_of(Builder& b, Node& node) {
 bool is_one(const compiler::Arg& arg) { return compiler::literal(arg) == 1.0; }
 
 // [N] of a bias for each output; null for others.
-Value* bias_of(Builder& b, Value* bias, const compiler::Sym& outputs) {
+Value* bias_for_outputs(Builder& b, Value* bias, const compiler::Sym& outputs) {
   if (bias->rank() == 1 && bias->sizes()[0] == outputs) return bias;
   const bool row = numel(bias->sizes()) == outputs && bias->rank() > 0 && bias->sizes().back() == outputs;
   return row && is_constant_numbers(*bias) ? moved_constant(b, *bias, {outputs}, {0}) : nullptr;
@@ -119,7 +119,7 @@ Value* parts_of_addmm(Builder& b, Node& node, Made& made) {
   if (!node.is("aten.addmm.default")) return nullptr;
   Value *x = node.tensor("mat1"), *bias = node.tensor("self");
   if (is_one(node.arg("beta")) && is_one(node.arg("alpha"))) {
-    Value* for_each = bias_of(b, bias, node.result()->sizes().back());
+    Value* for_each = bias_for_outputs(b, bias, node.result()->sizes().back());
     Value* weight = for_each ? rows_of(b, *node.tensor("mat2"), true, made) : nullptr;
     if (weight) return b.call("aten.linear", {x, weight, for_each});
   }

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int64_t kMaxElementGrowth = 4;
 
-int64_t count_of(const Value& value) { return is_static(value.sizes()) ? numel(value.sizes()).value() : -1; }
+int64_t elements_in(const Value& value) { return is_static(value.sizes()) ? numel(value.sizes()).value() : -1; }
 
 // The nodes that move the numbers, the last one first; `base` becomes what they move.
 std::vector<const Node*> moves_of(const Value& value, const Value** base) {
@@ -149,8 +149,9 @@ Value* moved_constant(Builder& b, const Value& value, const Sizes& sizes, const 
   const Mover mover(moves_of(value, &base), sizes, perm);
   const auto stored = compiler::stored_constant(*base);
   const Value& elements = stored ? *stored->elements : *base;
-  const int64_t before = count_of(elements), after = count_of(value);
-  if (before <= 0 || after <= 0 || after / kMaxElementGrowth > before || !elements.tensor().dim_order.empty()) return nullptr;
+  const int64_t before = elements_in(elements), after = elements_in(value);
+  if (before <= 0 || after <= 0 || after / kMaxElementGrowth > before || !elements.tensor().dim_order.empty())
+    return nullptr;
   const auto moved = mover.run(elements.tensor(), elements.data);
   if (!moved) return nullptr;
   TensorType type = moved->type;
