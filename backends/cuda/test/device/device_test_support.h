@@ -58,6 +58,7 @@ inline DeviceProgram compile_for(Place place, std::vector<compiler::Function> fu
   compiler::CompileOptions options;
   options.targets = *compiler::find_targets("cuda", settings);
   options.caller_io = true;
+  options.share_state.rule = compiler::StateSharing::Rule::all;
   auto compiled = compiler::compile(std::move(functions), options);
   EXPECT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
   if (!compiled.ok()) return program;
