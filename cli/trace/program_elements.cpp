@@ -170,8 +170,9 @@ std::vector<uint32_t> values_of_argument(const MethodMeta& method, int32_t argum
 /// Whether two tensors share bytes of an arena.
 bool overlap(const ValueMeta& a, const ValueMeta& b) {
   const TensorMeta &x = a.tensor, &y = b.tensor;
-  return a.tag == Tag::tensor && b.tag == Tag::tensor && x.arena == y.arena &&
-         x.arena_offset < y.arena_offset + y.nbytes && y.arena_offset < x.arena_offset + x.nbytes;
+  return a.tag == Tag::tensor && b.tag == Tag::tensor && x.storage == Storage::planned &&
+         y.storage == Storage::planned && x.arena == y.arena && x.arena_offset < y.arena_offset + y.nbytes &&
+         y.arena_offset < x.arena_offset + x.nbytes;
 }
 
 /// Of each value whether something reads it: another instruction, the caller, or a value that no instruction writes,
@@ -187,10 +188,20 @@ class Readers {
     }
     for (size_t i = 0; i < method.num_instructions(0); ++i) run(method.instruction(0, i));
     for (size_t i = 0; i < method.num_outputs(); ++i) read(method.output(i));
+    for (uint32_t value = 0; value < method.num_values(); ++value) {
+      if (is_state(value)) read(value);  // the next call does
+    }
   }
   std::vector<bool> result() && { return std::move(is_read_); }
 
  private:
+  // A mutable buffer: planned, with a name or initial bytes.
+  bool is_state(uint32_t value) const {
+    if (method_.tag(value) != Tag::tensor) return false;
+    const TensorMeta& tensor = method_.value(value).tensor;
+    return tensor.storage == Storage::planned && (tensor.initialized || tensor.name) && is_written_.count(value) == 0;
+  }
+
   std::vector<uint32_t> results_of(const InstructionMeta& instruction) const {
     if (instruction.kind == InstructionKind::move) return {instruction.target};
     if (instruction.args.empty()) return {};

@@ -11,6 +11,7 @@
 
 #include "compiler/ops/arguments.h"
 #include "compiler/ops/rules.h"
+#include "compiler/support/limits.h"
 
 namespace wick::compiler {
 namespace {
@@ -146,7 +147,10 @@ std::shared_ptr<const Quantization> stated_quantization(const Node& node) {
   // By channels, a scale of f64 is multiplied in f64.
   if (blocks && one_for_all && scales->dtype != DType::f64) blocks->assign(blocks->size(), 0);
   const auto count = blocks ? count_blocks(type.sizes, *blocks) : std::nullopt;
-  if (count && one_for_all) scales = repeated(*scales, *count);
+  if (count && one_for_all) {
+    if (static_cast<uint64_t>(*count) > limits().expanded_bytes / sizeof(double)) return nullptr;
+    scales = repeated(*scales, *count);
+  }
   if (!low || !high || !count || !scales || scales->size() != static_cast<uint64_t>(*count)) return nullptr;
   const Arg& zero = node.arg(form->zero);
   auto zeros = zero.is<None>() ? std::optional(NumberList::of(DType::i8, std::vector<double>(scales->size(), 0)))

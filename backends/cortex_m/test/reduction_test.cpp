@@ -113,7 +113,7 @@ TEST(CortexMPools, MaximaTakePaddingCeilModeAndDilation) {
   expect_integer(model("%y = aten.max_pool2d(%d, [3, 3], [1, 1], [1, 1], [2, 2])", "1, 2, 5, 5"), "cortex_m.maximum");
 }
 
-// Positions with equal windows are one convolution, with a divisor of their own.
+// Positions with equal windows are one sum_pool2d, with a divisor of their own.
 TEST(CortexMPools, AveragesWhoseWindowsDifferRoundOnce) {
   for (const char* window : {"[3, 3], [2, 2], [1, 1], true, false", "[3, 2], [2, 2], [1, 0], true, true",
                              "[3, 3], [1, 2], [1, 1], false, false", "[5, 4], [3, 3], [2, 2], true, true"})

@@ -288,5 +288,21 @@ TEST(CortexMWeights, MatmulsStayAndWeightsAreShared) {
   EXPECT_EQ(constants, 1u) << lowered;
 }
 
+// Zero points between integers have no int8 form with 128 less.
+TEST(CortexMWeights, OfUint8WithFractionalZeroPoints) {
+  for (const double zero : {127.5, 0.25, 128.0}) {
+    const std::string text =
+        "graph f(%x: f32[2, 4]) {\n" + fake_quantized("d", "x", "q", parameters(0.03125, 4)) +
+        constant_line("e", "u8[2, 4]", std::vector<int>{1, 200, 130, 127, 255, 0, 128, 90}) +
+        constant_line("c", "f32[2, 1]", std::vector<double>{0.0625, 0.125}) +
+        constant_line("z", "f32[2, 1]", std::vector<double>{zero, zero}) +
+        "  %w: f32[2, 4] = torchao.dequantize_affine(%e, [1, 4], %c, %z, u8, 0, 255)\n  %l = aten.linear(%d, %w)\n" +
+        fake_quantized("o", "l", "p", parameters(0.0625, -3)) + "  return %o\n}";
+    Pipeline p = std::move(Pipeline::from_text(text).backend(backend_for("m55")));
+    p.run_and_compare(one_step());
+    EXPECT_EQ(p.failures(), "") << zero;
+  }
+}
+
 }  // namespace
 }  // namespace wick::cortex_m::weights_test

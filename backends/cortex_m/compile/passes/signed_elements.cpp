@@ -1,7 +1,9 @@
 #include "backends/cortex_m/compile/passes/signed_elements.h"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
+#include <vector>
 
 #include "compiler/layout/constant_elements.h"
 #include "compiler/passes/rewrite.h"
@@ -33,11 +35,18 @@ bool states_unsigned(const Node& node) {
   return elements->dtype() == DType::u8 && compiler::stated_quantization(node) != nullptr;
 }
 
-// The constant of uint8 that a node other than these makes numbers of.
+bool are_integers(const compiler::NumberList& list) {
+  const std::vector<double> all = list.all();
+  return std::all_of(all.begin(), all.end(),
+                     [](double each) { return each == std::floor(each) && std::abs(each) < 0x1p53; });
+}
+
+// The constant of uint8 that a node other than these makes numbers of. One with zero points between integers stays.
 std::optional<compiler::StoredConstant> unsigned_constant(const Node& node) {
   if (is_dequantize(node) || node.results().size() != 1 || !node.result()->type.is_tensor()) return {};
   auto stored = compiler::stored_constant(*node.result());
-  return stored && stored->elements->dtype() == DType::u8 ? stored : std::nullopt;
+  if (!stored || stored->elements->dtype() != DType::u8) return {};
+  return are_integers(stored->quantization->zero_points) ? stored : std::nullopt;
 }
 
 void state_signed(Graph& graph, Node& node) {

@@ -351,9 +351,25 @@ void make_avg_pool2d(Call& call) {
   call.add_out(DType::i8, {g.batch, channels, g.out[0], g.out[1]}, Order::channels_last);
 }
 
+// A window over the whole image, of more taps than sums of 16 bits hold.
+Geometry whole_image(Stream& random) {
+  Geometry g = {};
+  const bool line = random.one_in(3);
+  g.batch = 1;
+  g.height = line && random.one_in(2) ? 1 : random.in(16, 24);
+  g.width = line ? random.in(256, 300) : random.in(16, 24);
+  if (line && g.height != 1) std::swap(g.height, g.width), g.width = 1;
+  for (size_t axis = 0; axis < 2; ++axis) {
+    g.kernel[axis] = axis == 0 ? g.height : g.width;
+    g.stride[axis] = g.dilation[axis] = g.out[axis] = 1;
+  }
+  return g;
+}
+
 void make_sum_pool2d(Call& call) {
-  const Geometry g = random_pooling(call.random, false);
-  const int32_t channels = call.random.one_in(4) ? 1 : random_channels(call.random, 64);
+  const bool whole = call.random.one_in(8);
+  const Geometry g = whole ? whole_image(call.random) : random_pooling(call.random, false);
+  const int32_t channels = call.random.one_in(4) ? 1 : random_channels(call.random, whole ? 20 : 64);
   call.add_int8({g.batch, channels, g.height, g.width}, Order::channels_last);
   add_pair(call, g.kernel);
   add_pair(call, g.stride);

@@ -112,7 +112,7 @@ void write_channels(const SumRun& run, const OutputStage& stage) {
   if (left > 0) write_eight<kRight, false>(run, stage, x, out, vctp16q(static_cast<uint32_t>(left)));
 }
 
-/// Of an only channel: 16 pixels at a time.
+/// One channel: 16 pixels at a time.
 void write_one_lane(const SumRun& run, const OutputStage& stage) {
   for (int32_t at = 0; at < run.positions; ++at) {
     int32_t sum = run.initial;

@@ -14,7 +14,7 @@ struct SumPool2d {
 };
 bool read_sum_pool2d(KernelContext& context, Span<EValue*> args, SumPool2d* pool);
 
-/// Of elements, whose sums fit 16 bits.
+/// The most taps whose sum of elements fits 16 bits.
 constexpr int32_t kMostSmallTaps = 255;
 
 /// The taps of one position: `rows` rows of `columns` pixels, more than 0 each.
@@ -41,7 +41,12 @@ struct SumRun {
 /// that are one pixel apart follow one another as lanes.
 template <typename Body>
 void for_each_run(const SumPool2d& pool, const Body& body) {
-  if (pool.to.n * pool.to.h * pool.to.w * pool.to.c == 0) return;
+  if (pool.to.n == 0 || pool.to.h == 0 || pool.to.w == 0 || pool.to.c == 0) return;
+  // The end of a window in an image; neither difference nor sum overflows.
+  const auto end = [](int32_t begin, int32_t kernel, int32_t size) {
+    if (begin < 0) return begin + kernel < size ? begin + kernel : size;
+    return kernel < size - begin ? begin + kernel : size;
+  };
   const Window& w = pool.window;
   const int32_t height = static_cast<int32_t>(pool.from.h), width = static_cast<int32_t>(pool.from.w);
   const int32_t channels = static_cast<int32_t>(pool.from.c), row_bytes = width * channels;
@@ -51,11 +56,11 @@ void for_each_run(const SumPool2d& pool, const Body& body) {
   for (int32_t n = static_cast<int32_t>(pool.to.n); n > 0; --n, image += height * row_bytes) {
     int32_t top = -w.padding[0];
     for (int32_t row = static_cast<int32_t>(pool.to.h); row > 0; --row, top = wrapping_add(top, w.stride[0])) {
-      const int32_t first = top < 0 ? 0 : top, rows = (w.kernel[0] < height - top ? top + w.kernel[0] : height) - first;
+      const int32_t first = top < 0 ? 0 : top, rows = end(top, w.kernel[0], height) - first;
       int32_t left = -w.padding[1];
       for (int32_t column = 0; column < outputs;) {
         const int32_t begin = left < 0 ? 0 : left;
-        const int32_t columns = (w.kernel[1] < width - left ? left + w.kernel[1] : width) - begin;
+        const int32_t columns = end(left, w.kernel[1], width) - begin;
         int32_t positions = 1;
         if (columns == w.kernel[1] && column + 1 < outputs) {
           const int32_t whole = (width - left - columns) / w.stride[1] + 1;

@@ -81,7 +81,7 @@ class SumFour {
     }
   }
 
-  /// Fewer than four lanes. Of an only channel, four pixels lie like four lanes.
+  /// Fewer than four lanes. Of one channel, four pixels lie like four lanes.
   __attribute__((noinline)) void write_few(const SumRun& run) const {
     const int32_t columns = run.taps.columns, pixel_bytes = run.taps.pixel_bytes;
     const int32_t fours = run.lanes == 1 && pixel_bytes == 1 ? columns / 4 : 0;

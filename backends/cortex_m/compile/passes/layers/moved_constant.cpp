@@ -7,6 +7,7 @@
 #include "compiler/ir/decompose.h"
 #include "compiler/layout/constant_elements.h"
 #include "compiler/quantize/quantize_nodes.h"
+#include "compiler/support/limits.h"
 
 namespace wick::cortex_m {
 
@@ -61,7 +62,10 @@ class Mover {
     graph.add_output(std::move(output));
     const auto has_kernel = [](const Node& inner) { return compiler::can_evaluate(inner); };
     compiler::HostValues values;
-    if (!compiler::decompose(graph, has_kernel).ok() || !compiler::evaluate_graph(graph, values).ok()) return {};
+    compiler::EvaluateOptions options;
+    options.max_result_bytes = compiler::limits().folding_bytes;
+    if (!compiler::decompose(graph, has_kernel).ok() || !compiler::evaluate_graph(graph, values, options).ok())
+      return {};
     return std::get<compiler::HostTensor>(values.at(graph.outputs[0].value));
   }
 

@@ -1,7 +1,5 @@
 // Constants behind nodes that only move them. C++20.
 #pragma once
-#include <optional>
-#include <string_view>
 #include <vector>
 
 #include "compiler/ir/builder.h"
