@@ -250,9 +250,9 @@ TEST(CortexMCompilePointwise, QuotientsByZero) {
                     above_zero = parameters(0.5, -128, -127);
   std::vector<float> x, z;
   for (int i = 0; i < 64; ++i) {
-    const int dividend = i % 8 - 4;
+    const int dividend = i % 8 - 4, quotient = i / 8 - 3;
     x.push_back(0.25f * static_cast<float>(dividend == 0 ? 5 : dividend));
-    z.push_back(0.5f * static_cast<float>(i / 8 - 3));
+    z.push_back(0.5f * static_cast<float>(quotient));
   }
   const auto text = [&](const std::string& b) {
     return binary("%y = aten.div.Tensor(%d, %e)", "64", "64", parameters(0.03, 3), of_two, b);
