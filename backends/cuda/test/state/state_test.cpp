@@ -390,7 +390,7 @@ TEST_F(CudaState, SoAreEqualOnesOfSeveralModels) {
   a.replace(a.find("graph b"), 7, "graph a");
   const std::string look = R"(graph look(%x: f32[4]) {
   const %s: f32[4] "s" = [1, 1, 1, 1]
-  %n: f32[4] = aten.mul.Tensor(%s, %x)
+  %n: f32[4] = aten.add.Tensor(%s, %x)
   return %n
 })";
   std::vector<Call> calls;
