@@ -98,7 +98,7 @@ class ProgramFile {
     std::error_code error;
     const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
     ProgramFile file;
-    file.path_ = ((error ? "/tmp" : folder) / "wick-test-lower-XXXXXX").string();
+    file.path_ = ((error ? "/tmp" : folder) / "wick-test-lower-XXXXXX").string();  // mkstemp's placeholder
     const int descriptor = mkstemp(file.path_.data());
     if (descriptor < 0) return Diag(Code::file_io, "no temporary file can be made").at_file(file.path_);
     close(descriptor);

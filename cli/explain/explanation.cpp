@@ -203,8 +203,7 @@ compiler::Status add_report(const compiler::Delegate& delegate, size_t index, co
 }
 
 // A delegate as far as a file tells: its payload, and the places of its nodes.
-compiler::Result<std::vector<compiler::Delegate>> delegates_of_method(const MethodMeta& method) {
-  ASSIGN_OR_RETURN(const MethodFacts facts, read_facts(method));
+std::vector<compiler::Delegate> delegates_of_method(const MethodMeta& method, const MethodFacts& facts) {
   std::vector<compiler::Delegate> delegates(method.num_delegates());
   for (size_t i = 0; i < delegates.size(); ++i) {
     const DelegateMeta meta = method.delegate(i);
@@ -260,13 +259,13 @@ compiler::Result<std::vector<MethodExplained>> explain(const compiler::CompileRe
 
 compiler::Result<std::vector<MethodExplained>> explain(const Program& program,
                                                        const std::vector<TargetRequest>& targets) {
+  ASSIGN_OR_RETURN(const std::vector<MethodFacts> facts, read_facts(program));
   std::vector<MethodExplained> methods;
   for (size_t i = 0; i < program.num_methods(); ++i) {
     MethodExplained& explained = methods.emplace_back(explain_method(program.method(i)));
-    ASSIGN_OR_RETURN(const MethodFacts facts, read_facts(program.method(i)));
-    explained.shared_states = facts.shared_states;
+    explained.shared_states = facts[i].shared_states;
     costs_of(program, program.method(i), targets, explained);
-    ASSIGN_OR_RETURN(const std::vector<compiler::Delegate> delegates, delegates_of_method(program.method(i)));
+    const std::vector<compiler::Delegate> delegates = delegates_of_method(program.method(i), facts[i]);
     for (size_t d = 0; d < delegates.size(); ++d) RETURN_IF_ERROR(add_report(delegates[d], d, targets, explained));
   }
   return methods;

@@ -49,7 +49,7 @@ TEST(LocalCheck, KernelsOfOtherPlacesHaveOtherTasks) {
   EXPECT_FALSE(deviation_of(std::string(kIn) + " %y = aten.neg(%q) @ \"other\" \"model.py:4\"\n return %y\n", model));
 }
 
-// What a kernel writes beside the result that is read may be anything.
+// A kernel may write anything beside the result that is read.
 TEST(LocalCheck, AResultThatNothingReadsIsNotJudged) {
   const std::string model = std::string(kIn) + kNumbers +
                             " %m = aten.amin(%d, [1], true) @ \"layer\" \"model.py:3\"\n" +

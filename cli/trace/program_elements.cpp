@@ -175,8 +175,8 @@ bool overlap(const ValueMeta& a, const ValueMeta& b) {
          y.arena_offset < x.arena_offset + x.nbytes;
 }
 
-/// Of each value whether something reads it: another instruction, the caller, or a value that no instruction writes,
-/// which is a view of what lies in its memory. Of methods that jump: true.
+/// Tells of each value whether something reads it: another instruction, the caller, or a value that no instruction
+/// writes, which is a view of what lies in its memory. Of methods that jump: true.
 class Readers {
  public:
   explicit Readers(const MethodMeta& method) : method_(method), is_read_(method.num_values()) {

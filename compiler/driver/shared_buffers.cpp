@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "compiler/ir/zero_bytes.h"
@@ -15,7 +16,7 @@ namespace {
 
 using Tensors = std::map<std::string, StoredTensor, std::less<>>;  // by name
 
-// What a method stores, also if it was never in a file.
+// Parameters and buffers of a method; those in its graph if it was never in a file.
 Tensors tensors_of(const Function& function) {
   Tensors out;
   for (const StoredTensor& tensor : function.stored) out.emplace(tensor.name, tensor);
@@ -71,6 +72,7 @@ class Grouping {
     for (const Function& function : functions) tensors_.push_back(tensors_of(function));
   }
 
+  size_t num_methods() const { return tensors_.size(); }
   const Tensors& tensors(size_t method) const { return tensors_[method]; }
 
   // The groups of a name, in the order of their first methods.
@@ -88,7 +90,7 @@ class Grouping {
     return groups;
   }
 
-  // Of the first member of the group from which `member` differs.
+  // The reason that the first member of the group from which `member` differs gives.
   Apart why_apart(const Group& group, const Member& member, const std::string& name) {
     for (const Member& other : group.members) {
       Apart apart = why_apart(other, member, name);
@@ -163,32 +165,30 @@ void make_state(Function& function, const StoredTensor& tensor, ConstantData ele
 class OwnBuffers {
  public:
   void add(const std::string& name, bool changes, const Apart& apart) {
-    names_[{apart.reason, {changes, apart.may_share}}].push_back(name);
+    names_[{apart.reason, changes, apart.may_share}].push_back(name);
   }
   void note(Function& function) const {
     for (const auto& [key, names] : names_) {
-      const auto& [reason, flags] = key;
+      const auto& [reason, changes, may_share] = key;
       const bool one = names.size() == 1;
-      const char* hint = !flags.second ? "" : one ? " (--share-state shares it)" : " (--share-state shares them)";
+      const char* hint = !may_share ? "" : one ? " (--share-state shares it)" : " (--share-state shares them)";
       const std::string buffers = fmt::format("its own buffer{} {}", one ? "" : "s", list_of_names(names));
-      function.notes.push_back(flags.first
-                                   ? fmt::format("method '{}' has {}: {}{}", function.name, buffers, reason, hint)
-                                   : fmt::format("method '{}' reads {}, which {} not change: {}{}", function.name,
-                                                 buffers, one ? "does" : "do", reason, hint));
+      function.notes.push_back(changes ? fmt::format("method '{}' has {}: {}{}", function.name, buffers, reason, hint)
+                                       : fmt::format("method '{}' reads {}, which {} not change: {}{}", function.name,
+                                                     buffers, one ? "does" : "do", reason, hint));
     }
   }
 
  private:
-  std::map<std::pair<std::string, std::pair<bool, bool>>, std::vector<std::string>> names_;
+  std::map<std::tuple<std::string, bool, bool>, std::vector<std::string>> names_;  // reason, changes, may_share
 };
 
 Status check_names(const std::vector<std::string>& wanted, const std::set<std::string>& shared,
-                   const std::vector<Function>& functions, const Grouping& grouping) {
+                   const std::set<std::string>& changed, const Grouping& grouping) {
   for (const std::string& name : wanted) {
     if (shared.count(name)) continue;
     size_t count = 0;
-    for (size_t i = 0; i < functions.size(); ++i) count += grouping.tensors(i).count(name);
-    const std::set<std::string> changed = changed_names(functions);
+    for (size_t i = 0; i < grouping.num_methods(); ++i) count += grouping.tensors(i).count(name);
     if (count > 1 && changed.count(name)) {
       return Diag(Code::usage, fmt::format("the methods cannot share the buffer '{}'", printable(name)))
           .with_help("its dtype, shape and initial value must be the same in them");
@@ -228,6 +228,7 @@ Result<SharedBuffers> SharedBuffers::find(std::vector<Function>& functions, cons
   out.rules_.resize(functions.size());
   out.shared_.resize(functions.size());
   for (const Function& function : functions) out.methods_.push_back(function.name);
+  if (functions.size() < 2 && sharing.names.empty()) return out;
   const std::set<std::string> names = changed_names(functions);
   std::set<std::string> memories = names, shared;
   Grouping grouping(functions, sharing);
@@ -267,7 +268,7 @@ Result<SharedBuffers> SharedBuffers::find(std::vector<Function>& functions, cons
       for (const Member& member : group.members) own[member.method].add(name, group.changes(), apart);
     }
   }
-  RETURN_IF_ERROR(check_names(sharing.names, shared, functions, grouping));
+  RETURN_IF_ERROR(check_names(sharing.names, shared, names, grouping));
   for (size_t i = 0; i < functions.size(); ++i) {
     for (const SharedState& state : out.shared_[i]) {
       const StoredTensor& tensor = grouping.tensors(i).find(state.name)->second;

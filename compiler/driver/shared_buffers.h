@@ -21,8 +21,8 @@ struct StateSharing {
   std::vector<std::string> names;  // of buffers that are shared whatever the rule
 };
 
-/// What the methods of a program agree on. All methods that share a buffer must see it in the same memory: delegates
-/// hold it in each of them or in none.
+/// The sharing that the methods of a program agree on. All methods that share a buffer must see it in the same memory:
+/// delegates hold it in each of them or in none.
 class SharedBuffers {
  public:
   /// A buffer that one method changes is a buffer in the methods that share it and only read it, too, no constant:

@@ -160,7 +160,7 @@ TEST(SharedBuffers, AMethodBelongsToTheFirstModelThatItFits) {
   }
 }
 
-// Of two methods, one changes the buffer and the other reads it where it is stored transposed.
+// One method changes the buffer, the other reads it where it is stored transposed.
 TEST(SharedBuffers, AreComparedAndReadAsTheModelHasThem) {
   for (const bool square : {false, true}) {
     const std::string type = square ? "f32[2, 2]" : "f32[2, 3]";
@@ -191,7 +191,7 @@ TEST(SharedBuffers, AreComparedAndReadAsTheModelHasThem) {
   }
 }
 
-// What one method writes through one buffer, another would not see in a buffer that lies in the same memory.
+// Writes of one method to a buffer would not reach a buffer of another method that lies in the same memory.
 TEST(SharedBuffers, BuffersThatOverlapAreRefused) {
   std::vector<Function> functions;
   functions.push_back(method("a", kCache, {{"w", 1}}));

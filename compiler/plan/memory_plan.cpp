@@ -18,12 +18,12 @@ namespace {
 // which the first is left out, and pairs remembered.
 constexpr size_t kMaxRounds = 200, kMaxPairs = 20'000'000, kMaxSearchedPairs = 400'000'000, kMaxNeighbours = 1'000'000;
 
-enum class Arena : uint8_t { host, device };
+enum class Arena : uint8_t { host, shared, device };
 
 bool in_arena(const Storage& storage, Arena arena) {
   if (storage.on_device != (arena == Arena::device)) return false;
-  return (storage.kind == Storage::Kind::state && !storage.shared) ||
-         (storage.kind == Storage::Kind::arena && storage.used);
+  if (storage.shared || arena == Arena::shared) return storage.shared && arena == Arena::shared;
+  return storage.kind == Storage::Kind::state || (storage.kind == Storage::Kind::arena && storage.used);
 }
 
 struct Block {
@@ -414,7 +414,9 @@ Status overlap(const Storage& a, const Storage& b) {
 
 // Sweeps over time. The alive do not overlap, so a new one can only overlap its neighbours by offset.
 Status verify_disjoint(const MethodPlan& plan, Arena arena) {
-  const uint64_t arena_bytes = arena == Arena::host ? plan.arena_bytes : plan.device_arena_bytes;
+  const uint64_t arena_bytes = arena == Arena::host     ? plan.arena_bytes
+                               : arena == Arena::shared ? plan.shared_arena_bytes
+                                                        : plan.device_arena_bytes;
   std::vector<Block> blocks = blocks_of(plan, arena);
   std::sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) {
     return a.first != b.first ? a.first < b.first : a.storage < b.storage;
@@ -441,29 +443,11 @@ Status verify_disjoint(const MethodPlan& plan, Arena arena) {
   return {};
 }
 
-Status verify_shared_arena(const MethodPlan& plan) {
-  std::vector<const Storage*> shared;
-  for (const Storage& storage : plan.storages) {
-    if (storage.shared) shared.push_back(&storage);
-  }
-  std::sort(shared.begin(), shared.end(), [](const Storage* a, const Storage* b) { return a->offset < b->offset; });
-  uint64_t end = 0;
-  const Storage* before = nullptr;
-  for (const Storage* storage : shared) {
-    if (before && storage->offset < end) return overlap(*before, *storage);
-    end = storage->offset + storage->size_bytes;
-    before = storage;
-  }
-  if (end > plan.shared_arena_bytes)
-    return Diag(Code::internal, fmt::format("'{}' lies outside the shared arena", before->label));
-  return {};
-}
-
 }  // namespace
 
 Status verify_plan(const MethodPlan& plan) {
-  RETURN_IF_ERROR(verify_shared_arena(plan));
   RETURN_IF_ERROR(verify_disjoint(plan, Arena::host));
+  RETURN_IF_ERROR(verify_disjoint(plan, Arena::shared));
   RETURN_IF_ERROR(verify_disjoint(plan, Arena::device));
   for (const PlannedValue& value : plan.values) {
     const auto* tensor = std::get_if<PlannedTensor>(&value);

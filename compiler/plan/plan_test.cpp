@@ -596,6 +596,8 @@ TEST(MemoryPlan, SharedStatesHaveOnePlaceInAllMethods) {
     EXPECT_EQ(methods[i].shared_arena_bytes, 16u);
     EXPECT_EQ(methods[i].arena_bytes, i < 2 ? 16u : 32u) << i;
   }
+  methods[0].shared_arena_bytes = 8;
+  EXPECT_FALSE(verify_plan(methods[0]).ok());
 }
 
 TEST(SharedStates, AreSaidOncePerOwner) {

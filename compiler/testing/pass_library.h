@@ -9,7 +9,7 @@
 
 #include "compiler/passes/pipeline.h"
 
-/// What the tool looks for in the library: how it was built, and its passes.
+/// Defines the two symbols that the tool looks for in the library: how it was built, and its passes.
 #define WICK_PASS_LIBRARY(passes)                                                                                  \
   extern "C" __attribute__((visibility("default"))) const wick::testing::LibraryBuild* wick_pass_library_build() { \
     return &wick::testing::kLibraryBuild;                                                                          \
@@ -21,7 +21,7 @@
 
 namespace wick::testing {
 
-/// What a library and the tool must have in common.
+/// A library and the tool must have these in common.
 struct LibraryBuild {
   const char* compiler;
   size_t sizes[6];  // of classes

@@ -274,7 +274,7 @@ TEST(CortexMCompileRecurrent, SmallAndLargeWeights) {
   expect_integers({.weight_factor = 1e-30});
 }
 
-// What goes into a gate may be far beyond 32, where its function is flat.
+// Numbers far beyond 32 may go into a gate, where its function is flat.
 TEST(CortexMCompileRecurrent, GatesThatSaturate) {
   for (const bool is_lstm : {true, false}) {
     for (const double factor : {8.0, 15.0}) {

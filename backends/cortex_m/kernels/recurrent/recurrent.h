@@ -67,7 +67,7 @@ inline int16_t saturated_int16(int64_t value) {
 
 /// The next state of all cells from the gates' numbers: gates[0 .. 3] are those of i, f, g, o.
 void update_lstm(const Recurrent& layer);
-/// What goes into the tanh of n, for row 2 * cells + j: the sum saturates, not its terms, which may be larger and
+/// The sum that goes into the tanh of n, for row 2 * cells + j: it saturates, not its terms, which may be larger and
 /// cancel. Requires: gates[j] is that of r; both terms are at most 2^61 in size.
 int32_t gate_of_n(const Recurrent& layer, int32_t row, int64_t from_input, int64_t from_state);
 /// gates[0 .. 2]: r, z, n.

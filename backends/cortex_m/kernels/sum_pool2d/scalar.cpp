@@ -5,7 +5,7 @@
 namespace wick::cortex_m::scalar {
 namespace {
 
-/// Of elements plus 128, which are not negative.
+/// Sums of elements plus 128, which are not negative.
 struct Pairs {
   static constexpr uint32_t kSigns = 0x80808080u, kEven = 0x00FF00FFu;
 

@@ -13,7 +13,7 @@ struct Bound {
   double slack = 1;          // how far they are below it, if terms and weights are spread as random ones
 };
 
-/// Of a result: the first one, or any of a recurrent layer. Operands are elements (refuse_elements) or constants.
+/// Bounds a result: the first one, or any of a recurrent layer. Operands are elements (refuse_elements) or constants.
 /// Nothing: it is infinite, or the operator is none of those that are known here.
 std::optional<Bound> bound_of(const compiler::Node& node, const compiler::Value& result);
 
