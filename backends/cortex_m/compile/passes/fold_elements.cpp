@@ -2,16 +2,13 @@
 
 #include <algorithm>
 
+#include "backends/cortex_m/compile/passes/layers/moved_constant.h"
 #include "backends/cortex_m/compile/quantized.h"
-#include "compiler/analysis/evaluate.h"
-#include "compiler/ir/decompose.h"
 #include "compiler/layout/constant_elements.h"
 #include "compiler/passes/rewrite.h"
-#include "compiler/support/failure.h"
 
 namespace wick::cortex_m {
 
-using compiler::Args;
 using compiler::Builder;
 using compiler::Changed;
 using compiler::Graph;
@@ -22,27 +19,16 @@ using compiler::Value;
 
 namespace {
 
-constexpr int64_t kMaxGrowth = 4;  // of a constant that is expanded
-
 bool is_int8_constant(const Value& value) { return value.is_constant() && is_int8(value); }
-
-int64_t count_of(const Value& value) { return is_static(value.sizes()) ? numel(value.sizes()).value() : -1; }
 
 // A view of a constant, by the kernels that move any elements.
 std::optional<std::vector<int8_t>> moved(const Node& node) {
-  Graph graph;
-  Builder b(graph, nullptr);
-  Args args = node.args();
-  args[0] = constant(b, node.operands()[0]->sizes(), compiler::layout::elements_of<int8_t>(*node.operands()[0]), "x");
-  compiler::GraphOutput output;
-  output.value = b.call(node.op->name(), std::move(args));
-  graph.add_output(std::move(output));
-  const auto has_kernel = [](const Node& inner) { return compiler::can_evaluate(inner); };
-  compiler::throw_if_error(compiler::decompose(graph, has_kernel));
-  compiler::HostValues values;
-  if (!compiler::evaluate_graph(graph, values).ok()) return {};
-  const auto& result = std::get<compiler::HostTensor>(values.at(graph.outputs[0].value));
-  const auto bytes = result.data.bytes();
+  const Value& constant = *node.operands()[0];
+  const auto result = moved_elements(TensorType{DType::i8, constant.sizes(), {}},
+                                     compiler::layout::own(compiler::layout::elements_of<int8_t>(constant)),
+                                     [&](Builder& b, Value* x) { return call_on(b, node, x); });
+  if (!result) return {};
+  const auto bytes = result->data.bytes();
   return std::vector<int8_t>(bytes.begin(), bytes.end());
 }
 
@@ -50,8 +36,7 @@ std::optional<std::vector<int8_t>> elements_of_result(const Node& node) {
   if (node.results().size() != 1 || !is_int8(*node.result())) return {};
   const std::vector<Value*> operands = node.operands();
   if (operands.size() != 1 || !operands[0]->is_constant()) return {};
-  const int64_t before = count_of(*operands[0]), after = count_of(*node.result());
-  if (before < 0 || after < 0 || after > kMaxGrowth * before) return {};
+  if (grows_too_much(*operands[0], *node.result())) return {};
   if (node.is("wick.convert.default")) {
     const bool known = is_int8_constant(*operands[0]) || operands[0]->dtype() == DType::f32;
     if (!known) return {};

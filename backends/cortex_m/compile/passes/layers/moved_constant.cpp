@@ -24,9 +24,9 @@ using compiler::Value;
 
 namespace {
 
-constexpr int64_t kMaxElementGrowth = 4;
+constexpr int64_t kMaxGrowth = 4;
 
-int64_t elements_in(const Value& value) { return is_static(value.sizes()) ? numel(value.sizes()).value() : -1; }
+int64_t count_of(const Value& value) { return is_static(value.sizes()) ? numel(value.sizes()).value() : -1; }
 
 // The nodes that move the numbers, the last one first; `base` becomes what they move.
 std::vector<const Node*> moves_of(const Value& value, const Value** base) {
@@ -48,25 +48,10 @@ class Mover {
   }
 
   std::optional<compiler::HostTensor> run(TensorType type, ConstantData data) const {
-    type.quantization = nullptr;
-    Graph graph;
-    Builder b(graph, nullptr);
-    Value* x = b.constant(std::move(type), std::move(data), "x");
-    for (auto move = moves_.rbegin(); move != moves_.rend(); ++move) {
-      Args args = (*move)->args();
-      args[0] = x;
-      x = b.call((*move)->op->name(), std::move(args));
-    }
-    compiler::GraphOutput output;
-    output.value = b.call("aten.permute", {b.reshape(x, sizes_), perm_});
-    graph.add_output(std::move(output));
-    const auto has_kernel = [](const Node& inner) { return compiler::can_evaluate(inner); };
-    compiler::HostValues values;
-    compiler::EvaluateOptions options;
-    options.max_result_bytes = compiler::limits().folding_bytes;
-    if (!compiler::decompose(graph, has_kernel).ok() || !compiler::evaluate_graph(graph, values, options).ok())
-      return {};
-    return std::get<compiler::HostTensor>(values.at(graph.outputs[0].value));
+    return moved_elements(std::move(type), std::move(data), [&](Builder& b, Value* x) {
+      for (auto move = moves_.rbegin(); move != moves_.rend(); ++move) x = call_on(b, **move, x);
+      return b.call("aten.permute", {b.reshape(x, sizes_), perm_});
+    });
   }
 
  private:
@@ -138,6 +123,32 @@ std::shared_ptr<const Quantization> moved_quantization(const Mover& mover, const
 
 }  // namespace
 
+bool grows_too_much(const Value& constant, const Value& moved) {
+  const int64_t before = count_of(constant), after = count_of(moved);
+  return before < 0 || after < 0 || after > kMaxGrowth * before;
+}
+
+Value* call_on(Builder& b, const Node& node, Value* x) {
+  Args args = node.args();
+  args[0] = x;
+  return b.call(node.op->name(), std::move(args));
+}
+
+std::optional<compiler::HostTensor> moved_elements(TensorType type, ConstantData data, const MoveFn& move) {
+  type.quantization = nullptr;
+  Graph graph;
+  Builder b(graph, nullptr);
+  compiler::GraphOutput output;
+  output.value = move(b, b.constant(std::move(type), std::move(data), "x"));
+  graph.add_output(std::move(output));
+  const auto has_kernel = [](const Node& inner) { return compiler::can_evaluate(inner); };
+  compiler::HostValues values;
+  compiler::EvaluateOptions options;
+  options.max_result_bytes = compiler::limits().folding_bytes;
+  if (!compiler::decompose(graph, has_kernel).ok() || !compiler::evaluate_graph(graph, values, options).ok()) return {};
+  return std::get<compiler::HostTensor>(values.at(graph.outputs[0].value));
+}
+
 bool is_constant_numbers(const Value& value) {
   return (value.is_constant() && !value.is_quantized()) || compiler::stored_constant(value).has_value();
 }
@@ -153,8 +164,8 @@ Value* moved_constant(Builder& b, const Value& value, const Sizes& sizes, const 
   const Mover mover(moves_of(value, &base), sizes, perm);
   const auto stored = compiler::stored_constant(*base);
   const Value& elements = stored ? *stored->elements : *base;
-  const int64_t before = elements_in(elements), after = elements_in(value);
-  if (before <= 0 || after <= 0 || after / kMaxElementGrowth > before || !elements.tensor().dim_order.empty())
+  if (count_of(elements) == 0 || count_of(value) == 0 || grows_too_much(elements, value) ||
+      !elements.tensor().dim_order.empty())
     return nullptr;
   const auto moved = mover.run(elements.tensor(), elements.data);
   if (!moved) return nullptr;
