@@ -7,7 +7,8 @@ usage: check_one_definition.py [FOLDER ..]     default: every folder with source
 Two classes of one qualified name in different files have one set of destructors and inline members; the linker keeps either.
 Anonymous namespaces and bodies of functions are private and do not count, nor do specialisations and forward declarations.
 In groups names in anonymous namespaces count, whatever they name: the compiler would take the function of another file where
-its parameters fit better. Files that lie in named namespaces of their own do not meet.
+its parameters fit better. So does a function of the same parameters that a header declares in the same namespace, unless the
+file itself includes that header. Files that lie in named namespaces of their own do not meet.
 """
 
 import os
@@ -28,7 +29,8 @@ FUNCTION = re.compile(r"(~?\w+|operator\s*\S+)\s*(\([^{}]*\))\s*(?:const\s*)?(?:
 
 PRIVATE_CLASS = re.compile(r"(?:template\s*<.*>\s*)?(?:class|struct|union|enum(?:\s+class)?)\s+(\w+)(?=\s*(?:final\b|:|$))")
 PRIVATE_CONSTANT = re.compile(r"(?:static |constexpr |const |inline )+[\w:<>, *&]*?\b(\w+)\s*(?:\[[^\]]*\]\s*)?(?:=|$)")
-PRIVATE_FUNCTION = re.compile(r"(?:[\w:<>,*&\[\]]+\s+)+[*&]*(\w+)\s*\([^{}]*\)\s*(?:const\s*)?(?:->[^{}]*)?$")
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
+PRIVATE_FUNCTION = re.compile(r"(?:[\w:<>,*&\[\]]+\s+)+[*&]*(\w+)\s*\(([^{}]*)\)\s*(?:const\s*)?(?:->[^{}]*)?$")
 
 
 def marks(text):
@@ -57,19 +59,41 @@ def definitions(text):
 
 
 def private_names(text):
-    """(name, enclosing namespace, offset) of classes, functions and constants in anonymous namespaces."""
+    """(name, parameters or None, enclosing namespace, offset) of classes, functions and constants in anonymous namespaces."""
     scopes = []  # names of namespaces, "" of an anonymous one; None: anything else
     for mark, head, at in marks(text):
         if scopes and scopes[-1] == "" and mark != "}":
-            name = PRIVATE_CLASS.match(head) or PRIVATE_CONSTANT.match(head)
-            name = name or (mark == "{" and PRIVATE_FUNCTION.match(head))
+            function = mark == "{" and PRIVATE_FUNCTION.match(head)
+            name = PRIVATE_CLASS.match(head) or PRIVATE_CONSTANT.match(head) or function
             if name:
-                yield name.group(1), "::".join(scope for scope in scopes if scope), at
+                parameters = types_of(name.group(2)) if name is function else None
+                yield name.group(1), parameters, "::".join(scope for scope in scopes if scope), at
         if mark == "{":
             space = NAMESPACE.search(head)
             scopes.append(space.group(1) if space else None)
         elif mark == "}" and scopes:
             scopes.pop()
+
+
+def declared_functions(text):
+    """(name, parameters, enclosing namespace, offset) of functions that a header declares or defines in named namespaces."""
+    scopes = []
+    for mark, head, at in marks(text):
+        if mark != "}" and None not in scopes and "" not in scopes:
+            name = PRIVATE_FUNCTION.match(re.sub(r"\[\[.*?\]\]\s*", "", head))
+            if name:
+                yield name.group(1), types_of(name.group(2)), "::".join(scopes), at
+        if mark == "{":
+            space = NAMESPACE.search(head)
+            scopes.append(space.group(1) if space else None)
+        elif mark == "}" and scopes:
+            scopes.pop()
+
+
+def types_of(parameters):
+    """The types alone of a list of parameters, without namespaces."""
+    parameters = re.sub(r"\s*=[^,]*|\w+::", "", parameters)
+    return [re.sub(r"(?<=[\w&*>]) *(?<=[ &*>])\w+$", "", parameter.strip()) for parameter in parameters.split(",")]
 
 
 def scope_of(head):
@@ -99,16 +123,53 @@ def sources(folders):
     yield from listed.stdout.split("\n")
 
 
-def check_groups(path):
+class Headers:
+    """The headers of the project that a file includes, itself or through others."""
+
+    def __init__(self):
+        self.reached, self.functions = {}, {}
+
+    def of(self, path):
+        if path not in self.reached:
+            self.reached[path] = set()
+            for header in INCLUDE.findall(read(path)):
+                if os.path.exists(header):
+                    self.reached[path] |= {header} | self.of(header)
+        return self.reached[path]
+
+    def declared_in(self, header):
+        if header not in self.functions:
+            text = read(header)
+            self.functions[header] = [(*function, line_of(text, at)) for *function, at in declared_functions(text)]
+        return self.functions[header]
+
+
+def read(path):
     with open(path, encoding="utf-8") as file:
-        targets = [line.split() for line in file]
+        return file.read()
+
+
+def line_of(text, at):
+    return text.count("\n", 0, at) + 1
+
+
+def check_groups(path):
+    targets = [line.split() for line in read(path).splitlines()]
+    headers = Headers()
     places = {}
     for target, *paths in targets:
+        declared = {}
+        for header in sorted(set().union(*map(headers.of, paths))):
+            for name, parameters, space, line in headers.declared_in(header):
+                declared.setdefault(f"{space}::{name}", []).append((header, parameters, line))
         for path in paths:
-            with open(path, encoding="utf-8") as file:
-                text = file.read()
-            for name, space, at in private_names(text):
-                places.setdefault((target, f"{space}::{name}"), {}).setdefault(path, text.count("\n", 0, at) + 1)
+            text = read(path)
+            for name, parameters, space, at in private_names(text):
+                where = places.setdefault((target, f"{space}::{name}"), {})
+                where.setdefault(path, line_of(text, at))
+                for header, taken, line in declared.get(f"{space}::{name}", []):
+                    if taken == parameters and header not in headers.of(path):
+                        where.setdefault(header, line)
     return report({f"{name}, private to a file of {target},": where for (target, name), where in places.items()}, f"{len(targets)} targets")
 
 
@@ -138,10 +199,9 @@ def main(folders):
         if not path.endswith((".h", ".cpp")) or is_apart or not os.path.exists(path):
             continue
         files += 1
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
+        text = read(path)
         for name, at in definitions(text):
-            places.setdefault(name, {}).setdefault(path, text.count("\n", 0, at) + 1)
+            places.setdefault(name, {}).setdefault(path, line_of(text, at))
     return report(places, f"{files} files")
 
 

@@ -17,6 +17,8 @@ namespace {
 struct Private {};
 constexpr int kShared = 1;
 int triple(int x) { return 3 * x; }
+int half(const Declared& declared) { return 0; }
+int quarter(const Declared& declared, int times) { return 0; }
 }  // namespace
 
 }  // namespace sample

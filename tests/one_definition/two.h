@@ -1,6 +1,8 @@
 // The other half.
 #pragma once
 
+#include "three.h"
+
 namespace sample {
 
 class Declared;

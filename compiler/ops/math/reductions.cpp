@@ -38,7 +38,7 @@ std::optional<DType> wanted(const Node& node) {
   return has_argument(node, "dtype") ? node.dtype("dtype") : std::nullopt;
 }
 
-void infer_sum(Node& node) { set_reduced(node, 0, wanted(node).value_or(sum_dtype(node.tensor("self")->dtype()))); }
+void infer_total(Node& node) { set_reduced(node, 0, wanted(node).value_or(sum_dtype(node.tensor("self")->dtype()))); }
 void infer_mean(Node& node) {
   const DType dtype = wanted(node).value_or(node.tensor("self")->dtype());
   require(is_floating(dtype) || is_complex(dtype), "mean of integers needs a floating dtype");
@@ -388,10 +388,10 @@ Results decompose_sum_to_size(Builder& b, Node& node) {
 }  // namespace
 
 const OpDef kReductionRows[] = {
-    {"aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", infer_sum, decompose_sum, nullptr, kPure,
+    {"aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", infer_total, decompose_sum, nullptr, kPure,
      Cases("f32[0]", "i64[3, 4]", "f16[3, 4]")},
     {"aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-     infer_sum, decompose_sum_of_dims, "aten::sum.IntList_out",
+     infer_total, decompose_sum_of_dims, "aten::sum.IntList_out",
      kPassesBoth | kNoNegativeZero | kReduction | ranges::sum | Growth::total,
      Cases("f32[3, 4], [-1]", "f32[2, 3, 4], [], false", "f16[2, 3], [0], dtype=f32")},
     {"aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", infer_mean, decompose_mean, nullptr, kPure,
@@ -400,9 +400,9 @@ const OpDef kReductionRows[] = {
      nullptr, "aten::mean.out",
      kPassesBoth | kNoNegativeZero | kReduction | kNoComplexInStock | ranges::mean | Growth::total,
      Cases("f32[2, 0], [1]", "f32[2, 3, 4], [], false", "i64[2, 3]{=-6, -7, -8, -6, 9, -3}, [0], dtype=f32")},
-    {"aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", infer_sum, decompose_prod, "aten::prod.out",
+    {"aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", infer_total, decompose_prod, "aten::prod.out",
      kPure | ranges::product, Cases("f32[]", "i64[3, 4]", "f32[3]{special}")},
-    {"aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_sum,
+    {"aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_total,
      decompose_prod, "aten::prod.int_out", kPassesBoth | kKeepsZero | kReduction | kNoComplexInStock | ranges::product,
      Cases("f32[3, 4], 1", "i64[3, 4], 0, true", "bool[3, 4], -1")},
     {"aten::any(Tensor self) -> Tensor", infer_any, decompose_any, nullptr, kPure,
@@ -442,8 +442,8 @@ const OpDef kReductionRows[] = {
      "aten::argmax.out", kPassesBoth, Cases("f32[3, 4]", "f32[3, 5]{distinct}, -1, true", "i64[7]")},
     {"aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", infer_arg_extreme, nullptr,
      "aten::argmin.out", kPassesBoth, Cases("f32[3, 4], 1", "i64[7]", "f32[3, 5]{distinct}, -1, true")},
-    {"aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_sum,
-     decompose_nansum, nullptr, kPure, Cases("f32[3, 4], [1]", "f32[5]{special}")},
+    {"aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+     infer_total, decompose_nansum, nullptr, kPure, Cases("f32[3, 4], [1]", "f32[5]{special}")},
     {"aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
      infer_mean, decompose_nanmean, nullptr, kPure, Cases("f32[3, 4], [1]", "f32[3]{special}")},
     {"aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", nullptr, decompose_count_nonzero, nullptr, kPure,

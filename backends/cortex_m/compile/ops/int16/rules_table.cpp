@@ -21,7 +21,7 @@ using compiler::Verdict;
 namespace {
 
 // The only operand that is not a number; null if there are others.
-Value* variable(const Node& node) {
+Value* only_variable(const Node& node) {
   Value* found = nullptr;
   for (Value* operand : node.operands()) {
     if (is_number(*operand)) continue;
@@ -32,7 +32,7 @@ Value* variable(const Node& node) {
 }
 
 std::vector<double> results(const Node& node) {
-  OnAllElements all(*variable(node));
+  OnAllElements all(*only_variable(node));
   all.add(node);
   return all.results();
 }
@@ -50,7 +50,7 @@ Table lookup_of(const std::vector<double>& numbers, const Affine& q) {
 }
 
 Verdict supports_table(const Node& node, const Configuration&) {
-  const Value* x = variable(node);
+  const Value* x = only_variable(node);
   for (const std::string& reason : {refuse_int16(*x, "its input"), refuse_int16(*node.result(), "its result")}) {
     if (!reason.empty()) return Verdict::no(reason);
   }
@@ -73,7 +73,7 @@ Value* call_lookup(Builder& b, Value* x, Table table, const Affine& q) {
 }
 
 std::vector<Value*> rewrite_table(Builder& b, Node& node, const Configuration&) {
-  Value* x = variable(node);
+  Value* x = only_variable(node);
   const std::vector<double> numbers = results(node);
   const Affine q = affine(*node.result());
   if (Value* y = lookup_int16(b, x, numbers, q)) return {y};

@@ -26,7 +26,7 @@ namespace {
 
 constexpr int64_t kMaxGrowth = 4;
 
-int64_t count_of(const Value& value) { return is_static(value.sizes()) ? numel(value.sizes()).value() : -1; }
+int64_t static_count(const Value& value) { return is_static(value.sizes()) ? numel(value.sizes()).value() : -1; }
 
 // The nodes that move the numbers, the last one first; `base` becomes what they move.
 std::vector<const Node*> moves_of(const Value& value, const Value** base) {
@@ -124,7 +124,7 @@ std::shared_ptr<const Quantization> moved_quantization(const Mover& mover, const
 }  // namespace
 
 bool grows_too_much(const Value& constant, const Value& moved) {
-  const int64_t before = count_of(constant), after = count_of(moved);
+  const int64_t before = static_count(constant), after = static_count(moved);
   return before < 0 || after < 0 || after > kMaxGrowth * before;
 }
 
@@ -164,7 +164,7 @@ Value* moved_constant(Builder& b, const Value& value, const Sizes& sizes, const 
   const Mover mover(moves_of(value, &base), sizes, perm);
   const auto stored = compiler::stored_constant(*base);
   const Value& elements = stored ? *stored->elements : *base;
-  if (count_of(elements) == 0 || count_of(value) == 0 || grows_too_much(elements, value) ||
+  if (static_count(elements) == 0 || static_count(value) == 0 || grows_too_much(elements, value) ||
       !elements.tensor().dim_order.empty())
     return nullptr;
   const auto moved = mover.run(elements.tensor(), elements.data);
