@@ -340,7 +340,7 @@ bool Lowering::absorb(const Value* result, const Value* operand, const Element& 
     return false;
   }
   try {
-    open.element = element(at);
+    if (!to_result) open.element = element(at);  // else the same one in another place
   } catch (const NotKnown&) {
     return false;
   }

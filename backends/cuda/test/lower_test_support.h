@@ -142,10 +142,13 @@ class CudaLower : public ::testing::Test {
       const HostTensor &a = got[i].tensor, &b = want[i].tensor;
       ASSERT_EQ(a.sizes, b.sizes);
       double largest = 0, worst = 0;
+      size_t nans = 0;
       for (size_t k = 0; k < b.bytes.size() / dtype_size_bytes(b.dtype); ++k) {
         largest = std::max(largest, std::fabs(element(b, k)));
         worst = std::max(worst, std::fabs(element(a, k) - element(b, k)));
+        if (std::isnan(element(a, k)) != std::isnan(element(b, k))) ++nans;
       }
+      EXPECT_EQ(nans, 0u) << "NaN on one side";
       EXPECT_LE(worst, error * largest);
       EXPECT_GT(largest, 0);
     }

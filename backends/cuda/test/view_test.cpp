@@ -199,6 +199,59 @@ TEST_F(CudaViews, AReshapeWithoutStridesIsIndexArithmeticOfItsReader) {
   expect_like_portable({numbers(DType::f32, {6, 8}, 1), numbers(DType::f32, {8, 20}, 2)}, 1e-6);
 }
 
+// What comes behind a view is part of the kernel before it, whatever sizes the view gives its result.
+TEST_F(CudaViews, AViewOfAnUnfinishedResultDoesNotEndItsKernel) {
+  struct Case {
+    const char *makes, *sizes, *moves, *moved;
+  };
+  constexpr Case kCases[] = {
+      {"aten.mm(%m, %w)", "10, 36", "aten.view(%p{0}, [2, 5, 36])", "2, 5, 36"},
+      {"aten.mm(%m, %w)", "10, 36", "aten.view(%p{0}, [2, 5, 3, 12])", "2, 5, 3, 12"},
+      {"aten.mm(%m, %w)", "10, 36", "aten.view(%p{0}, [360])", "360"},
+      {"aten.mm(%m, %w)", "10, 36", "aten.view(%p{0}, [2, 6, 30])", "2, 6, 30"},
+      {"aten.addmm(%c, %m, %w)", "10, 36", "aten.view(%p{0}, [5, 2, 36])", "5, 2, 36"},
+      {"aten.linear(%x, %u)", "2, 5, 36", "aten.view(%p{0}, [10, 36])", "10, 36"},
+      {"aten.linear(%x, %u)", "2, 5, 36", "aten.view(%p{0}, [2, 5, 9, 4])", "2, 5, 9, 4"},
+      {"aten.bmm(%x, %v)", "2, 5, 36", "aten.view(%p{0}, [2, 5, 6, 6])", "2, 5, 6, 6"},
+      {"aten.bmm(%x, %v)", "2, 5, 36", "aten.permute(%p{0}, [2, 0, 1])", "36, 2, 5"},
+      {"aten.bmm(%x, %v)", "2, 5, 36", "aten.flip(%p{0}, [1, 2])", "2, 5, 36"},
+      {"aten.convolution(%j, %f, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)", "1, 4, 4, 4",
+       "aten.pixel_unshuffle(%p{0}, 2)", "1, 16, 2, 2"},
+      {"aten.convolution(%i, %f, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)", "1, 4, 3, 3",
+       "aten.pixel_shuffle(%p{0}, 2)", "1, 1, 6, 6"},
+      {"aten.sum.dim_IntList(%x, [2], false)", "2, 5", "aten.view(%p{0}, [5, 2])", "5, 2"},
+      {"aten._softmax(%x, 2, false)", "2, 5, 24", "aten.view(%p{0}, [4, 60])", "4, 60"},
+  };
+  const auto graph_of = [](const std::string& nodes, const std::string& results) {
+    return "graph f(%m: f32[10, 24], %x: f32[2, 5, 24], %w: f32[24, 36], %u: f32[36, 24], %v: f32[2, 24, 36], "
+           "%c: f32[36], %i: f32[1, 8, 3, 3], %j: f32[1, 8, 4, 4], %f: f32[4, 8, 1, 1]) {\n" +
+           nodes + "  return " + results + "\n}";
+  };
+  std::string all, results;
+  for (size_t i = 0; i < std::size(kCases); ++i) {
+    const Case& c = kCases[i];
+    SCOPED_TRACE(std::string(c.makes) + ", " + c.moves);
+    const std::string moves = fmt::format(fmt::runtime(c.moves), i);
+    const std::string nodes = fmt::format(
+        "  %p{0}: f32[{1}] = {2}\n  %q{0}: f32[{3}] = {4}\n  %a{0}: f32[{3}] = aten.relu(%q{0})\n"
+        "  %y{0}: f32[{3}] = aten.add.Scalar(%a{0}, {0})\n",
+        i, c.sizes, c.makes, c.moved, moves);
+    const std::string result = fmt::format("%y{}", i);
+    const std::vector<uint8_t> payload = payload_of(graph_of(nodes, result));
+    ASSERT_EQ(read_plan({payload.data(), payload.size()}, &plan_, nullptr), Error::Ok);
+    EXPECT_EQ(launches(), 1u);
+    all += nodes;
+    results += (i ? ", " : "") + result;
+  }
+  compile(graph_of(all, results));
+  expect_like_portable(
+      {numbers(DType::f32, {10, 24}, 1), numbers(DType::f32, {2, 5, 24}, 2), numbers(DType::f32, {24, 36}, 3),
+       numbers(DType::f32, {36, 24}, 4), numbers(DType::f32, {2, 24, 36}, 5), numbers(DType::f32, {36}, 6),
+       numbers(DType::f32, {1, 8, 3, 3}, 7), numbers(DType::f32, {1, 8, 4, 4}, 8),
+       numbers(DType::f32, {4, 8, 1, 1}, 9)},
+      1e-5);
+}
+
 // V7: each output is written once, in the caller's layout.
 TEST_F(CudaViews, OutputsMayBeViewsOfInputsOfOutputsAndEachOther) {
   compile(R"(graph f(%x: f32[6, 8]) {

@@ -11,7 +11,10 @@ namespace {
 // The same elements in the same order under other sizes.
 void lower_view(Lowering& l, const Node& node) {
   const Value *x = node.operands()[0], *y = node.result();
-  l.define_view(y, x, [&l, x, y](const Indices& at) { return l.split(l.join(at, y->sizes()), x->sizes()); });
+  const auto between = [&l](const Value* from, const Value* to) {
+    return [&l, from, to](const Indices& at) { return l.split(l.join(at, from->sizes()), to->sizes()); };
+  };
+  l.define_view(y, x, between(y, x), between(x, y));
 }
 
 void lower_permute(Lowering& l, const Node& node) {
@@ -256,34 +259,40 @@ void lower_unfold(Lowering& l, const Node& node) {
   });
 }
 
-// [.., C r r, H, W] <-> [.., C, H r, W r]
+// An index of [.., C, H r, W r] from one of [.., C r r, H, W].
+Indices shuffled(ExpressionPool& p, Indices at, const Sym& r) {
+  const size_t n = at.size();
+  const ExpressionPtr factor = p.index(r), channel = at[n - 3];
+  const ExpressionPtr within = p.modulo(channel, p.index(r * r));
+  at[n - 3] = p.floor_divide(channel, p.index(r * r));
+  at[n - 2] = p.add(p.multiply(at[n - 2], factor), p.floor_divide(within, factor));
+  at[n - 1] = p.add(p.multiply(at[n - 1], factor), p.modulo(within, factor));
+  return at;
+}
+// The inverse.
+Indices unshuffled(ExpressionPool& p, Indices at, const Sym& r) {
+  const size_t n = at.size();
+  const ExpressionPtr factor = p.index(r), row = at[n - 2], column = at[n - 1];
+  at[n - 3] =
+      p.add(p.multiply(p.add(p.multiply(at[n - 3], factor), p.modulo(row, factor)), factor), p.modulo(column, factor));
+  at[n - 2] = p.floor_divide(row, factor);
+  at[n - 1] = p.floor_divide(column, factor);
+  return at;
+}
+
 void lower_pixel_shuffle(Lowering& l, const Node& node) {
   const Value* x = node.tensor("self");
   const Sym r = node.integer("upscale_factor");
-  l.define(node.result(), [&l, x, r](Indices at) {
-    ExpressionPool& p = l.pool();
-    const size_t n = at.size();
-    const ExpressionPtr factor = p.index(r), row = at[n - 2], column = at[n - 1];
-    at[n - 3] = p.add(p.multiply(p.add(p.multiply(at[n - 3], factor), p.modulo(row, factor)), factor),
-                      p.modulo(column, factor));
-    at[n - 2] = p.floor_divide(row, factor);
-    at[n - 1] = p.floor_divide(column, factor);
-    return l.element(x, at);
-  });
+  l.define(
+      node.result(), [&l, x, r](const Indices& at) { return l.element(x, unshuffled(l.pool(), at, r)); },
+      [&l, r](const Indices& at) { return shuffled(l.pool(), at, r); });
 }
 void lower_pixel_unshuffle(Lowering& l, const Node& node) {
   const Value* x = node.tensor("self");
   const Sym r = node.integer("downscale_factor");
-  l.define(node.result(), [&l, x, r](Indices at) {
-    ExpressionPool& p = l.pool();
-    const size_t n = at.size();
-    const ExpressionPtr factor = p.index(r), channel = at[n - 3];
-    const ExpressionPtr within = p.modulo(channel, p.index(r * r));
-    at[n - 3] = p.floor_divide(channel, p.index(r * r));
-    at[n - 2] = p.add(p.multiply(at[n - 2], factor), p.floor_divide(within, factor));
-    at[n - 1] = p.add(p.multiply(at[n - 1], factor), p.modulo(within, factor));
-    return l.element(x, at);
-  });
+  l.define(
+      node.result(), [&l, x, r](const Indices& at) { return l.element(x, shuffled(l.pool(), at, r)); },
+      [&l, r](const Indices& at) { return unshuffled(l.pool(), at, r); });
 }
 
 // Padding by the tensor's own elements: mirrored at the border, or the border itself.
