@@ -39,8 +39,8 @@ compiler::Target make_target() {
   target.reads_sizes_of = reads_sizes_of;
   target.lower = lower;
   target.holds = holds;
-  target.passes = {"recognize_quantization", "keep_integer_weights", "positions_as_tensors", "complex_as_pairs",
-                   "recognize_norms"};
+  target.passes = {"recognize_quantization", "keep_integer_weights", "positions_as_tensors", "recognize_attention",
+                   "recognize_linears",      "complex_as_pairs",     "recognize_norms"};
   target.own_passes = kPasses;
   target.options = kOptions;
   target.draws_random = true;

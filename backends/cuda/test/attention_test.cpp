@@ -146,5 +146,71 @@ TEST_F(Attention, TheWidestHeads) {
   }
 }
 
+// --- written out ---
+
+// Scores, masks, softmax and product of 40 or 3 queries, which are tiles and single queries: a bias, a choice of -100,
+// rows of which all scores are -inf, with a guard and without, and heads that share their keys.
+std::string written(const char* dtype, int queries) {
+  return fmt::format(
+      R"(graph f(%q: {0}[2, 4, {1}, 24], %k: {0}[2, 2, 40, 24], %v: {0}[2, 2, 40, 32], %b: {0}[{1}, 40], %m: bool[{1}, 40], %d: bool[{1}, 1]) {{
+  const %low: {0}[] = [-100.0]
+  const %inf: {0}[] = [-inf]
+  const %zero: {0}[] = [0.0]
+  %k1: {0}[2, 2, 1, 40, 24] = aten.unsqueeze(%k, 2)
+  %k2: {0}[2, 2, 2, 40, 24] = aten.expand(%k1, [2, 2, 2, 40, 24])
+  %k3: {0}[2, 4, 40, 24] = aten.view(%k2, [2, 4, 40, 24])
+  %kt: {0}[2, 4, 24, 40] = aten.transpose.int(%k3, -2, -1)
+  %v1: {0}[2, 2, 1, 40, 32] = aten.unsqueeze(%v, 2)
+  %v2: {0}[2, 2, 2, 40, 32] = aten.expand(%v1, [2, 2, 2, 40, 32])
+  %v3: {0}[2, 4, 40, 32] = aten.view(%v2, [2, 4, 40, 32])
+  %s0: {0}[2, 4, {1}, 40] = aten.matmul(%q, %kt)
+  %f0: {0}[2, 4, {1}, 40] = aten.mul.Scalar(%s0, 0.25)
+  %a0: {0}[2, 4, {1}, 40] = aten.add.Tensor(%f0, %b)
+  %w0: {0}[2, 4, {1}, 40] = aten._softmax(%a0, -1, false)
+  %y0: {0}[2, 4, {1}, 32] = aten.matmul(%w0, %v3)
+  %q1: {0}[2, 4, {1}, 24] = aten.mul.Scalar(%q, 0.25)
+  %s1: {0}[2, 4, {1}, 40] = aten.matmul(%q1, %kt)
+  %a1: {0}[2, 4, {1}, 40] = aten.where.self(%m, %s1, %low)
+  %w1: {0}[2, 4, {1}, 40] = aten._softmax(%a1, -1, false)
+  %y1: {0}[2, 4, {1}, 32] = aten.matmul(%w1, %v3)
+  %q2: {0}[2, 4, {1}, 24] = aten.mul.Scalar(%q, 0.5)
+  %s2: {0}[2, 4, {1}, 40] = aten.matmul(%q2, %kt)
+  %a2: {0}[2, 4, {1}, 40] = aten.where.self(%d, %s2, %inf)
+  %w2: {0}[2, 4, {1}, 40] = aten._softmax(%a2, -1, false)
+  %y2: {0}[2, 4, {1}, 32] = aten.matmul(%w2, %v3)
+  %q3: {0}[2, 4, {1}, 24] = aten.mul.Scalar(%q, 0.125)
+  %s3: {0}[2, 4, {1}, 40] = aten.matmul(%q3, %kt)
+  %a3: {0}[2, 4, {1}, 40] = aten.where.self(%d, %s3, %inf)
+  %w3: {0}[2, 4, {1}, 40] = aten._softmax(%a3, -1, false)
+  %n3: bool[2, 4, {1}, 40] = aten.ne.Scalar(%a3, -inf)
+  %l3: bool[2, 4, {1}, 1] = aten.any.dim(%n3, -1, true)
+  %g3: {0}[2, 4, {1}, 40] = aten.where.self(%l3, %w3, %zero)
+  %y3: {0}[2, 4, {1}, 32] = aten.matmul(%g3, %v3)
+  return %y0, %y1, %y2, %y3
+}})",
+      dtype, queries);
+}
+
+// All true but every `period`th.
+HostTensor bools(const std::vector<int32_t>& sizes, size_t period) {
+  HostTensor out = numbers(DType::f16, sizes, 1);
+  out.dtype = DType::boolean;
+  out.bytes.resize(out.bytes.size() / 2);
+  for (size_t i = 0; i < out.bytes.size(); ++i) out.bytes[i] = i % period != 0;
+  return out;
+}
+
+TEST_F(Attention, ThatIsWrittenOutIsOneKernel) {
+  for (const auto& [name, dtype, queries, error] :
+       {std::tuple("f32", DType::f32, 3, 1e-5), {"bf16", DType::bf16, 40, 1.0 / 32}}) {
+    compile(written(name, queries));
+    EXPECT_EQ(launches(), 4u);
+    expect_like_portable(
+        {numbers(dtype, {2, 4, queries, 24}, 1), numbers(dtype, {2, 2, 40, 24}, 2), numbers(dtype, {2, 2, 40, 32}, 3),
+         numbers(dtype, {queries, 40}, 4), bools({queries, 40}, 3), bools({queries, 1}, 2)},
+        error);
+  }
+}
+
 }  // namespace
 }  // namespace wick::cuda

@@ -84,6 +84,7 @@ const compiler::Target kTarget = {
                "gather_by_slices",
                "cancel_permutations",
                "merge_dims",
+               "recognize_linears",
                "recognize_norms",
                "additive_masks",
                "invert_exponentials",

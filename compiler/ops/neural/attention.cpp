@@ -99,33 +99,77 @@ Value* scaled_query(Compose& c, Node& node, Value* q, const Widen& widened) {
   return exact ? widened(c.mul(q, scale)) : c.mul(widened(q), scale);
 }
 
-// softmax(query * scale @ key^T + mask) @ value. Rows whose scores are all -inf, masked or overflowed, give 0, not NaN.
-Value* attend(Compose& c, Node& node, Value* q, Value* k, Value* v) {
+// Whole, for backends that keep matmuls of any rank.
+Value* matmul(Compose& c, Value* x, Value* y) { return c.b.call("aten.matmul", {x, y}); }
+
+Value* weighted(Compose& c, Value* scores, Value* v) {
+  return matmul(c, c.softmax(scores, static_cast<int64_t>(scores->rank()) - 1), v);
+}
+
+// The same, but 0, not NaN, for rows whose scores are all -inf, masked or overflowed.
+Value* guarded(Compose& c, Value* scores, Value* v) {
   const double lowest = -std::numeric_limits<double>::infinity();
-  // Whole, for backends that keep matmuls of any rank.
-  const auto matmul = [&](Value* x, Value* y) { return c.b.call("aten.matmul", {x, y}); };
-  Value* scores = masked(c, node, matmul(q, c.b.transpose(k, -2, -1)));
-  const auto last = static_cast<int64_t>(scores->rank()) - 1;
-  Value* live = c.any(c.compare("ne", scores, lowest), {last}, true);
-  return c.where(live, matmul(c.softmax(scores, last), v), 0.0, v->dtype());
+  Value* live = c.any(c.compare("ne", scores, lowest), {static_cast<int64_t>(scores->rank()) - 1}, true);
+  return c.where(live, weighted(c, scores, v), 0.0, v->dtype());
+}
+
+// softmax(query * scale @ key^T + mask) @ value
+Value* attend(Compose& c, Node& node, Value* q, Value* k, Value* v) {
+  return guarded(c, masked(c, node, matmul(c, q, c.b.transpose(k, -2, -1))), v);
+}
+
+DType wide(DType dtype) { return is_16_bit(dtype) ? DType::f32 : dtype; }
+
+// Keys and values, with as many heads as the query if the node shares them.
+std::pair<Value*, Value*> keys_and_values(Builder& b, Node& node, const Value& q) {
+  Value *k = b.cast(node.tensor("key"), wide(q.dtype())), *v = b.cast(node.tensor("value"), wide(q.dtype()));
+  if (node.op->parsed->find("enable_gqa") < 0 || !node.boolean("enable_gqa")) return {k, v};
+  require(q.rank() >= 3 && k->rank() >= 3 && v->rank() >= 3, "grouped attention needs heads");
+  const Sym heads = q.sizes()[q.rank() - 3];
+  return {repeat_heads(b, k, heads), repeat_heads(b, v, heads)};
+}
+
+void infer_attention(Node& node) {
+  infer_sdpa(node);
+  Sizes scores = node.result()->sizes();
+  scores.back() = node.tensor("key")->sizes()[node.tensor("key")->rank() - 2];
+  for (const char* name : {"bias", "keep"}) {
+    const Value* mask = node.optional_tensor(name);
+    if (mask && broadcast(scores, mask->sizes()) != scores) reject("attention: a mask is larger than the scores");
+  }
+  if (const Value* keep = node.optional_tensor("keep"); keep && keep->dtype() != DType::boolean)
+    reject("attention: `keep` holds no bools");
+}
+
+Results decompose_attention(Builder& b, Node& node) {
+  Compose c(b);
+  Value* q = node.tensor("query");
+  const auto [k, v] = keys_and_values(b, node, *q);
+  const DType dtype = q->dtype();
+  Value* scores = matmul(c, b.cast(q, wide(dtype)), b.transpose(k, -2, -1));
+  if (node.real("scale") != 1) scores = c.mul(scores, node.real("scale"));
+  if (Value* bias = node.optional_tensor("bias")) {
+    Value* sums = c.add(scores, b.cast(bias, scores->dtype()));
+    scores = b.cast(b.cast(sums, is_16_bit(bias->dtype()) ? bias->dtype() : scores->dtype()), scores->dtype());
+  }
+  if (Value* keep = node.optional_tensor("keep")) scores = c.where(keep, scores, node.real("fill"), scores->dtype());
+  if (node.boolean("is_causal")) {
+    Value* seen = causal_mask(c, scores->sizes()[scores->rank() - 2], scores->sizes().back());
+    scores = c.where(seen, scores, -std::numeric_limits<double>::infinity(), scores->dtype());
+  }
+  return {b.cast(node.boolean("guarded") ? guarded(c, scores, v) : weighted(c, scores, v), dtype)};
 }
 
 // Eager computes scores and weights of 16-bit floats in f32.
 Results decompose_sdpa(Builder& b, Node& node) {
   Compose c(b);
-  Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value");
+  Value* q = node.tensor("query");
   if (node.op->parsed->find("dropout_p") >= 0 && node.real("dropout_p") != 0) {
     reject("attention with dropout is not supported: export the model in eval mode");
   }
   const DType dtype = q->dtype();
-  const auto widened = [&](Value* x) { return is_16_bit(dtype) ? b.cast(x, DType::f32) : x; };
-  q = scaled_query(c, node, q, widened), k = widened(k), v = widened(v);
-  if (node.op->parsed->find("enable_gqa") >= 0 && node.boolean("enable_gqa")) {
-    require(q->rank() >= 3 && k->rank() >= 3 && v->rank() >= 3, "grouped attention needs heads");
-    const Sym heads = q->sizes()[q->rank() - 3];
-    k = repeat_heads(b, k, heads);
-    v = repeat_heads(b, v, heads);
-  }
+  q = scaled_query(c, node, q, [&](Value* x) { return b.cast(x, wide(dtype)); });
+  const auto [k, v] = keys_and_values(b, node, *q);
   Results results{b.cast(attend(c, node, q, k, v), dtype)};
   for (size_t i = 1; i < node.results().size(); ++i) {
     if (node.result(i)->num_uses() != 0) reject("only the first result of this attention operator is supported");
@@ -154,6 +198,12 @@ const OpDef kAttentionRows[] = {
      "dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> "
      "(Tensor, Tensor)",
      infer_sdpa, decompose_sdpa, nullptr, kPure, Cases()},
+    // What a model has written out: softmax(query @ key^T * scale + bias) @ value, where scores that `keep` leaves out
+    // are `fill`, and with `is_causal` those of keys behind the query -inf. A bias of 16 bits rounds the sums to its
+    // dtype. `guarded`: rows of -inf alone give 0.
+    {"wick::attention(Tensor query, Tensor key, Tensor value, Tensor? bias, Tensor? keep, float fill, float scale, "
+     "bool is_causal, bool guarded, bool enable_gqa) -> Tensor",
+     infer_attention, decompose_attention, nullptr, kPure, Cases()},
 };
 const size_t kAttentionCount = std::size(kAttentionRows);
 

@@ -9,6 +9,7 @@
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/constants/weights.h"
 #include "compiler/passes/match/pointwise.h"
+#include "compiler/passes/rewrite.h"
 
 namespace wick::compiler {
 namespace {
@@ -168,6 +169,31 @@ void look_at_masks(Value* value, int depth, MaskKinds& kinds) {
   } else {
     kinds.unknown |= !is_scores(value);
   }
+}
+
+std::optional<LiveScores> live_scores(const Value* condition, int depth) {
+  const Node* node = condition ? condition->producer : nullptr;
+  Value* x = node && !node->args().empty() ? node->tensor_or_null(0) : nullptr;
+  if (!x || depth > kMaxDepthOfMask) return std::nullopt;
+  if (node->is(Binary::ne) || node->is(Binary::eq)) {
+    if (x->rank() == 0 || !is_minus_infinity(node->arg(1), x->dtype())) return std::nullopt;
+    return LiveScores{x, x->sizes().back().is(1), node->is(Binary::ne)};
+  }
+  std::optional<LiveScores> live = live_scores(x, depth + 1);
+  if (!live) return std::nullopt;
+  if (node->is("aten.logical_not.default")) {
+    live->is_live = !live->is_live;
+    return live;
+  }
+  const bool any = is_one_of(*node, {"aten.any.dim", "aten.any.dims"});
+  if (!any && !is_one_of(*node, {"aten.all.dim", "aten.all.dims"})) return std::nullopt;
+  // any(live) or all(not live), over the last dim
+  if (any != live->is_live || !node->boolean("keepdim") || node->is_none("dim")) return std::nullopt;
+  const bool one_dim = is_one_of(*node, {"aten.any.dim", "aten.all.dim"});
+  const auto dims = one_dim ? std::vector<int64_t>{node->integer("dim").value()} : node->static_ints("dim");
+  if (dims.size() != 1 || static_cast<size_t>(wrap_dim(dims[0], x->rank())) + 1 != x->rank()) return std::nullopt;
+  live->of_rows = true;
+  return live;
 }
 
 bool is_never_empty(const Value& mask) {

@@ -47,6 +47,16 @@ struct MaskKinds {
 
 void look_at_masks(Value* value, int depth, MaskKinds& kinds);
 
+/// A bool for each score, or for each row of scores, that tells -inf from other numbers.
+struct LiveScores {
+  const Value* scores = nullptr;
+  bool of_rows = false;  // of a row: whether it has a score that is not -inf
+  bool is_live = true;   // false: the opposite
+};
+
+/// Of comparisons with -inf, negations, and any or all over the last dim. A row of one score is that score.
+std::optional<LiveScores> live_scores(const Value* condition, int depth = 0);
+
 /// True if no row of the mask consists only of minus infinity.
 bool is_never_empty(const Value& mask);
 

@@ -82,20 +82,8 @@ class Masker {
 
   // Whether `dead` is true exactly for the rows of `scores` that hold only minus infinity.
   static bool says_empty(const Value* dead, const Value* scores) {
-    const Node* not_any = dead->producer;
-    if (!not_any || !not_any->is("aten.logical_not.default")) return false;
-    const Node* any = moved(*not_any)->producer;
-    if (!any || !any->is("aten.any.dims") || !any->boolean("keepdim")) return false;
-    const auto dims = any->static_ints("dim");
-    if (dims.size() != 1 || static_cast<size_t>(wrap_dim(dims[0], scores->rank())) + 1 != scores->rank()) return false;
-    const Node* above = moved(*any)->producer;
-    if (above && above->is("aten.logical_not.default")) {
-      const Node* equal = moved(*above)->producer;
-      return equal && equal->is("aten.eq.Scalar") && moved(*equal) == scores &&
-             is_minus_infinity(equal->arg(1), scores->dtype());
-    }
-    return above && above->is("aten.ne.Scalar") && moved(*above) == scores &&
-           is_minus_infinity(above->arg(1), scores->dtype());
+    const auto live = live_scores(dead);
+    return live && live->of_rows && !live->is_live && live->scores == scores;
   }
 
   // Masks that may leave a row empty, alone or in combination.

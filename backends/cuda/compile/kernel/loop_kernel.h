@@ -56,6 +56,7 @@ struct Attention {
   ExpressionPtr query = nullptr, key_element = nullptr, value = nullptr;
   ExpressionPtr score = nullptr;  // of one query and key, from their product: reduction 1
   bool causal = false;            // keys behind the innermost row's number count nothing, as the score says
+  bool guarded = true;            // a row whose scores are all -inf is 0; otherwise NaN
 };
 
 /// A row whose columns depend on each other. Column stores read reduction 0.

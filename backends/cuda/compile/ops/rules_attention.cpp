@@ -13,9 +13,11 @@ using compiler::Verdict;
 
 constexpr int64_t kMostFeatures = 256;
 
+bool has_argument(const Node& node, const char* name) { return node.op->parsed->find(name) >= 0; }
+
 Verdict fits(const Node& node, const compiler::TargetOptions&) {
   const Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value");
-  if (node.op->parsed->find("dropout_p") >= 0 && node.real("dropout_p") != 0) return Verdict::no("it drops out");
+  if (has_argument(node, "dropout_p") && node.real("dropout_p") != 0) return Verdict::no("it drops out");
   if (node.results().size() > 1 && node.result(1)->num_uses() > 0) return Verdict::no("its log-sum-exp is read");
   if (q->dtype() == DType::f64) return Verdict::no("f64 decomposes");
   if (q->rank() < 3 || k->rank() != q->rank() || v->rank() != q->rank()) return Verdict::no("operands differ in rank");
@@ -35,9 +37,20 @@ Verdict fits(const Node& node, const compiler::TargetOptions&) {
   return Verdict::yes();
 }
 
-const Value* mask_of(const Node& node) {
-  const char* name = node.op->parsed->find("attn_mask") >= 0 ? "attn_mask" : "attn_bias";
-  return node.op->parsed->find(name) >= 0 ? node.optional_tensor(name) : nullptr;
+// What is added to scores, and the bools that choose between scores and a number.
+struct Masks {
+  const Value *bias = nullptr, *keep = nullptr;
+  double fill = -std::numeric_limits<double>::infinity();
+};
+
+Masks masks_of(const Node& node) {
+  Masks masks;
+  for (const char* name : {"attn_mask", "attn_bias", "bias", "keep"}) {
+    const Value* mask = has_argument(node, name) ? node.optional_tensor(name) : nullptr;
+    if (mask) (mask->dtype() == DType::boolean ? masks.keep : masks.bias) = mask;
+  }
+  if (has_argument(node, "fill")) masks.fill = node.real("fill");
+  return masks;
 }
 
 // A score for each query and key.
@@ -56,11 +69,13 @@ class AttentionRule {
         q_(node.tensor("query")),
         k_(node.tensor("key")),
         v_(node.tensor("value")),
-        mask_(mask_of(node)) {}
+        masks_(masks_of(node)) {}
 
   void run() {
     for (const Value* x : {q_, k_, v_}) l_.store_if_expensive(x, 1);
-    if (mask_) l_.store_if_expensive(mask_, 8);
+    for (const Value* mask : {masks_.bias, masks_.keep}) {
+      if (mask) l_.store_if_expensive(mask, 8);
+    }
     const Value* y = node_.result();
     Draft draft = l_.draft(row_sizes(), {y->sizes().back()});
     const Indices rows = rows_of(draft.rows);
@@ -75,6 +90,7 @@ class AttentionRule {
     a.value = l_.element(v_, own_at(*v_, rows, key, draft.columns[0]));
     a.score = score(rows, key);
     a.causal = is_causal() && !rows.back()->index.is_const();
+    a.guarded = !has_argument(node_, "guarded") || node_.boolean("guarded");
     draft.kernel.attention = a;
     Indices at = rows;
     at.push_back(draft.columns[0]);
@@ -90,7 +106,7 @@ class AttentionRule {
     return static_cast<double>(static_cast<float>(1.0 / std::sqrt(static_cast<double>(q_->sizes().back().value()))));
   }
 
-  bool is_causal() const { return node_.op->parsed->find("is_causal") >= 0 && node_.boolean("is_causal"); }
+  bool is_causal() const { return has_argument(node_, "is_causal") && node_.boolean("is_causal"); }
 
   // How many heads of queries share a head of keys and values; 1 if all of them do, or none.
   Sym heads_of_group() const {
@@ -135,27 +151,40 @@ class AttentionRule {
   ExpressionPtr score(const Indices& rows, ExpressionPtr key) {
     ExpressionPtr out = mul(pool(), pool().reduced(1, ScalarType::f32), pool().number(scale(), ScalarType::f32));
     const ExpressionPtr lowest = pool().number(-std::numeric_limits<double>::infinity(), ScalarType::f32);
+    if (masks_.bias) {
+      out = add(pool(), out, pool().cast(mask_element(*masks_.bias, rows, key), ScalarType::f32));
+      if (has_argument(node_, "bias")) out = pool().cast(pool().rounded(out, masks_.bias->dtype()), ScalarType::f32);
+    }
+    if (masks_.keep) {
+      const ExpressionPtr fill = pool().number(masks_.fill, ScalarType::f32);
+      out = pool().select(mask_element(*masks_.keep, rows, key), out, fill);
+    }
     if (is_causal()) out = pool().select(pool().less(rows.back(), key), lowest, out);
-    if (!mask_) return out;
-    Indices full = rows;
-    full.push_back(key);
-    const ExpressionPtr mask = l_.element(mask_, l_.broadcast(*mask_, full, score_sizes(node_)));
-    if (mask->type == ScalarType::boolean) return pool().select(mask, out, lowest);
-    return add(pool(), out, pool().cast(mask, ScalarType::f32));
+    return out;
+  }
+
+  ExpressionPtr mask_element(const Value& mask, Indices row, ExpressionPtr key) {
+    row.push_back(key);
+    return l_.element(&mask, l_.broadcast(mask, row, score_sizes(node_)));
   }
 
   Lowering& l_;
   const Node& node_;
-  const Value *q_, *k_, *v_, *mask_;
+  const Value *q_, *k_, *v_;
+  const Masks masks_;
 };
 
 void attention_needs(const Node& node, SizeRequirements& out) {
-  if (const Value* mask = mask_of(node)) add_broadcasts(mask->sizes(), score_sizes(node), out);
+  const Masks masks = masks_of(node);
+  for (const Value* mask : {masks.bias, masks.keep}) {
+    if (mask) add_broadcasts(mask->sizes(), score_sizes(node), out);
+  }
 }
 
 void lower_attention(Lowering& l, const Node& node) { AttentionRule(l, node).run(); }
 
 constexpr OpRule kAttentionRows[] = {
+    needing(whole({"wick.attention.default", lower_attention, fits}), attention_needs),
     needing(whole({"aten.scaled_dot_product_attention.default", lower_attention, fits}), attention_needs),
     needing(whole({"aten._scaled_dot_product_flash_attention_for_cpu.default", lower_attention, fits}),
             attention_needs),

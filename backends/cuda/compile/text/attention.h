@@ -67,11 +67,11 @@ WICK_FUNCTION void join_totals(f32* total) {
   }
 }
 
-/// What weighted values are multiplied by. A row that sees no key is 0.
+/// What weighted values are multiplied by; `empty` for a row that sees no key.
 template <u32 kRows>
-WICK_FUNCTION void invert_totals(f32* total) {
+WICK_FUNCTION void invert_totals(f32* total, f32 empty) {
   WICK_UNROLL
-  for (u32 r = 0; r < kRows; ++r) total[r] = total[r] == 0.0f ? 0.0f : 1.0f / total[r];
+  for (u32 r = 0; r < kRows; ++r) total[r] = total[r] == 0.0f ? empty : 1.0f / total[r];
 }
 
 WICK_FUNCTION u32 rounded_pair(f32 low, f32 high, bf16) { return bf16_pair(low, high); }
@@ -140,7 +140,7 @@ WICK_FUNCTION bool join_splits(f32* out, f32* largest, f32* total, f32* partial,
 struct PartialRow {
   f32 sum, largest, total;
 };
-WICK_FUNCTION f32 result_of(PartialRow row) { return row.total == 0.0f ? 0.0f : row.sum / row.total; }
+WICK_FUNCTION f32 result_of(PartialRow row, f32 empty) { return row.total == 0.0f ? empty : row.sum / row.total; }
 
 /// Rows of shared memory are padded so that those of a warp lie in different banks.
 template <u32 kWidth>

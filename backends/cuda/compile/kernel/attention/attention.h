@@ -17,6 +17,9 @@ struct AttentionLoops {
 };
 AttentionLoops find_attention_loops(const LoopKernel& kernel);
 
+/// The result of a row that sees no key.
+const char* empty_row_text(const LoopKernel& kernel);
+
 KernelSource write_attention(LoweredGraph& graph, const LoopKernel& kernel);
 KernelSource write_attention_of_query(LoweredGraph& graph, const LoopKernel& kernel, const Schedule& schedule);
 

@@ -276,7 +276,7 @@ class AttentionTilesWriter : public TileWriter {
 
   void write_rows() {
     if (schedule_.splits > 1) write_merge();
-    block_.line(fmt::format("invert_totals<{}>(total);", rows()));
+    block_.line(fmt::format("invert_totals<{}>(total, {});", rows(), empty_row_text(kernel_)));
     block_.open_inner();
     write_results();
     block_.close_inner();
@@ -316,7 +316,7 @@ class AttentionTilesWriter : public TileWriter {
     block_.open_inner();
     block_.line(fmt::format("for (u32 e = thread_x(); e < {}; e += {}) {{", rows * width, schedule_.threads));
     write_result(fmt::format("static_cast<idx>(e / {})", width), fmt::format("static_cast<idx>(e % {})", width),
-                 fmt::format("result_of({})", joined));
+                 fmt::format("result_of({}, {})", joined, empty_row_text(kernel_)));
     block_.line("}");
     block_.close_inner();
   }
@@ -360,6 +360,10 @@ class AttentionTilesWriter : public TileWriter {
 };
 
 }  // namespace
+
+const char* empty_row_text(const LoopKernel& kernel) {
+  return kernel.attention->guarded ? "0.0f" : "infinity(0.0f) - infinity(0.0f)";
+}
 
 AttentionLoops find_attention_loops(const LoopKernel& kernel) {
   const Attention& attention = *kernel.attention;
