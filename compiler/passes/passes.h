@@ -37,7 +37,7 @@ Result<Changed> narrow_early(Graph& graph);
 Result<Changed> gather_quantized(Graph& graph);
 Result<Changed> quantize_by_rows(Graph& graph);
 Result<Changed> recognize_attention(Graph& graph, const PipelineOptions& options);
-Result<Changed> recognize_linears(Graph& graph);
+Result<Changed> recognize_linears(Graph& graph, const PipelineOptions& options);
 Result<Changed> recognize_norms(Graph& graph);
 Result<Changed> recognize_quantization(Graph& graph);
 Result<Changed> respell(Graph& graph);

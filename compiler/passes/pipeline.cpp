@@ -82,7 +82,7 @@ constexpr Pass kPasses[] = {
     {"cancel_permutations", run_simple<cancel_permutations>, Phase::target,
      "before gather_by_products, which replaces the gathers that it matches"},
     {"merge_dims", run_for_target<merge_dims>, Phase::target, "after gather_by_slices, whose slices keep the rank"},
-    {"recognize_linears", run_simple<recognize_linears>, Phase::target,
+    {"recognize_linears", recognize_linears, Phase::target,
      "after recognize_attention, which looks for products; before the passes that look for linears"},
     {"recognize_norms", run_simple<recognize_norms>, Phase::target, "before the folds, which look for norms"},
     {"additive_masks", run_simple<additive_masks>, Phase::target,

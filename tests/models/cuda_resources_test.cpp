@@ -69,6 +69,7 @@ std::vector<std::string> models() {
   std::vector<std::string> names;
   for (const fs::directory_entry& entry : fs::directory_iterator(kFolder)) {
     const std::string file = entry.path().filename().string();
+    if (file.find("_core.") != std::string::npos) continue;  // kernels of the plain model
     if (file.ends_with(kSuffix)) names.push_back(file.substr(0, file.size() - strlen(kSuffix)));
   }
   std::sort(names.begin(), names.end());

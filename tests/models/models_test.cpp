@@ -24,7 +24,8 @@ const fs::path kFolder = "tests/fixtures/models";
 constexpr const char* kSuffix = ".wfix.gz";
 
 // What takes longest to run with portable kernels; their test has the label "large".
-const std::vector<std::string> kLarge = {"convnext_tiny", "inception_v3", "resnet50", "swin_t", "vit_b_16"};
+const std::vector<std::string> kLarge = {"convnext_tiny", "inception_v3", "resnet50",
+                                         "swin_t",        "swin_t_core",  "vit_b_16"};
 
 // Largest error of a float output, relative to the largest magnitude that eager put out.
 constexpr double kMaxError = 1e-4;

@@ -122,7 +122,8 @@ DType wide(DType dtype) { return is_16_bit(dtype) ? DType::f32 : dtype; }
 
 // Keys and values, with as many heads as the query if the node shares them.
 std::pair<Value*, Value*> keys_and_values(Builder& b, Node& node, const Value& q) {
-  Value *k = b.cast(node.tensor("key"), wide(q.dtype())), *v = b.cast(node.tensor("value"), wide(q.dtype()));
+  Value *k = node.tensor("key"), *v = node.tensor("value");
+  k = b.cast(k, wide(k->dtype())), v = b.cast(v, wide(v->dtype()));
   if (node.op->parsed->find("enable_gqa") < 0 || !node.boolean("enable_gqa")) return {k, v};
   require(q.rank() >= 3 && k->rank() >= 3 && v->rank() >= 3, "grouped attention needs heads");
   const Sym heads = q.sizes()[q.rank() - 3];

@@ -1,6 +1,7 @@
 #include "compiler/analysis/data_movement.h"
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/passes.h"
+#include "compiler/passes/pipeline.h"
 #include "compiler/passes/rewrite.h"
 
 namespace wick::compiler {
@@ -31,6 +32,8 @@ Value* linear_of_rows(Builder& b, Node& node) {
   if (!x->producer || !x->producer->is("aten.view.default")) return nullptr;
   Value* rows = moved(*x->producer);
   if (x->rank() < 2 || rows->rank() < 2 || !(rows->sizes().back() == x->sizes().back())) return nullptr;
+  // Windows and heads are moved first, and are whole behind the view.
+  if (rows->producer && moves_data(*rows->producer)) return nullptr;
   Args args = node.args();
   args[0] = rows;
   return b.reshape(b.call("aten.linear.default", std::move(args)), node.result()->sizes());
@@ -43,9 +46,13 @@ constexpr Rule kLinearRules[] = {linear_of_product, linear_of_rows};
 // One form for linear layers, which exporters decompose to products of matrices between views.
 //   before: y = addmm(bias, view(x: [2, 3, 4], [6, 4]), w: [4, 5])
 //   after:  y = view(linear(x, transpose(w), bias), [6, 5])
-// Requires: constant weights; a bias for each column.  Keeps: every value.
-Result<Changed> recognize_linears(Graph& graph) {
-  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kLinearRules)); });
+// Requires: constant weights; a bias for each column.  Ensures: the weights are constants still.  Keeps: every value.
+Result<Changed> recognize_linears(Graph& graph, const PipelineOptions& options) {
+  ASSIGN_OR_RETURN(const Changed changed,
+                   for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kLinearRules)); }));
+  if (changed == Changed::no) return Changed::no;
+  ASSIGN_OR_RETURN(const Changed folded, fold_constants(graph, options.fold, options.release));
+  return changed | folded;
 }
 
 }  // namespace wick::compiler
