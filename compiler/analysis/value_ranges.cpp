@@ -37,7 +37,13 @@ bool has_real_elements(DType dtype) {
 
 ValueRange range_of_constant(const Value& constant) {
   ValueRange range;
-  if (!has_real_elements(constant.dtype())) return range;
+  if (!has_real_elements(constant.dtype()) || constant.data.empty()) return range;
+  const NumberFacts& facts = constant.data.number_facts(constant.dtype());
+  if (facts.finite) {
+    range.min = facts.least;
+    range.max = facts.largest;
+    return range;
+  }
   const size_t step = dtype_size_bytes(constant.dtype());
   double min = std::numeric_limits<double>::infinity(), max = -min;
   const Status all = constant.data.for_each_part([&](Span<const uint8_t> part) {
@@ -69,10 +75,18 @@ ValueRange range_of_dtype(DType dtype) {
 ValueRange range_of_numbers(const Quantization& q) {
   ValueRange range = range_of_dtype(q.real);
   if (q.at_run_time) return range;
+  const NumberFacts &scales = q.scales.range(), &zeros = q.zero_points.range();
   double min = 0, max = 0;
-  for (size_t i = 0; i < q.scales.size(); ++i) {
-    min = std::min(min, (static_cast<double>(q.quant_min) - q.zero_points[i]) * q.scales[i]);
-    max = std::max(max, (static_cast<double>(q.quant_max) - q.zero_points[i]) * q.scales[i]);
+  const auto add_block = [&](double scale, double zero) {
+    min = std::min(min, (static_cast<double>(q.quant_min) - zero) * scale);
+    max = std::max(max, (static_cast<double>(q.quant_max) - zero) * scale);
+  };
+  if (q.zero_points.are_all(zeros.least)) {
+    add_block(scales.least, zeros.least);
+    add_block(scales.largest, zeros.least);
+  } else {
+    const std::vector<double> all_scales = q.scales.all(), all_zeros = q.zero_points.all();
+    for (size_t i = 0; i < all_scales.size(); ++i) add_block(all_scales[i], all_zeros[i]);
   }
   range.min = std::max(range.min, min);
   range.max = std::min(range.max, max);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compiler/ir/numbers.h"
 #include "compiler/support/content_hash.h"
 
 namespace wick::compiler {
@@ -26,9 +27,9 @@ void compute_in_parts(const ComputedRows& rows, size_t first, size_t count, uint
 
 ConstantData::ConstantData() = default;
 ConstantData::ConstantData(Span<const uint8_t> bytes, std::shared_ptr<const void> owner)
-    : bytes_(bytes), owner_(std::move(owner)) {}
+    : bytes_(bytes), owner_(std::move(owner)), facts_(std::make_shared<ConstantFacts>()) {}
 ConstantData::ConstantData(std::shared_ptr<const ComputedRows> rows, ConstantFacts facts)
-    : rows_(std::move(rows)), facts_(facts) {}
+    : rows_(std::move(rows)), facts_(std::make_shared<ConstantFacts>(facts)) {}
 ConstantData::ConstantData(const ConstantData& other) = default;
 ConstantData::ConstantData(ConstantData&& other) noexcept = default;
 ConstantData& ConstantData::operator=(const ConstantData& other) = default;
@@ -76,16 +77,34 @@ Status ConstantData::for_each_part(const std::function<Status(Span<const uint8_t
   return {};
 }
 
+ConstantFacts& ConstantData::facts() const {
+  if (!facts_) facts_ = std::make_shared<ConstantFacts>();
+  return *facts_;
+}
+
 uint64_t ConstantData::hash() const {
-  if (!facts_.hash) {
+  if (!facts().hash) {
     ContentHash hash;
     (void)for_each_part([&](Span<const uint8_t> part) {
       hash.add(part);
       return Status();
     });
-    facts_.hash = hash.value();
+    facts().hash = hash.value();
   }
-  return *facts_.hash;
+  return *facts().hash;
+}
+
+const NumberFacts& ConstantData::number_facts(DType dtype) const {
+  std::optional<NumberFacts>& known = facts().numbers;
+  if (!known || known->dtype != dtype) {
+    NumberRange range(dtype);
+    (void)for_each_part([&](Span<const uint8_t> part) {
+      range.add(part);
+      return Status();
+    });
+    known = range.facts();
+  }
+  return *known;
 }
 
 bool same_bytes(const ConstantData& a, const ConstantData& b) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "compiler/support/result.h"
+#include "wick/dtype.h"
 #include "wick/span.h"
 
 namespace wick::compiler {
@@ -30,14 +31,23 @@ class ComputedRows {
   mutable std::shared_ptr<uint8_t[]> kept_;  // all bytes, once somebody asked for them in one piece
 };
 
+/// The range of a list of numbers. Of an empty list, 0 and 0.
+struct NumberFacts {
+  DType dtype = DType::f64;
+  double least = 0, largest = 0;  // valid if all are finite
+  bool finite = true;             // no NaN and no infinity among them
+  bool whole = true;              // integers
+};
+
 /// What is known of all bytes of a constant without reading them.
 struct ConstantFacts {
   std::optional<uint64_t> hash;   // content_hash
   std::optional<double> largest;  // magnitude of its floating elements; known only if all are finite
+  std::optional<NumberFacts> numbers = std::nullopt;  // in the dtype in which somebody asked for their range
 };
 
-/// The bytes of a constant, dense, in the dim order of its type. Cheap to copy; copies share the bytes. Concurrent
-/// readers of one constant take turns.
+/// The bytes of a constant, dense, in the dim order of its type. Cheap to copy; copies share the bytes and what is
+/// known of them. Concurrent readers of one constant take turns.
 class ConstantData {
  public:
   ConstantData();
@@ -68,13 +78,17 @@ class ConstantData {
 
   /// content_hash of the bytes, which are read once.
   uint64_t hash() const;
-  std::optional<double> known_largest() const { return facts_.largest; }
+  std::optional<double> known_largest() const { return facts_ ? facts_->largest : std::nullopt; }
+  /// The range of its elements, read as `dtype`, which has integers of up to 64 bits or floats. They are read once.
+  const NumberFacts& number_facts(DType dtype) const;
 
  private:
+  ConstantFacts& facts() const;
+
   Span<const uint8_t> bytes_;
   std::shared_ptr<const void> owner_;
-  std::shared_ptr<const ComputedRows> rows_;  // instead of the two
-  mutable ConstantFacts facts_;
+  std::shared_ptr<const ComputedRows> rows_;      // instead of the two
+  mutable std::shared_ptr<ConstantFacts> facts_;  // null: nobody has asked for any
 };
 
 /// Are the bytes equal? Keeps nothing.

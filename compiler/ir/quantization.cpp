@@ -6,49 +6,38 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/float16.h"
 #include "compiler/ir/builder.h"
+#include "compiler/ir/numbers.h"
 
 namespace wick::compiler {
 namespace {
 
-template <typename T>
-double widened(const uint8_t* bytes) {
-  T number;
-  memcpy(&number, bytes, sizeof number);
-  return static_cast<double>(number);
-}
-
-double number_at(DType dtype, const uint8_t* bytes) {
-  switch (dtype) {
-    case DType::f16: {
-      uint16_t bits = 0;
-      memcpy(&bits, bytes, sizeof bits);
-      return static_cast<double>(Half::to_float(bits));
-    }
-    case DType::bf16: {
-      uint16_t bits = 0;
-      memcpy(&bits, bytes, sizeof bits);
-      return static_cast<double>(float_from_bits(uint32_t{bits} << 16));
-    }
-    case DType::f32: return widened<float>(bytes);
-    case DType::f64: return widened<double>(bytes);
-    case DType::u8: return widened<uint8_t>(bytes);
-    case DType::i8: return widened<int8_t>(bytes);
-    case DType::i16: return widened<int16_t>(bytes);
-    case DType::i32: return widened<int32_t>(bytes);
-    case DType::i64: return widened<int64_t>(bytes);
-    default: return std::nan("");
+// Elements of one value.
+class RepeatedElement final : public ComputedRows {
+ public:
+  RepeatedElement(std::vector<uint8_t> element, size_t count)
+      : ComputedRows(count, element.size(), 1), element_(std::move(element)) {}
+  void compute(size_t, size_t num_rows, uint8_t* out) const override {
+    for (size_t i = 0; i < num_rows; ++i) memcpy(out + i * row_bytes(), element_.data(), row_bytes());
   }
-}
+
+ private:
+  const std::vector<uint8_t> element_;
+};
 
 bool same_list(const NumberList& a, const NumberList& b) {
   if (a.dtype == b.dtype) return a.data.size_bytes() == b.data.size_bytes() && same_bytes(a.data, b.data);
-  if (a.size() != b.size()) return false;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (a[i] != b[i]) return false;
-  }
-  return true;
+  return a.size() == b.size() && a.all() == b.all();
+}
+
+// The first of a list that is refused as a scale or zero point.
+std::optional<double> first_refused(const NumberList& list, bool positive) {
+  const NumberFacts& range = list.range();
+  if (range.finite && (!positive || list.size() == 0 || range.least > 0)) return {};
+  const std::vector<double> all = list.all();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](double number) { return !std::isfinite(number) || (positive && number <= 0); });
+  return *found;
 }
 
 // Blocks of one row along the last dimension, or the whole tensor: what is chosen at run time knows no others, and rows
@@ -69,12 +58,8 @@ std::string refuse_lists(const TensorType& type, const Quantization& q) {
     if (list->size() != wanted || list->data.size_bytes() % dtype_size_bytes(list->dtype) != 0)
       return fmt::format("{} parameters for {} blocks", list->size(), wanted);
   }
-  for (const double scale : q.scales.all()) {
-    if (!std::isfinite(scale) || scale <= 0) return fmt::format("a scale of {}", scale);
-  }
-  for (const double zero : q.zero_points.all()) {
-    if (!std::isfinite(zero)) return fmt::format("a zero point of {}", zero);
-  }
+  if (const auto scale = first_refused(q.scales, true)) return fmt::format("a scale of {}", *scale);
+  if (const auto zero = first_refused(q.zero_points, false)) return fmt::format("a zero point of {}", *zero);
   return "";
 }
 
@@ -99,12 +84,41 @@ std::optional<int64_t> count_blocks(const Sizes& sizes, const std::vector<int64_
 
 size_t NumberList::size() const { return data.size_bytes() / std::max<size_t>(dtype_size_bytes(dtype), 1); }
 double NumberList::operator[](size_t index) const {
-  return number_at(dtype, data.bytes().data() + index * dtype_size_bytes(dtype));
+  double out = std::nan("");
+  with_number_type(dtype, [&](auto element) {
+    uint8_t bytes[sizeof element];
+    data.read(index * sizeof bytes, sizeof bytes, bytes);
+    out = number_from<decltype(element)>(bytes);
+  });
+  return out;
 }
 std::vector<double> NumberList::all() const {
-  std::vector<double> out(size());
-  for (size_t i = 0; i < out.size(); ++i) out[i] = (*this)[i];
+  std::vector<double> out;
+  out.reserve(size());
+  for_each_part([&](Span<const double> part) {
+    out.insert(out.end(), part.begin(), part.end());
+    return true;
+  });
   return out;
+}
+bool NumberList::are_all(double number) const {
+  return size() == 0 || (range().finite && range().least == number && range().largest == number);
+}
+void NumberList::for_each_part(const std::function<bool(Span<const double>)>& visit) const {
+  constexpr size_t kPart = 512;
+  double part[kPart];
+  with_number_type(dtype, [&](auto element) {
+    (void)data.for_each_part([&](Span<const uint8_t> bytes) -> Status {
+      const size_t count = bytes.size() / sizeof element;
+      for (size_t at = 0; at < count; at += kPart) {
+        const size_t length = std::min(kPart, count - at);
+        for (size_t i = 0; i < length; ++i)
+          part[i] = number_from<decltype(element)>(bytes.data() + (at + i) * sizeof element);
+        if (!visit({part, length})) return Diag(Code::internal, "enough");
+      }
+      return {};
+    });
+  });
 }
 NumberList NumberList::of(DType dtype, const std::vector<double>& numbers) {
   auto bytes = std::make_shared<std::vector<uint8_t>>();
@@ -114,19 +128,12 @@ NumberList NumberList::of(DType dtype, const std::vector<double>& numbers) {
   }
   return {dtype, ConstantData{Span<const uint8_t>(bytes->data(), bytes->size()), bytes}};
 }
+NumberList NumberList::repeat(DType dtype, double number, size_t count) {
+  if (count == 1) return of(dtype, {number});
+  return {dtype, {std::make_shared<const RepeatedElement>(scalar_bytes(number, dtype), count), ConstantFacts()}};
+}
 bool NumberList::can_hold(DType dtype) {
-  switch (dtype) {
-    case DType::f16:
-    case DType::bf16:
-    case DType::f32:
-    case DType::f64:
-    case DType::u8:
-    case DType::i8:
-    case DType::i16:
-    case DType::i32:
-    case DType::i64: return true;
-    default: return false;
-  }
+  return with_number_type(dtype, [](auto) {});
 }
 
 bool Quantization::is_per_tensor() const {

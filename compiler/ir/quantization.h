@@ -11,7 +11,7 @@
 namespace wick::compiler {
 
 /// A list of numbers in the dtype in which the model states them. Its bytes are shared with the constant they come
-/// from.
+/// from. A weight in groups has millions of them: ask `range`, which is found once, or read `for_each_part`.
 struct NumberList {
   DType dtype = DType::f64;
   ConstantData data;
@@ -19,7 +19,14 @@ struct NumberList {
   size_t size() const;
   double operator[](size_t index) const;  // exact for the dtypes that numbers of a quantization have
   std::vector<double> all() const;
+  /// Their range; the same for all lists that share the bytes.
+  const NumberFacts& range() const { return data.number_facts(dtype); }
+  bool are_all(double number) const;
+  /// Visits all numbers in order, in parts of any size, until `visit` returns false.
+  void for_each_part(const std::function<bool(Span<const double>)>& visit) const;
   static NumberList of(DType dtype, const std::vector<double>& numbers);
+  /// `count` times the same number, which takes no memory.
+  static NumberList repeat(DType dtype, double number, size_t count);
   /// Floats, and integers of up to 64 bits.
   static bool can_hold(DType dtype);
 };

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <limits>
 
 #include "compiler/ir/builder.h"
 #include "compiler/ir/text/text.h"
@@ -176,6 +179,84 @@ TEST(Quantization, NumbersAreComparedNotTheirForm) {
   EXPECT_FALSE(same_numbers(*a.quantization, *c.quantization));
   EXPECT_NE(a.quantization, d.quantization);
   EXPECT_TRUE(a == d);
+}
+
+const DType kNumberTypes[] = {DType::f16, DType::bf16, DType::f32, DType::f64, DType::u8,
+                              DType::i8,  DType::i16,  DType::i32, DType::i64};
+
+TEST(NumberList, ItsRangeIsThatOfAllNumbers) {
+  for (const DType dtype : kNumberTypes) {
+    const bool is_unsigned = dtype == DType::u8;
+    for (const size_t count : {1, 2, 7, 300}) {
+      std::vector<double> numbers;
+      for (size_t i = 0; i < count; ++i) numbers.push_back(static_cast<double>(i * 37 % 101) - (is_unsigned ? 0 : 50));
+      const NumberList list = NumberList::of(dtype, numbers);
+      EXPECT_EQ(list.all(), numbers);
+      const NumberFacts& range = list.range();
+      EXPECT_TRUE(range.finite && range.whole);
+      EXPECT_EQ(range.least, *std::min_element(numbers.begin(), numbers.end())) << dtype_name(dtype) << count;
+      EXPECT_EQ(range.largest, *std::max_element(numbers.begin(), numbers.end())) << dtype_name(dtype) << count;
+      EXPECT_EQ(list.are_all(numbers[0]), count == 1);
+    }
+    if (!is_floating(dtype)) continue;
+    EXPECT_FALSE(NumberList::of(dtype, {2, 0.5, -3}).range().whole);
+    const double infinity = std::numeric_limits<double>::infinity();
+    for (const double special : {infinity, -infinity, std::nan(""), -std::nan("")}) {
+      EXPECT_FALSE(NumberList::of(dtype, {1, special}).range().finite) << dtype_name(dtype) << special;
+      EXPECT_FALSE(NumberList::of(dtype, {special}).are_all(special));
+    }
+  }
+}
+
+TEST(NumberList, ARepeatedNumberIsAListWithoutBytes) {
+  for (const DType dtype : kNumberTypes) {
+    const NumberList list = NumberList::repeat(dtype, 3, 100'000), other = NumberList::repeat(dtype, 3, 100'000);
+    EXPECT_EQ(list.size(), 100'000u);
+    EXPECT_NE(list.data.depth(), 0u) << "its bytes are in memory";
+    EXPECT_EQ(list[99'999], 3);
+    EXPECT_TRUE(list.are_all(3));
+    EXPECT_EQ(list.all(), std::vector<double>(100'000, 3));
+    EXPECT_TRUE(same_bytes(list.data, other.data));
+  }
+}
+
+TEST(NumberList, PartsEndWhenTheReaderHasEnough) {
+  const NumberList list = NumberList::repeat(DType::f32, 1, 100'000);
+  size_t seen = 0;
+  list.for_each_part([&](Span<const double> part) {
+    seen += part.size();
+    return false;
+  });
+  EXPECT_GT(seen, 0u);
+  EXPECT_LT(seen, 100'000u);
+}
+
+// Ones of f32 that count how many of them are read.
+class CountedOnes final : public ComputedRows {
+ public:
+  explicit CountedOnes(size_t count) : ComputedRows(count, sizeof(float), 1) {}
+  void compute(size_t, size_t count, uint8_t* out) const override {
+    const float one = 1;
+    for (size_t i = 0; i < count; ++i) memcpy(out + i * sizeof one, &one, sizeof one);
+    num_read += count;
+  }
+  mutable size_t num_read = 0;
+};
+
+TEST(Quantization, ParametersAreReadOnceHoweverOftenTypesAreChecked) {
+  const size_t count = 10'000;
+  const auto ones = std::make_shared<const CountedOnes>(count);
+  const NumberList scales{DType::f32, ConstantData(ones, {})};
+  for (int round = 0; round < 20; ++round) {
+    auto q = std::make_shared<Quantization>();
+    q->blocks = {1, 32};
+    q->scales = scales;
+    q->zero_points = NumberList::repeat(DType::i8, 0, count);
+    TensorType type{DType::i8, {100, 3200}, {}, q};
+    EXPECT_EQ(refuse_quantization(type), "");
+    EXPECT_TRUE(same_numbers(*q, *type.quantization));
+  }
+  EXPECT_EQ(ones->num_read, count);
 }
 
 TEST(Quantization, ChannelsAndBlocks) {

@@ -57,7 +57,30 @@ class PermutedRows final : public ComputedRows {
   const std::vector<int64_t> perm_;
 };
 
+class RowsFrom final : public ComputedRows {
+ public:
+  RowsFrom(ConstantData source, size_t count, size_t row_bytes, ComputeRows compute)
+      : ComputedRows(count, row_bytes, source.depth() + 1), source_(std::move(source)), compute_(std::move(compute)) {}
+
+  void compute(size_t first, size_t num_rows, uint8_t* out) const override {
+    const size_t source_bytes = source_.size_bytes() / count();
+    if (!source_.computed()) return compute_(source_.bytes().data() + first * source_bytes, first, num_rows, out);
+    const auto space = std::make_unique_for_overwrite<uint8_t[]>(num_rows * source_bytes);
+    source_.read(first * source_bytes, num_rows * source_bytes, space.get());
+    compute_(space.get(), first, num_rows, out);
+  }
+
+ private:
+  const ConstantData source_;
+  const ComputeRows compute_;
+};
+
 }  // namespace
+
+ConstantData rows_from(ConstantData source, size_t count, size_t row_bytes, ComputeRows compute) {
+  if (source.empty()) return {};
+  return {std::make_shared<const RowsFrom>(std::move(source), count, row_bytes, std::move(compute)), ConstantFacts()};
+}
 
 ConstantData permuted_elements(const ConstantData& data, size_t element_bytes, const Sizes& dims,
                                const std::vector<int64_t>& perm) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -44,6 +45,11 @@ std::vector<T> permute_elements(const T* from, const Sizes& dims, const std::vec
 /// the first.
 ConstantData permuted_elements(const ConstantData& data, size_t element_bytes, const Sizes& dims,
                                const std::vector<int64_t>& perm);
+
+/// Computes rows [first, first + count) of a constant from the same rows of another one.
+using ComputeRows = std::function<void(const uint8_t* from, size_t first, size_t count, uint8_t* to)>;
+/// `count` rows of `row_bytes` each, computed when they are read from the rows of `source`, which are as many.
+ConstantData rows_from(ConstantData source, size_t count, size_t row_bytes, ComputeRows compute);
 
 /// Bytes that live as long as they are referred to.
 template <typename T>

@@ -80,7 +80,7 @@ std::optional<NumberList> numbers_of(const Arg& arg) {
 // One number for each of `count` channels; lists of another size stay.
 NumberList repeated(const NumberList& numbers, int64_t count) {
   if (numbers.size() != 1 || count == 1) return numbers;
-  return NumberList::of(numbers.dtype, std::vector<double>(static_cast<size_t>(count), numbers[0]));
+  return NumberList::repeat(numbers.dtype, numbers[0], static_cast<size_t>(count));
 }
 
 std::optional<int64_t> bound_of(const Node& node, std::string_view name, int64_t otherwise) {
@@ -153,8 +153,7 @@ std::shared_ptr<const Quantization> stated_quantization(const Node& node) {
   }
   if (!low || !high || !count || !scales || scales->size() != static_cast<uint64_t>(*count)) return nullptr;
   const Arg& zero = node.arg(form->zero);
-  auto zeros = zero.is<None>() ? std::optional(NumberList::of(DType::i8, std::vector<double>(scales->size(), 0)))
-                               : numbers_of(zero);
+  auto zeros = zero.is<None>() ? std::optional(NumberList::repeat(DType::i8, 0, scales->size())) : numbers_of(zero);
   if (zeros && one_for_all && !zero.is<None>()) zeros = repeated(*zeros, *count);
   if (!zeros) return nullptr;
   q->quant_min = *low;

@@ -181,8 +181,9 @@ class Lowering {
   uint32_t reshape_rows(uint32_t x, const Sizes& to);
   uint32_t int8_constant(const compiler::Value& value, const Sizes& dims, const std::vector<int64_t>& perm,
                          const Sizes& result_dims);
-  uint32_t int4_rows(const QuantizedConstant& constant, const std::vector<int8_t>& elements, const Sizes& result_dims);
-  uint32_t group_constant(const QuantizedConstant& constant, const std::vector<int8_t>& elements,
+  uint32_t int4_rows(const QuantizedConstant& constant, const compiler::ConstantData& elements,
+                     const Sizes& result_dims);
+  uint32_t group_constant(const QuantizedConstant& constant, const compiler::ConstantData& elements,
                           const Sizes& result_dims);
   uint32_t add_quantized(compiler::ConstantData data, DataType type, const Sizes& dims,
                          const Quantization& quantization);

@@ -37,19 +37,12 @@ bool keeps_quantization(NodeType type) {
   }
 }
 
-// [oc, ic] in -8 .. 7 as two elements a byte, the even column low, 8 added; an odd row ends with a zero.
-std::vector<uint8_t> pack_4_bit(const std::vector<int8_t>& elements, size_t columns) {
-  std::vector<uint8_t> out;
-  for (size_t row = 0; row < elements.size(); row += columns) {
-    for (size_t i = 0; i < columns; i += 2) {
-      const int high = i + 1 < columns ? elements[row + i + 1] : 0;
-      out.push_back(static_cast<uint8_t>((elements[row + i] + 8) | (high + 8) << 4));
-    }
-  }
-  return out;
+// As f32.
+compiler::ConstantData narrowed(const compiler::NumberList& scales) {
+  if (scales.dtype == DType::f32) return scales.data;
+  const std::vector<double> all = scales.all();
+  return own(std::vector<float>(all.begin(), all.end()));
 }
-
-std::vector<float> narrowed(const std::vector<double>& scales) { return {scales.begin(), scales.end()}; }
 
 // Eager's quantize in float: round(x * (1 / scale)), to even.
 int32_t quantized_bias_element(float element, float inverse_scale) {
@@ -189,17 +182,17 @@ uint32_t Lowering::add_quantized(compiler::ConstantData data, DataType type, con
   return known->second;
 }
 
-uint32_t Lowering::int4_rows(const QuantizedConstant& constant, const std::vector<int8_t>& elements,
+uint32_t Lowering::int4_rows(const QuantizedConstant& constant, const compiler::ConstantData& elements,
                              const Sizes& result_dims) {
   Quantization quantization;
   quantization.kind = Quantization::Kind::per_channel;
-  quantization.scale_constant = constant_index(own(narrowed(constant.row_scales())));
-  std::vector<uint8_t> packed = pack_4_bit(elements, static_cast<size_t>(constant.sizes[1]));
-  return add_quantized(own(std::move(packed)), DataType::qcint4, result_dims, quantization);
+  quantization.scale_constant = constant_index(narrowed(constant.row_scales()));
+  return add_quantized(packed_4_bits(elements, static_cast<size_t>(constant.sizes[0])), DataType::qcint4, result_dims,
+                       quantization);
 }
 
 // The library has groups of 4-bit elements with bf16 scales.
-uint32_t Lowering::group_constant(const QuantizedConstant& constant, const std::vector<int8_t>& elements,
+uint32_t Lowering::group_constant(const QuantizedConstant& constant, const compiler::ConstantData& elements,
                                   const Sizes& result_dims) {
   const bool rounded = options_.setting(kGroupScales) == "bf16";
   Quantization quantization;
@@ -208,13 +201,12 @@ uint32_t Lowering::group_constant(const QuantizedConstant& constant, const std::
   FilterParts parts;
   for (const DigitPlane& plane :
        constant.is_4_bit() ? std::vector<DigitPlane>{{1, elements}} : digit_planes(elements)) {
-    const std::vector<uint8_t> packed = pack_4_bit(plane.digits, static_cast<size_t>(constant.sizes[1]));
-    std::vector<double> factors;
-    for (const double scale : constant.scales) factors.push_back(scale * plane.factor);
+    const compiler::ConstantData packed = packed_4_bits(plane.digits, static_cast<size_t>(constant.sizes[0]));
     std::vector<uint32_t>& same_digits = parts.emplace_back();
-    for (const std::vector<uint16_t>& scales : rounded ? rounded_group_scales(factors) : group_scales(factors)) {
-      quantization.scale_constant = constant_index(own(scales));
-      same_digits.push_back(add_quantized(own(packed), DataType::qbint4, result_dims, quantization));
+    for (const compiler::ConstantData& scales :
+         rounded ? rounded_group_scales(constant.scales, plane.factor) : group_scales(constant.scales, plane.factor)) {
+      quantization.scale_constant = constant_index(scales);
+      same_digits.push_back(add_quantized(packed, DataType::qbint4, result_dims, quantization));
     }
   }
   const uint32_t first = parts[0][0];
@@ -229,17 +221,28 @@ FilterParts Lowering::parts_of(uint32_t filter) const {
 
 namespace {
 
-// Of a matrix. The differences need not fit 4 bits.
-void subtract_zero_points(QuantizedConstant& constant, std::vector<int8_t>& elements) {
+// The elements of a matrix less their zero points, which are i8. The differences need not fit 4 bits.
+compiler::ConstantData subtract_zero_points(QuantizedConstant& constant, const compiler::ConstantData& elements) {
   const auto columns = static_cast<size_t>(constant.sizes[1]);
   const auto rows_of_block = static_cast<size_t>(constant.blocks[0]), group = static_cast<size_t>(constant.blocks[1]);
-  for (size_t i = 0; i < elements.size(); ++i) {
-    const size_t block = i / columns / rows_of_block * (columns / group) + i % columns / group;
-    elements[i] = static_cast<int8_t>(elements[i] - static_cast<int>(constant.zero_points[block]));
-  }
-  std::fill(constant.zero_points.begin(), constant.zero_points.end(), 0);
+  const std::vector<double> all = constant.zero_points.all();
+  const std::vector<int8_t> zeros(all.begin(), all.end());
+  const auto subtract = [=](const uint8_t* from, size_t first, size_t count, uint8_t* to) {
+    for (size_t row = first; row < first + count; ++row, from += columns, to += columns) {
+      const int8_t* of_row = &zeros[row / rows_of_block * (columns / group)];
+      for (size_t i = 0; i < columns; ++i) to[i] = static_cast<uint8_t>(from[i] - of_row[i / group]);
+    }
+  };
+  constant.zero_points = compiler::NumberList::repeat(DType::i8, 0, zeros.size());
   constant.quant_min = -128;
   constant.quant_max = 127;
+  return compiler::layout::rows_from(elements, static_cast<size_t>(constant.sizes[0]), columns, subtract);
+}
+
+compiler::ConstantData permuted(const compiler::ConstantData& elements, const Sizes& dims,
+                                const std::vector<int64_t>& perm) {
+  const bool moves = !std::is_sorted(perm.begin(), perm.end());
+  return moves ? permuted_elements(elements, sizeof(int8_t), dims, perm) : elements;
 }
 
 }  // namespace
@@ -251,30 +254,29 @@ uint32_t Lowering::int8_constant(const Value& value, const Sizes& dims, const st
   if (!constant) compiler::fail(compiler::Code::internal, "xnnpack: a quantized constant with unknown parameters");
   // A product of floats, or whose input is quantized at run time, has weights by channel only.
   if (dynamic_product_ || integer_weights_) constant->repeat_by_channel();
-  std::vector<int8_t> elements = elements_of<int8_t>(*constant->elements);
+  compiler::ConstantData elements = constant->elements->data;
   const Order stored = stored_order(*constant->elements);
   if (stored != plain_order(stored.size())) {
     const std::vector<uint32_t> to_plain = positions(stored, plain_order(stored.size()));
-    elements = permute_elements(elements.data(), physical(dims_of(*constant->elements), stored),
-                                {to_plain.begin(), to_plain.end()});
+    elements = permuted(elements, physical(dims_of(*constant->elements), stored), {to_plain.begin(), to_plain.end()});
   }
-  if (dynamic_product_ && !constant->is_symmetric()) subtract_zero_points(*constant, elements);
-  elements = permute_elements(elements.data(), dims, perm);
+  if (dynamic_product_ && !constant->is_symmetric()) elements = subtract_zero_points(*constant, elements);
+  elements = permuted(elements, dims, perm);
   const bool by_row = constant->has_scale_by_row();
   if (dynamic_product_ && is_linear && !by_row) return group_constant(*constant, elements, result_dims);
   if (dynamic_product_ && is_linear && constant->is_4_bit()) return int4_rows(*constant, elements, result_dims);
   Quantization quantization;
   if (constant->is_per_tensor() && !dynamic_product_ && !integer_weights_) {
     quantization = quantization_of(Affine{constant->scales[0], static_cast<int32_t>(constant->zero_points[0])});
-    return add_quantized(own(std::move(elements)), DataType::qint8, result_dims, quantization);
+    return add_quantized(std::move(elements), DataType::qint8, result_dims, quantization);
   }
   quantization.kind = Quantization::Kind::per_channel;
   // Output channels come first, in filters of depthwise convolutions last.
-  const std::vector<double> scales = by_row ? constant->row_scales() : constant->scales;
+  const compiler::NumberList scales = by_row ? constant->row_scales() : constant->scales;
   const auto channels = static_cast<int64_t>(scales.size());
   quantization.channel_dim = result_dims[0].is(channels) ? 0 : static_cast<int32_t>(result_dims.size()) - 1;
-  quantization.scale_constant = constant_index(own(narrowed(scales)));
-  return add_quantized(own(std::move(elements)), DataType::qcint8, result_dims, quantization);
+  quantization.scale_constant = constant_index(narrowed(scales));
+  return add_quantized(std::move(elements), DataType::qcint8, result_dims, quantization);
 }
 
 uint32_t Lowering::int8_bias(const Value* bias) {
@@ -290,7 +292,7 @@ uint32_t Lowering::int8_bias(const Value* bias) {
     return add_quantized(own(std::move(out)), DataType::qint32, dims_of(*bias), quantization);
   }
   std::vector<float> scales;
-  for (const double scale : weight->scales)
+  for (const double scale : weight->scales.all())
     scales.push_back(static_cast<float>(scale) * static_cast<float>(input_scale));
   for (size_t i = 0; i < elements.size(); ++i) out.push_back(quantized_bias_element(elements[i], 1.0f / scales[i]));
   quantization.kind = Quantization::Kind::per_channel;

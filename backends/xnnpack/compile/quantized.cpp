@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <iterator>
 #include <string_view>
 
 #include "backends/xnnpack/compile/group_weights.h"
@@ -51,15 +51,12 @@ bool is_chosen_at_run_time(const Value& value) {
 
 // --- constants ---
 
-bool QuantizedConstant::is_symmetric() const {
-  return std::all_of(zero_points.begin(), zero_points.end(), [](double zero) { return zero == 0; });
-}
+bool QuantizedConstant::is_symmetric() const { return zero_points.are_all(0); }
 
 bool QuantizedConstant::has_small_differences() const {
-  return quant_max - quant_min <= 127 && std::all_of(zero_points.begin(), zero_points.end(), [&](double zero) {
-           return zero == std::floor(zero) && zero >= static_cast<double>(quant_min) &&
-                  zero <= static_cast<double>(quant_max);
-         });
+  const compiler::NumberFacts& zeros = zero_points.range();
+  return quant_max - quant_min <= 127 && zeros.finite && zeros.whole && zeros.least >= static_cast<double>(quant_min) &&
+         zeros.largest <= static_cast<double>(quant_max);
 }
 
 bool QuantizedConstant::is_per_channel(size_t dim) const {
@@ -73,31 +70,42 @@ void QuantizedConstant::repeat_by_channel() {
   if (!is_per_tensor() || sizes.empty()) return;
   const auto channels = static_cast<size_t>(sizes[0]);
   blocks[0] = 1;
-  scales.resize(channels, scales[0]);
-  zero_points.resize(channels, zero_points[0]);
+  scales = compiler::NumberList::repeat(scales.dtype, scales[0], channels);
+  zero_points = compiler::NumberList::repeat(zero_points.dtype, zero_points[0], channels);
 }
 
 bool QuantizedConstant::has_scale_by_row() const {
   if (sizes.size() != 2 || blocks[0] != 1) return false;
   const auto groups = static_cast<size_t>(sizes[1] / blocks[1]);
-  for (size_t i = 0; i < scales.size(); ++i) {
-    if (scales[i] != scales[i - i % groups]) return false;
-  }
-  return true;
+  if (groups == 1) return true;
+  size_t at = 0;  // in the row
+  double first = 0;
+  bool alike = true;
+  scales.for_each_part([&](Span<const double> part) {
+    for (const double scale : part) {
+      if (at == 0) first = scale;
+      alike = alike && scale == first;
+      at = at + 1 == groups ? 0 : at + 1;
+    }
+    return alike;
+  });
+  return alike;
 }
 
-std::vector<double> QuantizedConstant::row_scales() const {
+compiler::NumberList QuantizedConstant::row_scales() const {
   const auto groups = static_cast<size_t>(sizes[1] / blocks[1]);
+  if (groups == 1) return scales;
   std::vector<double> out;
-  for (size_t i = 0; i < scales.size(); i += groups) out.push_back(scales[i]);
-  return out;
+  const std::vector<double> all = scales.all();
+  for (size_t i = 0; i < all.size(); i += groups) out.push_back(all[i]);
+  return compiler::NumberList::of(scales.dtype, out);
 }
 
 std::string rounding_of_scales(const Node& node, const TargetOptions& options) {
   if (options.setting(kGroupScales) == "exact" || !is_dynamic_product(node)) return "";
   const auto weight = quantized_constant(*node.tensor("weight"));
   const bool rounds = weight && !weight->is_per_tensor() && !weight->has_scale_by_row() && weight->sizes.size() == 2 &&
-                      group_scales(weight->scales).size() > 1;
+                      has_several_parts(weight->scales);
   return rounds ? "the scales of its weight's groups are rounded to bf16" : "";
 }
 
@@ -114,9 +122,10 @@ std::optional<QuantizedConstant> quantized_constant(const Value& value) {
   out.quant_min = q.quant_min;
   out.quant_max = q.quant_max;
   out.blocks = q.block_sizes(out.sizes);
-  out.scales = q.scales.all();
-  out.zero_points = q.zero_points.all();
-  if (!std::all_of(out.scales.begin(), out.scales.end(), is_scale)) return {};
+  out.scales = q.scales;
+  out.zero_points = q.zero_points;
+  const compiler::NumberFacts& scales = out.scales.range();
+  if (!scales.finite || !is_scale(scales.least) || !is_scale(scales.largest)) return {};
   return out;
 }
 
@@ -129,6 +138,7 @@ std::vector<float> dequantized(const QuantizedConstant& constant) {
     strides[order[i]] = stride;
     stride *= static_cast<size_t>(constant.sizes[order[i]]);
   }
+  const std::vector<double> scales = constant.scales.all(), zero_points = constant.zero_points.all();
   std::vector<float> out(value.data.size_bytes());
   std::vector<int64_t> at(rank, 0);
   for (float& element : out) {
@@ -139,7 +149,7 @@ std::vector<float> dequantized(const QuantizedConstant& constant) {
               static_cast<size_t>(at[i] / constant.blocks[i]);
     }
     const auto stored = static_cast<double>(static_cast<int8_t>(value.data.bytes()[from]));
-    element = static_cast<float>(stored - constant.zero_points[block]) * static_cast<float>(constant.scales[block]);
+    element = static_cast<float>(stored - zero_points[block]) * static_cast<float>(scales[block]);
     for (size_t i = rank; i > 0; --i) {
       if (++at[i - 1] < constant.sizes[i - 1]) break;
       at[i - 1] = 0;
@@ -153,19 +163,15 @@ std::vector<float> dequantized(const QuantizedConstant& constant) {
 namespace {
 
 bool in_range(const QuantizedConstant& constant) {
-  const auto bytes = constant.elements->data.bytes();
-  return std::all_of(bytes.begin(), bytes.end(), [&](uint8_t byte) {
-    const auto element = static_cast<int8_t>(byte);
-    return element >= constant.quant_min && element <= constant.quant_max;
-  });
+  const compiler::NumberFacts& elements = constant.elements->data.number_facts(DType::i8);
+  return elements.least >= static_cast<double>(constant.quant_min) &&
+         elements.largest <= static_cast<double>(constant.quant_max);
 }
 
 std::string refuse_groups(const QuantizedConstant& weight) {
   if (weight.blocks[0] != 1) return "a weight without a scale for each of its rows";
   if (weight.blocks[1] % 32 != 0) return "a weight whose groups are not multiples of 32";
-  const bool tiny =
-      std::any_of(weight.scales.begin(), weight.scales.end(), [](double scale) { return scale < kLeastGroupScale; });
-  return tiny ? "a weight with groups whose scale is below 2^-100" : "";
+  return weight.scales.range().least < kLeastGroupScale ? "a weight with groups whose scale is below 2^-100" : "";
 }
 
 // Weights of a product whose input is quantized at run time.
@@ -331,7 +337,9 @@ bool fits_weights(const Node& node, const Int8Scales& scales) {
     if (!weight->is_per_channel(transposed ? 1 : 0)) return false;
     if (transposed && node.static_integer("groups") > 1) return false;
   }
-  return std::all_of(weight->scales.begin(), weight->scales.end(), [&](double scale) {
+  const compiler::NumberFacts& of_weight = weight->scales.range();
+  const double least_and_largest[] = {of_weight.least, of_weight.largest};
+  return std::all_of(std::begin(least_and_largest), std::end(least_and_largest), [&](double scale) {
     return is_scale(scales.operands[0].scale * scale) &&
            within(scales.operands[0].scale * scale / scales.result.scale, -32, 8);
   });

@@ -20,8 +20,7 @@ bool is_chosen_at_run_time(const compiler::Value& value);
 struct QuantizedConstant {
   const compiler::Value* elements = nullptr;  // i8
   std::vector<int64_t> sizes, blocks;
-  std::vector<double> scales;       // by block
-  std::vector<double> zero_points;  // by block
+  compiler::NumberList scales, zero_points;  // by block
   int64_t quant_min = 0, quant_max = 0;
 
   bool is_symmetric() const;  // all zero points are 0
@@ -35,7 +34,7 @@ struct QuantizedConstant {
   void repeat_by_channel();
   /// Each row of a matrix has one scale: the groups are whole rows, or those of a row have equal scales.
   bool has_scale_by_row() const;
-  std::vector<double> row_scales() const;  // requires has_scale_by_row
+  compiler::NumberList row_scales() const;  // requires has_scale_by_row
 };
 /// The constant that `value` is, or is converted from. Empty for other values, and for parameters that the library
 /// cannot have or that are known only at run time.

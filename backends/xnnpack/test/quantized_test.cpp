@@ -15,6 +15,7 @@
 #include "backends/xnnpack/compile/target.h"
 #include "common/float16.h"
 #include "compiler/ir/text/text.h"
+#include "compiler/layout/constant_elements.h"
 #include "compiler/quantize/fold_quantization.h"
 
 namespace wick::xnnpack::quantized_test {
@@ -399,16 +400,51 @@ TEST(Quantized, WeightsOfFloatLinearsThatBecomeFloatsAreNamed) {
   }
 }
 
+// Models have gigabytes of weights: what is stored of them is computed or lies in the model's file while it is written.
+TEST(Quantized, NoCopiesOfIntegerWeightsAndGroupScalesAreHeld) {
+  std::string elements, scales;
+  for (int i = 0; i < 16 * 64; ++i) elements += fmt::format("{}{}", i ? ", " : "", i % 251 - 125);
+  for (int i = 0; i < 16; ++i) scales += fmt::format("{}{}", i ? ", " : "", 0.1 * (i + 1));
+  const std::string int8_rows = fmt::format(
+      "  const %e: i8[16, 64] = [{}]\n  const %c: f32[16] = [{}]\n"
+      "  %w: f32[16, 64] = torchao.dequantize_affine(%e, [1, 64], %c, none, i8, -128, 127)\n",
+      elements, scales);
+  const std::string shifted = "  const %zeros: i8[2, 2] = [1, 2, 3, 4]\n" + weights_4_bit(64, 32);
+  const std::string with_zeros = std::string(shifted).replace(shifted.find("none"), 4, "%zeros");
+  for (const auto& [weights, outputs] :
+       {std::pair(int8_rows, 16), {weights_4_bit(64, 32), 2}, {weights_4_bit(64, 64), 2}, {with_zeros, 2}}) {
+    const Lowered out = lower_text(
+        dynamic(weights.c_str(), "64", fmt::format("  %y: f32[3, {}] = aten.linear(%d, %w)\n", outputs).c_str(), "%y"));
+    std::set<const uint8_t*> of_model;
+    for (const compiler::Value* constant : out.function.graph->constants()) {
+      of_model.insert(constant->data.bytes().data());
+      if (constant->is_quantized()) of_model.insert(constant->tensor().quantization->scales.data.bytes().data());
+    }
+    size_t large = 0;
+    for (const auto& constant : out.delegate.constants) {
+      if (constant.data.size_bytes() < 64) continue;
+      ++large;
+      EXPECT_TRUE(constant.data.depth() > 0 || of_model.count(constant.data.bytes().data()) > 0)
+          << constant.data.size_bytes() << " bytes of " << weights;
+    }
+    EXPECT_GT(large, 0u);
+  }
+}
+
 TEST(Quantized, ScalesOfGroupsThatBf16CannotHoldAreExactSums) {
   // 0.3125 has 3 digits, 1.01171875 (259 / 256) has 9, 0.1f has 24.
-  EXPECT_EQ(group_scales({0.3125, 2}).size(), 1u);
-  EXPECT_EQ(group_scales({0.3125, 1.01171875}).size(), 2u);
+  const auto parts_of = [](const std::vector<double>& scales) {
+    return group_scales(compiler::NumberList::of(DType::f64, scales));
+  };
+  EXPECT_EQ(parts_of({0.3125, 2}).size(), 1u);
+  EXPECT_EQ(parts_of({0.3125, 1.01171875}).size(), 2u);
   for (const std::vector<double>& scales : {std::vector<double>{0.3125, 1.01171875}, {0.1, 0.3125, 1e-30, 1e30}}) {
-    const auto parts = group_scales(scales);
     for (size_t i = 0; i < scales.size(); ++i) {
       double sum = 0;
-      for (const auto& part : parts) {
-        const float element = float_from_bits(uint32_t{part.at(i)} << 16);
+      for (const compiler::ConstantData& part : parts_of(scales)) {
+        uint16_t bits = 0;
+        part.read(i * sizeof bits, sizeof bits, reinterpret_cast<uint8_t*>(&bits));
+        const float element = float_from_bits(uint32_t{bits} << 16);
         EXPECT_TRUE(std::isnormal(element) && element > 0) << "the library takes no others";
         sum += static_cast<double>(element);
       }
@@ -429,17 +465,22 @@ TEST(Quantized, EightBitElementsAreSumsOfDifferentPlanesOfDigits) {
   } cases[] = {{all, 3},       {multiples_of_17, 3}, {small, 1},  {twos, 3},
                {{17, -17}, 3}, {{16, -32}, 1},       {{0, 0}, 1}, {{1, 17, 112}, 2}};
   for (const auto& [elements, count] : cases) {
-    const std::vector<DigitPlane> planes = digit_planes(elements);
+    const std::vector<DigitPlane> planes = digit_planes(compiler::layout::own(elements));
     EXPECT_EQ(planes.size(), count) << static_cast<int>(elements[0]);
     std::set<std::vector<int8_t>> different;
-    for (const DigitPlane& plane : planes) different.insert(plane.digits);
+    std::vector<double> sums(elements.size());
+    for (const DigitPlane& plane : planes) {
+      std::vector<int8_t> digits(elements.size());
+      plane.digits.read(0, digits.size(), reinterpret_cast<uint8_t*>(digits.data()));
+      different.insert(digits);
+      for (size_t i = 0; i < digits.size(); ++i) {
+        EXPECT_TRUE(digits[i] >= -8 && digits[i] <= 7);
+        sums[i] += plane.factor * digits[i];
+      }
+    }
     EXPECT_EQ(different.size(), planes.size());
     for (size_t i = 0; i < elements.size(); ++i) {
-      double sum = 0;
-      for (const DigitPlane& plane : planes) {
-        EXPECT_TRUE(plane.digits[i] >= -8 && plane.digits[i] <= 7);
-        sum += plane.factor * plane.digits[i];
-      }
+      const double sum = sums[i];
       EXPECT_EQ(sum, elements[i]);
     }
   }

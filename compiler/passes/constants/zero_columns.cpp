@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 #include <vector>
 
@@ -22,14 +21,12 @@ int64_t elements_of_scale(const Quantization& quantization, int64_t k) {
   return quantization.blocks[1] == 0 ? k : quantization.blocks[1];
 }
 
-bool has_zero_points(const std::vector<double>& zeros) {
-  return std::any_of(zeros.begin(), zeros.end(), [](double zero) { return zero != 0; });
-}
+bool has_zero_points(const NumberList& zeros) { return !zeros.are_all(0); }
 
 // The zero points of a matrix of int8 are such elements, too.
-bool are_elements(const std::vector<double>& zeros) {
-  return std::all_of(zeros.begin(), zeros.end(),
-                     [](double zero) { return zero >= -128 && zero <= 127 && zero == std::floor(zero); });
+bool are_elements(const NumberList& zeros) {
+  const NumberFacts& range = zeros.range();
+  return range.finite && range.whole && range.least >= -128 && range.largest <= 127;
 }
 
 // The constant [rows, columns] with `added` more columns: copies of the last one.
@@ -75,7 +72,7 @@ int64_t zero_columns_step(const Value& weight) {
   if (!is_plain_matrix(*elements) || elements->dtype() != DType::i8) return 0;
   const auto quantization = stated_quantization(*node);
   if (!quantization || quantization->channel_dim() == 1) return 0;
-  const std::vector<double> zeros = quantization->zero_points.all();
+  const NumberList& zeros = quantization->zero_points;
   const int64_t k = elements->sizes()[1].value(), shared = elements_of_scale(*quantization, k);
   const auto one_by_block = [&](const Value* x) {
     return x && is_plain_matrix(*x) && x->sizes()[0] == elements->sizes()[0] && x->sizes()[1].is(k / shared);
@@ -96,12 +93,12 @@ Value* with_zero_columns(Builder& b, const Value& weight, int64_t columns) {
   const Value* elements = node.tensor("input");
   const Quantization quantization = *stated_quantization(node);
   const int64_t k = elements->sizes()[1].value(), shared = elements_of_scale(quantization, k);
-  const std::vector<double> zeros = quantization.zero_points.all();
+  const NumberList& zeros = quantization.zero_points;
   Args args = node.args();
   const auto set = [&](std::string_view name, Arg value) {
     args[static_cast<size_t>(node.op->parsed->find(name))] = std::move(value);
   };
-  set("input", widened_elements(b, *elements, columns, zeros));
+  set("input", widened_elements(b, *elements, columns, zeros.all()));
   set(form.dtype, DType::f32);
   if (shared != k) {
     set(form.scale, widened_constant(b, *node.tensor(form.scale), columns / shared));
