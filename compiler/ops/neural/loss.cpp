@@ -312,66 +312,157 @@ Results decompose_hinge_embedding(Builder& b, Node& node) {
 
 // --- bags of embeddings ---
 
-// Rows between neighbouring offsets, reduced. modes: 0 sum, 1 mean, 2 max.
+// embedding_bag: rows between neighbouring offsets, reduced. Time and memory are those of the rows: no table of bags by
+// indices.
+class EmbeddingBags {
+ public:
+  EmbeddingBags(Builder& b, Node& node)
+      : c_(b),
+        b_(b),
+        node_(node),
+        weight_(node.tensor("weight")),
+        indices_(node.tensor("indices")),
+        count_(indices_->sizes()[0]),
+        bags_(node.tensor("offsets")->sizes()[0]) {
+    const bool closed = node.boolean("include_last_offset");
+    if (closed) bags_ = bags_ - 1;
+    Value* offsets = b.cast(node.tensor("offsets"), DType::i64);
+    starts_ = closed ? b.slice(offsets, 0, 0, bags_) : offsets;
+    bag_ = counted_ = bag_of_each(starts_);
+    // Where the last offset stands before the end, eager's fast path ends the last bag there, but a mean divides as if
+    // it did not.
+    if (closed && node.static_integer("mode") != 2 && !is_padded() && weight_->dtype() != DType::f64)
+      bag_ = bag_of_each(offsets);
+    if (is_padded()) used_ = c_.compare("ne", indices_, padding_index());
+  }
+
+  Results run() {
+    const int64_t mode = node_.static_integer("mode");
+    Value* rows = b_.call("aten.embedding", {weight_, indices_});
+    Value* amount = nullptr;
+    if (mode != 0) amount = sums_of(used_ ? b_.cast(used_, DType::i64) : b_.full({count_}, 1, DType::i64), counted_);
+    Value* out = nullptr;
+    if (mode == 2) {
+      out = c_.where(b_.unsqueeze(c_.compare("gt", amount, 0), 1), largest_of(rows), 0.0, weight_->dtype());
+    } else {
+      out = in_float(b_, rows, [&](Value* wide) {
+        if (Value* scales = node_.optional_tensor("per_sample_weights"))
+          wide = c_.mul(wide, b_.unsqueeze(b_.cast(scales, wide->dtype()), 1));
+        return sums_of(only_used(wide, 0.0), bag_);
+      });
+      // Eager divides sums that are rounded.
+      if (mode == 1) out = c_.div(out, b_.unsqueeze(b_.cast(c_.clamp(amount, 1, None{}), weight_->dtype()), 1));
+    }
+    if (node_.result(1)->num_uses() + node_.result(2)->num_uses() + node_.result(3)->num_uses() == 0)
+      return {out, nullptr, nullptr, nullptr};
+    // The others serve the backward pass. Sums of floats without padding leave them empty, as eager's fast path does.
+    const bool fast = mode == 0 && !used_ && weight_->dtype() != DType::f64;
+    Value* sizes = mode == 0 ? b_.full({bags_}, 0, DType::i64) : amount;
+    return {out, fast ? b_.full({0}, 0, DType::i64) : bag_, sizes,
+            mode == 2 ? indices_of_largest(rows, amount) : sizes};
+  }
+
+ private:
+  bool is_padded() const {
+    return node_.op->parsed->find("padding_idx") >= 0 && !node_.is_none("padding_idx") &&
+           !(node_.integer("padding_idx").is(-1) && node_.op->name().starts_with("aten._embedding_bag"));
+  }
+  Sym padding_index() const {
+    const Sym index = node_.integer("padding_idx");
+    return index.is_const() && index.value() < 0 ? weight_->sizes()[0] + index : index;
+  }
+
+  // The bag of each index, if bags start at `starts`; what stands behind may be the end of the last one.
+  Value* bag_of_each(Value* starts) {
+    Value* opened = b_.call("aten.index_put", {b_.full({count_ + 1}, 0, DType::i64), Values{starts},
+                                               b_.full(starts->sizes(), 1, DType::i64), true});
+    Value* bag = c_.sub(b_.slice(b_.call("aten.cumsum", {opened, 0}), 0, 0, count_), 1);
+    // Elements in front of the first bag belong to none: writing there fails, as eager does.
+    return c_.where(c_.compare("lt", bag, 0), c_.tensor(-0x1p40, DType::i64), bag, DType::i64);
+  }
+
+  // Rows [n, ..] with `otherwise` in place of padding.
+  Value* only_used(Value* rows, double otherwise) {
+    if (!used_) return rows;
+    return c_.where(rows->rank() == 1 ? used_ : b_.unsqueeze(used_, 1), rows, otherwise, rows->dtype());
+  }
+
+  // The sums of each bag's elements [n, ..]. What stands behind the last bag goes into one more.
+  Value* sums_of(Value* elements, Value* bag) {
+    Sizes sizes = elements->sizes();
+    sizes[0] = bags_ + 1;
+    Value* none = b_.full(std::move(sizes), 0, elements->dtype());
+    return b_.slice(b_.call("aten.index_put", {none, Values{bag}, elements, true}), 0, 0, bags_);
+  }
+
+  // Of each bag, combine(..) over its elements [n, ..]; `otherwise` for empty ones. Each step combines each element
+  // with the one 1, 2, 4 .. places before it, if that is of the same bag: the last one of a bag ends as that of all.
+  template <typename Combine>
+  Value* scanned(Value* elements, double otherwise, Combine combine) {
+    constexpr int64_t kNoBound = int64_t{1} << 40;
+    Value* positions = c_.arange(count_, DType::i64);
+    const int64_t bound = std::min(range_of(count_, b_.graph().ranges).max, kNoBound);
+    for (int64_t step = 1; step < bound; step *= 2) {
+      Value* before = c_.clamp(c_.sub(positions, step), 0, None{});
+      Value* same =
+          c_.logical_and(c_.compare("ge", positions, step), c_.compare("eq", c_.index_select(bag_, 0, before), bag_));
+      if (elements->rank() == 2) same = b_.unsqueeze(same, 1);
+      elements = c_.where(same, combine(elements, c_.index_select(elements, 0, before)), elements, elements->dtype());
+    }
+    Sizes first = elements->sizes();
+    first[0] = 1;
+    Value* ends = b_.call("aten.cumsum", {sums_of(b_.full({count_}, 1, DType::i64), bag_), 0});
+    return c_.index_select(c_.cat({b_.full(std::move(first), otherwise, elements->dtype()), elements}, 0), 0, ends);
+  }
+
+  // As eager's loop over a bag: a number replaces the largest one if it is larger, so that NaN counts in the first
+  // place only.
+  Value* largest_of(Value* rows) {
+    const double lowest = -std::numeric_limits<double>::infinity();
+    const auto maximum = [&](Value* x, Value* y) { return c_.maximum(x, y); };
+    if (weight_->is_constant() && weight_->data.number_facts(weight_->dtype()).finite)
+      return scanned(only_used(rows, lowest), lowest, maximum);
+    Value* numbers = c_.where(c_.compare("ne", rows, rows), lowest, rows, rows->dtype());
+    Value* largest = scanned(only_used(numbers, lowest), lowest, maximum);
+    Value* first = b_.slice(starts_, 0, 0, bags_);  // which may be the end
+    if (used_) {
+      Value* end = c_.tensor(count_, DType::i64);
+      Value* places = c_.where(used_, c_.arange(count_, DType::i64), end, DType::i64);
+      first = c_.minimum(scanned(places, 0x1p40, [&](Value* x, Value* y) { return c_.minimum(x, y); }), end);
+    }
+    Value* row_behind = b_.full({1, rows->sizes()[1]}, 0, rows->dtype());
+    Value* first_rows = c_.index_select(c_.cat({rows, row_behind}, 0), 0, first);
+    return c_.where(c_.compare("ne", first_rows, first_rows), first_rows, largest, rows->dtype());
+  }
+
+  Value* indices_of_largest(Value* rows, Value* amount) {
+    Value* member = c_.compare("eq", b_.reshape(c_.arange(bags_, DType::i64), {bags_, 1}), bag_);
+    if (used_) member = c_.logical_and(member, used_);
+    Value* table = c_.where(b_.unsqueeze(member, 2), b_.unsqueeze(rows, 0), -std::numeric_limits<double>::infinity(),
+                            weight_->dtype());
+    Value* position_of_max = b_.call("aten.argmax", {table, 1});  // [bags, columns]
+    const Sym columns = weight_->sizes()[1];
+    Value* index = c_.index_select(b_.cast(indices_, DType::i64), 0, b_.reshape(position_of_max, {bags_ * columns}));
+    index = b_.reshape(index, {bags_, columns});
+    return c_.where(b_.unsqueeze(c_.compare("gt", amount, 0), 1), index, 0, DType::i64);
+  }
+
+  Compose c_;
+  Builder& b_;
+  const Node& node_;
+  Value *weight_, *indices_;
+  Sym count_, bags_;
+  // i64: where each bag starts; the bag of each index, as its elements are added up and as they are counted.
+  Value *starts_ = nullptr, *bag_ = nullptr, *counted_ = nullptr;
+  Value* used_ = nullptr;  // bool: which indices are no padding; null: none is
+};
+
+// modes: 0 sum, 1 mean, 2 max.
 Results decompose_embedding_bag(Builder& b, Node& node) {
-  Compose c(b);
-  Value *weight = node.tensor("weight"), *indices = node.tensor("indices"), *offsets = node.tensor("offsets");
-  require_rank(weight, 2, "embedding_bag: weight");
-  require_rank(indices, 1, "embedding_bag: indices");
-  require_rank(offsets, 1, "embedding_bag: offsets");
-  const int64_t mode = node.static_integer("mode");
-  const Sym count = indices->sizes()[0];
-  Sym bags = offsets->sizes()[0];
-  Value* starts = b.cast(offsets, DType::i64);
-  if (node.boolean("include_last_offset")) {
-    bags = bags - 1;
-    starts = b.slice(starts, 0, 0, bags);
-  }
-  // Element i belongs to the last bag whose start is not after it; bag k holds [start_k, start_k+1).
-  Value* started = c.compare("ge", c.arange(count, DType::i64), b.reshape(starts, {bags, 1}));  // [bags, n]
-  Value* bag = c.sub(c.sum(started, {0}), 1);                                                   // [n]
-  Value* member = c.compare("eq", b.reshape(c.arange(bags, DType::i64), {bags, 1}), bag);
-  const bool padded = node.op->parsed->find("padding_idx") >= 0 && !node.is_none("padding_idx") &&
-                      !(node.integer("padding_idx").is(-1) && node.op->name().starts_with("aten._embedding_bag"));
-  if (padded) {
-    Sym pad = node.integer("padding_idx");
-    if (pad.is_const() && pad.value() < 0) pad = weight->sizes()[0] + pad;
-    member = c.logical_and(member, c.compare("ne", indices, pad));
-  }
-  Value* rows = b.call("aten.embedding", {weight, indices});
-  Value* amount = c.sum(member, {1});  // i64 [bags]
-  Value* out = nullptr;
-  if (mode == 2) {
-    Value* table = c.where(b.unsqueeze(member, 2), b.unsqueeze(rows, 0), -std::numeric_limits<double>::infinity(),
-                           weight->dtype());
-    out = c.amax(table, {1});
-    out = c.where(b.unsqueeze(c.compare("gt", amount, 0), 1), out, 0.0, weight->dtype());
-  } else {
-    out = in_float(b, rows, [&](Value* wide) {
-      const DType dtype = wide->dtype();
-      if (Value* scales = node.optional_tensor("per_sample_weights"))
-        wide = c.mul(wide, b.unsqueeze(b.cast(scales, dtype), 1));
-      return b.call("aten.mm", {b.cast(member, dtype), wide});
-    });
-    // Eager divides sums that are rounded.
-    if (mode == 1) out = c.div(out, b.unsqueeze(b.cast(c.clamp(amount, 1, None{}), weight->dtype()), 1));
-  }
-  if (node.result(1)->num_uses() + node.result(2)->num_uses() + node.result(3)->num_uses() == 0)
-    return {out, nullptr, nullptr, nullptr};
-  // The others serve the backward pass. Sums of floats without padding leave them empty, as eager's fast path does.
-  const bool fast = mode == 0 && !padded && weight->dtype() != DType::f64;
-  Value* sizes = mode == 0 ? b.full({bags}, 0, DType::i64) : amount;
-  Value* largest = sizes;
-  if (mode == 2) {
-    Value* table = c.where(b.unsqueeze(member, 2), b.unsqueeze(rows, 0), -std::numeric_limits<double>::infinity(),
-                           weight->dtype());
-    Value* position_of_max = b.call("aten.argmax", {table, 1});  // [bags, columns]
-    Value* index =
-        c.index_select(b.cast(indices, DType::i64), 0, b.reshape(position_of_max, {bags * weight->sizes()[1]}));
-    index = b.reshape(index, {bags, weight->sizes()[1]});
-    largest = c.where(b.unsqueeze(c.compare("gt", amount, 0), 1), index, 0, DType::i64);
-  }
-  return {out, fast ? b.full({0}, 0, DType::i64) : bag, sizes, largest};
+  require_rank(node.tensor("weight"), 2, "embedding_bag: weight");
+  require_rank(node.tensor("indices"), 1, "embedding_bag: indices");
+  require_rank(node.tensor("offsets"), 1, "embedding_bag: offsets");
+  return EmbeddingBags(b, node).run();
 }
 
 // The loss of a linear layer whose logits eager makes a few rows at a time, in `acc_dtype`. What it computes for
