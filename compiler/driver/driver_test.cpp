@@ -142,6 +142,48 @@ TEST(Constants, QuantizedWeightsThatBecomeFloatsAreNoted) {
   }
 }
 
+Result<CompileResult> compile_for(const char* targets, const std::string& text) {
+  std::vector<Function> functions;
+  functions.push_back(parse(text));
+  CompileOptions options;
+  options.targets = *find_targets(targets);
+  return compile(std::move(functions), options);
+}
+
+// A table of bags by indices would take 64 MB, one of bags by indices by columns 1 GB.
+TEST(Memory, BagsOfRowsTakeThatOfTheRows) {
+  const uint64_t row_bytes = 8192 * 16 * sizeof(float);
+  for (const char* targets : {"portable", "xnnpack"}) {
+    for (const char* mode : {"0", "1", "2"}) {
+      for (const char* padding : {"none", "3"}) {
+        const auto result =
+            compile_for(targets, std::string("graph f(%w: f32[50, 16], %i: i64[8192], %o: i64[2048]) {\n"
+                                             " %y: f32[2048, 16], %a: i64[0], %b: i64[0], %c: i64[0] = "
+                                             "aten.embedding_bag.padding_idx(%w, %i, %o, false, ") +
+                                     mode + ", false, none, false, " + padding + ")\n return %y\n}");
+        ASSERT_TRUE(result.ok()) << render(result.diag());
+        EXPECT_LE(result->methods[0].arena_bytes, 8 * row_bytes) << targets << mode << padding;
+      }
+    }
+  }
+}
+
+// A causal mask is made of positions while the program runs, block by block.
+TEST(Memory, LargeCausalMasksAreNeitherStoredNorInTheArena) {
+  for (const char* dtype : {"f32", "f16"}) {
+    for (const char* heads : {"1", "3"}) {
+      const std::string type = std::string(dtype) + "[1, " + heads + ", 2500, 4]";
+      const auto result = compile_for("xnnpack", "graph f(%q: " + type + ", %k: " + type + ", %v: " + type +
+                                                     ") {\n %y = aten.scaled_dot_product_attention(%q, %k, %v, none, "
+                                                     "0.0, true)\n return %y\n}");
+      ASSERT_TRUE(result.ok()) << render(result.diag());
+      EXPECT_LE(result->program.constant_bytes, uint64_t{64} << 10);
+      EXPECT_EQ(result->methods[0].delegates, 1u);
+      EXPECT_EQ(result->methods[0].kernels, 0u);
+    }
+  }
+}
+
 uint64_t hash_of(const std::string& text, uint8_t weight = 1) {
   Function f = parse(text);
   const auto bytes = std::make_shared<std::vector<uint8_t>>(100, weight);

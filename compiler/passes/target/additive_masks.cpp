@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <unordered_set>
 
 #include "compiler/analysis/data_movement.h"
 #include "compiler/analysis/value_ranges.h"
 #include "compiler/analysis/zero_signs.h"
+#include "compiler/ir/quantization.h"
 #include "compiler/ops/rules.h"
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/constants/weights.h"
@@ -267,8 +269,52 @@ class Masker {
     return bytes ? b.constant(mask.tensor(), std::move(*bytes), mask.name) : nullptr;
   }
 
+  // Of a condition that compares constant integers with one another and was too large to be stored (positions of a
+  // causal mask): odd f32 numbers, positive where it holds. Null for other conditions.
+  static Value* signs_of(Builder& b, const Value& condition) {
+    static constexpr struct {
+      Binary comparison;
+      double sign, at_equal;  // sign * 2 * (other - self) + at_equal
+    } kComparisons[] = {{Binary::le, 1, 1}, {Binary::lt, 1, -1}, {Binary::ge, -1, 1}, {Binary::gt, -1, -1}};
+    constexpr double kLargest = 0x1p21;  // the numbers are exact in f32
+    const Node* node = condition.producer;
+    const auto* comparison = std::find_if(std::begin(kComparisons), std::end(kComparisons),
+                                          [&](const auto& row) { return node && node->is(row.comparison); });
+    if (comparison == std::end(kComparisons)) return nullptr;
+    Values terms;
+    for (size_t i = 0; i < 2; ++i) {
+      if (!node->arg(i).is<Value*>()) return nullptr;
+      const Value& positions = *mask_operand(*node, i);
+      if (!positions.is_constant() || !is_integral(positions.dtype()) || !positions.tensor().dim_order.empty() ||
+          !NumberList::can_hold(positions.dtype()))
+        return nullptr;
+      const NumberList list{positions.dtype(), positions.data};
+      if (list.range().least < -kLargest || list.range().largest > kLargest) return nullptr;
+      const bool is_self = i == 0;
+      Reals64 numbers = list.all();
+      for (double& number : numbers)
+        number = 2 * comparison->sign * (is_self ? -number : number) + (is_self ? 0 : comparison->at_equal);
+      TensorType type = positions.tensor();
+      type.dtype = DType::f32;
+      terms.push_back(b.constant(std::move(type), *rounded(numbers, DType::f32), "positions"));
+    }
+    return b.call("aten.add.Tensor", {terms[0], terms[1]});
+  }
+
   // `kept` for the scores that `select` keeps, else `masked`.
   static Value* select_numbers(Builder& b, const MaskSelect& select, DType dtype, double kept, double masked) {
+    // Numbers of one magnitude, or 0 and a number, are a factor times a clamped sum, which any backend computes where
+    // it is needed.
+    const double condition_holds = select.keeps ? kept : masked, otherwise = select.keeps ? masked : kept;
+    const bool opposite = condition_holds == -otherwise && condition_holds != 0;
+    const bool is_product = opposite || ((condition_holds == 0) != (otherwise == 0));
+    if ((dtype == DType::f32 || dtype == DType::f16) && is_product && std::isfinite(kept) && std::isfinite(masked)) {
+      if (Value* signs = signs_of(b, *select.condition)) {
+        const double low = otherwise == 0 ? 0.0 : -1.0, high = condition_holds == 0 ? 0.0 : 1.0;
+        const double factor = condition_holds != 0 ? condition_holds : -otherwise;
+        return b.call("aten.mul.Scalar", {b.cast(b.call("aten.clamp", {signs, low, high}), dtype), factor});
+      }
+    }
     Value *x = b.scalar(kept, dtype), *y = b.scalar(masked, dtype);
     if (!select.keeps) std::swap(x, y);
     return b.call("aten.where.self", {select.condition, x, y});
@@ -435,6 +481,8 @@ class Masker {
 //   after:  p = softmax(min(scores, where(keep, 3.4e38, -3.4e38))); o = p @ v * float(any(keep))
 // A minimum hides what a masked score has overflowed to, where a sum would not. Scores that are small get the sum with
 // where(keep, 0, -3.4e38). Where scores may be infinite and the mask is finite, a maximum hides minus infinity, too.
+// If keep compares constant positions and is too large to be stored, the numbers are clamp(2 * (b - a) + 1, -1, 1) *
+// 3.4e38 instead, which is computed where it is read.
 // A guard against rows without any score is dropped if no mask can empty a row: the scores have no mask, the mask is
 // finite, or a constant mask leaves a score in each row. For scores of f32, which may overflow to minus infinity, the
 // softmax then becomes one that gives zeros for such rows, _safe_softmax. Otherwise the guard becomes a multiplication

@@ -215,7 +215,50 @@ class Attention {
     return b.call("aten.cat", {std::move(parts), static_cast<int64_t>(dim)});
   }
 
+  // The values between the matmuls that do not depend on scores, as pieces of `box` read them.
+  void add_masks(const Value& value, const Box& box, std::vector<Need>& masks) const {
+    if (!is_inside(value) || value.producer->is("aten.bmm.default")) return;
+    const auto needs = needs_of(*value.producer, box);
+    if (!needs) return;
+    for (const Need& need : *needs) {
+      if (is_inside(*need.value) && !depends_on_scores(*need.value)) masks.push_back(need);
+      add_masks(*need.value, need.box, masks);
+    }
+  }
+  bool depends_on_scores(const Value& value) const {
+    if (!is_inside(value)) return false;
+    if (value.producer->is("aten.bmm.default")) return true;
+    const auto operands = value.producer->operands();
+    return std::any_of(operands.begin(), operands.end(), [&](const Value* x) { return depends_on_scores(*x); });
+  }
+  std::vector<Need> masks_of(Box box) const {
+    for (size_t i = moves_.size(); i-- > 0;) box = *box_before(*moves_[i], box);
+    const auto needs = needs_of(product_, box);
+    std::vector<Need> masks;
+    add_masks(*(*needs)[0].value, (*needs)[0].box, masks);
+    return masks;
+  }
+
+  // Pieces that read the same part of a mask follow one another, so that each part is alive for a short time: steps
+  // along which a mask changes go first.
+  void order_steps() {
+    Box box(end()->rank());
+    for (const Step& step : steps_) box[step.dim] = piece_of(end()->sizes()[step.dim].value(), step.count, 0);
+    const std::vector<Need> first = masks_of(box);
+    const auto changes_masks = [&](const Step& step) {
+      Box other = box;
+      other[step.dim] = piece_of(end()->sizes()[step.dim].value(), step.count, 1);
+      const std::vector<Need> second = masks_of(other);
+      for (size_t i = 0; i < first.size(); ++i) {
+        if (first[i].box != second[i].box) return true;
+      }
+      return false;
+    };
+    std::stable_partition(steps_.begin(), steps_.end(), changes_masks);
+  }
+
   void replace() {
+    order_steps();
     Value* last = end();
     Builder b(graph_, last->producer);
     Value* value = blocks(b, Box(last->rank()), 0);
@@ -241,9 +284,10 @@ class Attention {
 //   after:  y = cat(bmm(softmax(bmm(q[0:1], k[0:1])), v[0:1]), bmm(softmax(bmm(q[1:2], k[1:2])), v[1:2]))
 // Between the matmuls there may be views, pointwise operators with other operands (masks, factors) and a softmax over
 // the keys. A block holds a range of batches and heads (one each if there are few), or a range of query rows if one
-// head is too large. Slices are taken before the views and permutes that split the heads, and blocks are concatenated
-// after those that merge them, so that the permutes of the heads become views.
-// Requires: known sizes; scores above 4 MiB that nothing else reads.  Keeps: every value.
+// head is too large. Blocks that read the same part of a computed mask follow one another. Slices are taken before the
+// views and permutes that split the heads, and blocks are concatenated after those that merge them, so that the
+// permutes of the heads become views. Requires: known sizes; scores above 4 MiB that nothing else reads.  Keeps: every
+// value.
 Result<Changed> block_attention(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) {
     std::vector<Node*> products;
