@@ -56,13 +56,24 @@ std::vector<const Node*> border_views(const std::vector<const Node*>& nodes) {
   return out;
 }
 
-// A call of a delegate costs more than a few views, which outside are often free.
+bool costs_more(const Node& node) {
+  const OpRule& rule = *find_rule(node);
+  return rule.costs_more && node.result()->dtype() == DType::f32 && !node.result()->is_quantized() &&
+         rule.costs_more(node);
+}
+
+// A call of a delegate costs more than a few views, which outside are often free, and saves nothing if the library is
+// slower than the portable kernels at all that it computes.
 Verdict profitable(const std::vector<const Node*>& nodes, const TargetOptions&) {
   std::vector<const Node*> views = border_views(nodes);
   if (!views.empty()) return {false, "a view at the border of a delegate, which is free outside", std::move(views)};
+  bool computes = false;
   for (const Node* node : nodes) {
-    if (!moves_only(*node)) return Verdict::yes();
+    if (moves_only(*node)) continue;
+    computes = true;
+    if (!costs_more(*node)) return Verdict::yes();
   }
+  if (computes) return Verdict::no("the partition holds only what the library computes slower than portable kernels");
   return Verdict::no("the partition only moves or converts elements: calling it would cost more than it saves");
 }
 

@@ -41,6 +41,9 @@ struct OpRule {
   const Deviation* deviation = nullptr;
   const Deviation* (*deviation_of)(const compiler::Node& node) = nullptr;
   ZeroSign zero_sign = ZeroSign::kept;
+  /// Whether the library computes the node in f32 with more work than a portable kernel. Null: never. A delegate of
+  /// such nodes alone is not made; beside others they stay.
+  bool (*costs_more)(const compiler::Node& node) = nullptr;
 };
 
 /// A row with its deviation.
@@ -50,6 +53,13 @@ constexpr OpRule deviates(const Deviation& deviation, OpRule rule) {
 }
 constexpr OpRule deviates(const Deviation* (*deviation_of)(const compiler::Node& node), OpRule rule) {
   rule.deviation_of = deviation_of;
+  return rule;
+}
+
+/// A row whose nodes, or those that `when` says, the library computes with more work than a portable kernel.
+constexpr OpRule costs_more(
+    OpRule rule, bool (*when)(const compiler::Node& node) = [](const compiler::Node&) { return true; }) {
+  rule.costs_more = when;
   return rule;
 }
 

@@ -424,9 +424,21 @@ const Deviation* deviation_of_convolution(const Node& node) {
   return is_depthwise(conv) && conv.weight[0].is(conv.groups) && !whole ? &kWindow : &kProduct;
 }
 
+// The library has no kernel for a transposed convolution of few channels a group: each group is a matmul of its own.
+bool has_small_transposed_groups(const Node& node) {
+  constexpr int64_t kFewChannels = 4;
+  const Convolution conv = convolution_of(node);
+  const auto is_small = [](const compiler::Sym& channels, int64_t groups) {
+    return channels.is_const() && channels.value() < kFewChannels * groups;
+  };
+  return conv.transposed && conv.groups > 1 && is_small(conv.weight[0], conv.groups) && is_small(conv.weight[1], 1);
+}
+
 constexpr OpRule kConvolutionRows[] = {
-    deviates(deviation_of_convolution, on_int8(fits_weights, {"aten.convolution.default", plain_convolution,
-                                                              channels_last, lower_convolution, Unknown::any, true})),
+    costs_more(deviates(deviation_of_convolution,
+                        on_int8(fits_weights, {"aten.convolution.default", plain_convolution, channels_last,
+                                               lower_convolution, Unknown::any, true})),
+               has_small_transposed_groups),
 };
 
 }  // namespace

@@ -498,8 +498,10 @@ constexpr OpRule kReductionRows[] = {
         kLogSumExp, {"aten._log_softmax.default", rows_or_images, softmax_layout, lower_log_softmax, Unknown::any})),
     loses_sign(deviates(kDropsNan, {"aten.amax.default", largest_taken, reduce_layout, lower_amax, Unknown::one})),
     loses_sign(deviates(kDropsNan, {"aten.amin.default", largest_taken, reduce_layout, lower_amin, Unknown::one})),
-    {"aten.cumsum.default", known_scan, scan_layout, lower_running_sum, Unknown::one},
-    deviates(kLogSumExp, {"aten.logsumexp.default", largest_taken, reduce_layout, lower_log_sum_exp, Unknown::one}),
+    // A product with a triangle of ones.
+    costs_more({"aten.cumsum.default", known_scan, scan_layout, lower_running_sum, Unknown::one}),
+    costs_more(deviates(kLogSumExp,
+                        {"aten.logsumexp.default", largest_taken, reduce_layout, lower_log_sum_exp, Unknown::one})),
     loses_sign(deviates(kDropsNan, {"aten.max.dim", largest_taken, reduce_layout, lower_amax, Unknown::one})),
     deviates(kProduct,
              on_int8(fits_mean, {"aten.mean.dim", few_dims, reduce_layout, lower_reduction<mean_of>, Unknown::any})),

@@ -533,7 +533,8 @@ TEST(FiniteInputs, HalfPrecisionIsWidenedWhereEagerWidensIt) {
 // Cosines are between -1 and 1, but of infinity NaN, which a matmul with a triangle of ones would spread.
 TEST(FiniteInputs, StrictRunningSumsKeepNaNBehindIt) {
   if (!has_xnnpack_library()) GTEST_SKIP() << "no library";
-  Pipeline pipeline = Pipeline::from_text(graph(" %c = aten.cos(%x)\n %o = aten.cumsum(%c, 1)\n", "%o"));
+  Pipeline pipeline =
+      Pipeline::from_text(graph(" %c = aten.cos(%x)\n %s = aten.cumsum(%c, 1)\n %o = aten.abs(%s)\n", "%o"));
   pipeline.backend("xnnpack").options().strict_nan = true;
   const auto module = pipeline.load();
   ASSERT_EQ(pipeline.failures(), "");
