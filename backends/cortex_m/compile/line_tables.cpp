@@ -12,8 +12,10 @@ namespace wick::cortex_m {
 namespace {
 
 constexpr int kMostBits = 10, kLeastBits = 4;  // of the distance between elements of the table
-constexpr int kFraction = 6;                   // bits behind the point of a table's elements
-constexpr double kMostSteps = 0x1p18;          // of an element of a table
+constexpr int kBitsOfInt8Steps = 7;            // the distance between elements of int8 that are int16
+static_assert(kStepsOfInt8 == 1 << kBitsOfInt8Steps);
+constexpr int kFraction = 6;           // bits behind the point of a table's elements
+constexpr double kMostSteps = 0x1p18;  // of an element of a table
 
 double steps_of(double number, const Affine& q) { return std::clamp(number / q.scale, -kMostSteps, kMostSteps); }
 
@@ -169,6 +171,36 @@ std::vector<LinePiece> split_function(const std::vector<double>& numbers, const 
 
 std::vector<int32_t> int16_table(const std::vector<double>& numbers, const Affine& q) {
   return are_finite(numbers) ? lines_for(numbers, q, {}) : std::vector<int32_t>();
+}
+
+std::vector<int32_t> int8_table(const std::vector<double>& numbers, int32_t zero, const Affine& q) {
+  // The element of int8 that differs from the zero point by so much, or the nearest one.
+  const auto number_at = [&](int32_t difference) {
+    const int32_t element = std::clamp(difference + zero, int32_t{INT8_MIN}, int32_t{INT8_MAX});
+    return numbers[static_cast<size_t>(element - INT8_MIN)];
+  };
+  const auto spread = [&](const auto& number_of) {
+    std::vector<double> all(kInt16Elements);
+    for (int32_t at = 0; at < static_cast<int32_t>(kInt16Elements); ++at)
+      all[static_cast<size_t>(at)] = number_of(number_at(at / kStepsOfInt8 - kZeroAt / kStepsOfInt8));
+    return all;
+  };
+  const auto is_exact = [&](const std::vector<int32_t>& nodes, int bits) {
+    for (int32_t element = INT8_MIN; element <= INT8_MAX; ++element) {
+      const int32_t value = TableLines{nodes, bits}((element - zero) * kStepsOfInt8 + kZeroAt);
+      const int32_t found = std::clamp((value + (1 << (kFraction - 1))) >> kFraction, q.min, q.max);
+      if (found != quantize(number_at(element - zero), q)) return false;
+    }
+    return true;
+  };
+  if (are_finite(numbers)) {
+    const std::vector<double> all = spread([](double number) { return number; });
+    for (int bits = kMostBits; bits > kBitsOfInt8Steps; --bits) {
+      std::vector<int32_t> nodes = nodes_of(all, q, bits);
+      if (!nodes.empty() && is_exact(nodes, bits)) return nodes;
+    }
+  }
+  return nodes_of(spread([&](double number) { return quantize(number, q) * q.scale; }), q, kBitsOfInt8Steps);
 }
 
 std::vector<int32_t> graded_int16_table(const std::vector<double>& numbers, const Affine& q) {

@@ -14,6 +14,11 @@ inline constexpr size_t kInt16Elements = 65536;  // -32768 .. 32767
 
 /// Of lookup_int16, with the fewest elements that are enough.
 std::vector<int32_t> int16_table(const std::vector<double>& numbers, const Affine& q);
+/// Of lookup_int16 for elements of int8 (`numbers`: what the function gives for all of them) that are int16 with
+/// kStepsOfInt8 steps for each of theirs: the element at each of them is that of the function, which may be infinite,
+/// or not a number, which is the zero point.
+inline constexpr int kStepsOfInt8 = 128;
+std::vector<int32_t> int8_table(const std::vector<double>& numbers, int32_t zero, const Affine& q);
 /// Of graded_lookup_int16. Functions may be infinite, and not a number, which is the zero point.
 std::vector<int32_t> graded_int16_table(const std::vector<double>& numbers, const Affine& q);
 

@@ -103,15 +103,23 @@ Affine affine(const Value& value) {
 }
 
 compiler::TensorType as_int16(compiler::TensorType type, double scale) {
+  return as_int16(std::move(type), {scale, 0, INT16_MIN, INT16_MAX});
+}
+
+compiler::TensorType as_int16(compiler::TensorType type, const Affine& to) {
   auto q = std::make_shared<Quantization>();
-  q->quant_min = INT16_MIN;
-  q->quant_max = INT16_MAX;
+  q->quant_min = to.min;
+  q->quant_max = to.max;
   q->blocks.assign(type.rank(), 0);
-  q->scales = compiler::NumberList::of(DType::f64, {scale});
+  q->scales = compiler::NumberList::of(DType::f64, {to.scale});
   q->zero_points = compiler::NumberList::of(DType::i64, {0});
   type.dtype = DType::i16;
   type.quantization = std::move(q);
   return type;
+}
+
+Affine spread(const Affine& int8, int finer) {
+  return {int8.scale / finer, 0, (int8.min - int8.zero) * finer, (int8.max - int8.zero) * finer};
 }
 
 bool same_numbers(const Affine& a, const Affine& b) { return a.scale == b.scale && a.zero == b.zero; }

@@ -38,8 +38,11 @@ compiler::Node* float_maker(const compiler::Arg& arg);
 compiler::Node* float_maker_before_expand(const compiler::Arg& arg);
 /// Of a value that refuse_int8 or refuse_int16 takes.
 Affine affine(const compiler::Value& value);
-/// The type with elements of int16 on this scale.
+/// The type with elements of int16 on this scale, within this range. Their zero point is 0.
+compiler::TensorType as_int16(compiler::TensorType type, const Affine& q);
 compiler::TensorType as_int16(compiler::TensorType type, double scale);
+/// The numbers of int8 elements as int16 ones, with `finer` steps (128 at most) for each of theirs.
+Affine spread(const Affine& int8, int finer);
 /// The same scale and zero point, whatever the range.
 bool same_numbers(const Affine& a, const Affine& b);
 /// The element that stands for a number, in the f32 arithmetic of quantize_per_tensor. NaN becomes the zero point.

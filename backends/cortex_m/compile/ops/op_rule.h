@@ -16,6 +16,8 @@ struct OpRule {
                                            const Configuration& configuration);
   /// The operators that `rewrite` makes keep to the range of the result (Affine::min, max). Otherwise bounds are added.
   bool clamps = false;
+  /// It computes on int8 beside int16 as they are, so that what `supports` refuses is refused on one dtype, too.
+  bool takes_mixes = false;
 };
 
 /// The row of an operator; that of tables or of data movement if it has none; null.

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "backends/cortex_m/compile/all_elements.h"
+#include "backends/cortex_m/compile/line_tables.h"
 #include "backends/cortex_m/compile/ops/int16/int16_rules.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "compiler/layout/constant_elements.h"
@@ -42,18 +43,18 @@ struct Function {
 };
 
 // The nodes between `last` and `root`, or those up to where pointwise nodes end if there is no root; false if they read
-// anything else than numbers and the root. Between int16 values, numbers that the model quantizes end a function: lines
+// anything else than numbers and the root. Behind int16 values, numbers that the model quantizes end a function: lines
 // between the elements of a table would have to follow their steps.
 bool collect(Node& last, Value* root, Function& function) {
   function = {root, {&last}, {&last}, false};
-  const bool steps_count = is_int8(*last.result());
+  const bool has_each_element = root && is_int8(*root);
   std::unordered_set<const Node*> seen = {&last};
   for (size_t i = 0; i < function.nodes.size(); ++i) {
     for (const Value* operand : function.nodes[i]->operands()) {
       if (operand == root || (operand->type.is_tensor() && is_number(*operand))) continue;
       Node* producer = operand->producer;
       const bool goes_on = producer && is_pointwise(*producer) && operand->sizes() == last.result()->sizes() &&
-                           (!operand->is_quantized() || (steps_count && is_int8(*operand)));
+                           (!operand->is_quantized() || (has_each_element && has_elements(*operand)));
       if (!goes_on) return false;
       function.in_floats |= !operand->is_quantized();
       if (seen.insert(producer).second) function.nodes.push_back(producer);
@@ -77,7 +78,7 @@ void find_gone(Function& function) {
   }
 }
 
-// The values of the result's dtype that pointwise nodes lead back to, from near to far.
+// The values of int8 and of the result's dtype that pointwise nodes lead back to, from near to far.
 std::vector<Value*> possible_roots(const Node& last) {
   std::vector<Value*> roots, open = {last.result()};
   std::unordered_set<const Value*> seen = {last.result()};
@@ -86,9 +87,8 @@ std::vector<Value*> possible_roots(const Node& last) {
     if (!producer || !is_pointwise(*producer)) continue;
     for (Value* operand : producer->operands()) {
       if (!operand->type.is_tensor() || operand->is_constant() || !seen.insert(operand).second) continue;
-      if (has_elements(*operand) && operand->dtype() == last.result()->dtype() &&
-          operand->sizes() == last.result()->sizes())
-        roots.push_back(operand);
+      const bool has_table = is_int8(*operand) || (is_int16(*operand) && is_int16(*last.result()));
+      if (has_table && operand->sizes() == last.result()->sizes()) roots.push_back(operand);
       open.push_back(operand);
     }
   }
@@ -132,11 +132,23 @@ std::vector<double> numbers_of(const Function& function) {
   return all.results();
 }
 
-// The function as one operator; null: no table holds it.
-Value* looked_up(Builder& b, const Function& function, const Value& result) {
+Value* as_int16_steps(Graph& graph, Value* x, Node& before) {
+  Node* node = graph.add_node(compiler::op("wick.convert.default"), {x}, 1, &before, x->name);
+  node->origin = before.origin;
+  node->result()->type = compiler::Type::of(DType::i16, x->sizes());
+  node->result()->type.tensor = as_int16(x->tensor(), spread(affine(*x), kStepsOfInt8));
+  return node->result();
+}
+
+// The function as one operator in front of `last`; null: no table holds it.
+Value* looked_up(Graph& graph, const Function& function, Node& last) {
+  Builder b(graph, &last);
   const std::vector<double> all = numbers_of(function);
-  const Affine q = affine(result);
-  if (result.dtype() == DType::i16) return lookup_int16(b, function.root, all, q);
+  const Affine q = affine(*last.result());
+  const bool narrow = is_int8(*function.root);
+  if (is_int16(*last.result()) && narrow && all.size() == kInt8Elements)
+    return lookup_int8(b, as_int16_steps(graph, function.root, last), affine(*function.root).zero, all, q);
+  if (is_int16(*last.result())) return narrow ? nullptr : lookup_int16(b, function.root, all, q);
   if (all.size() != kInt8Elements) return nullptr;
   std::vector<int8_t> table;
   for (const double number : all) table.push_back(static_cast<int8_t>(quantize(number, q)));
@@ -148,8 +160,7 @@ std::unordered_set<const Node*> merge(Graph& graph, Node& last, const PipelineOp
   if (!is_pointwise(last) || !has_elements(*last.result())) return {};
   auto function = function_of(last);
   if (!function) return {};
-  Builder b(graph, &last);
-  Value* y = looked_up(b, *function, *last.result());
+  Value* y = looked_up(graph, *function, last);
   if (!y) return {};
   if (!is_int8(*last.result()) && !(options.takes && options.takes(*y->producer))) {
     compiler::erase_unread(graph, {y->producer});
@@ -166,7 +177,7 @@ std::unordered_set<const Node*> merge(Graph& graph, Node& last, const PipelineOp
 }  // namespace
 
 // Pointwise operators between one int8 value and another one are one table of 256 elements, however many they are.
-// Between two int16 values they are one table with lines between its elements.
+// Results of int16 are in one table with lines between its elements; of an int8 value it has each element.
 //   before: a = mul(x: i8 q, 0.5); b = tanh(a); c = sigmoid(x); y: i8 q(s, p) = mul(b, c)
 //   after:  y: i8 q(s, p) = lookup(x: i8 q, [256 elements])
 // Requires: quantization is in types. Ensures: no pointwise node that gives int8 reads numbers that pointwise nodes

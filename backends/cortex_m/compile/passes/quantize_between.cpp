@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -12,6 +13,7 @@
 #include "backends/cortex_m/compile/ops/int16/rounding.h"
 #include "backends/cortex_m/compile/ops/int16/shown_rounding.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
+#include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/passes/split_weights.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "backends/cortex_m/compile/requantization.h"
@@ -264,10 +266,22 @@ bool reads_float_constant(const Node& node) {
   });
 }
 
-// An operator on elements beside a constant in floats.
+// Elements of int8 and of int16, for a rule that wants one of them.
+bool mixes_elements(const Node& node) {
+  const OpRule* rule = find_rule(node);
+  if (!rule || rule->takes_mixes) return false;
+  std::vector<Value*> values = node.operands();
+  values.insert(values.end(), node.results().begin(), node.results().end());
+  const auto is_narrow = [](const Value* value) { return is_int8(*value); };
+  const auto is_wide = [](const Value* value) { return is_int16(*value); };
+  return std::any_of(values.begin(), values.end(), is_narrow) && std::any_of(values.begin(), values.end(), is_wide);
+}
+
+// An operator on elements beside a constant in floats, or on elements of both dtypes.
 bool stands_alone(const Node& node) {
-  return reads_float_constant(node) && node.results().size() == 1 && has_elements(*node.result()) &&
-         reads_elements(node) && has_known_sizes(node);
+  const bool beside_constant = reads_float_constant(node) && node.results().size() == 1;
+  return (beside_constant || mixes_elements(node)) && has_elements(*node.result()) && reads_elements(node) &&
+         has_known_sizes(node);
 }
 
 std::vector<Group> groups_of(const std::vector<Node*>& nodes, const Candidates& candidates) {
@@ -315,8 +329,10 @@ class Widening {
     for (Node* node : nodes) {
       if (options_.takes(*node)) continue;
       grain_ = result_grain(*node, candidates_);
+      // A table of a coarse result would be one of fewer lines.
+      const int results = is_tabulated(*node) ? kFinerSteps : 1;
       widen_operands(*node, false);
-      for (Value* result : read_results(*node)) widen_result(*node, result);
+      for (Value* result : read_results(*node)) widen_result(*node, result, results);
       if (!options_.takes(*node)) widen_operands(*node, true);
       if (!options_.takes(*node) && !split_weights_of(*node)) return false;
     }
@@ -344,11 +360,12 @@ class Widening {
   Value* widened(Value* x, bool constants, Node& reader) {
     if (!x || is_number(*x)) return nullptr;
     if (!x->is_constant() && is_int8(*x)) {
-      const auto found = wide_.find(x);
-      if (found != wide_.end()) return found->second;
-      TensorType type = x->tensor();
-      make_int16(&type, affine(*x).scale / kFinerSteps);
-      return wide_[x] = convert(x, type, &reader, reader);
+      // Sums of products of fewer steps need fewer bits.
+      const bool weighs = reader.op->facts.gemm || reader.is("aten.convolution.default");
+      const int finer = weighs ? 1 : kFinerSteps;
+      Value*& wide = wide_[{x, finer}];
+      if (wide) return wide;
+      return wide = convert(x, as_int16(x->tensor(), spread(affine(*x), finer)), &reader, reader);
     }
     return constants && x->is_constant() && x->tensor().real_dtype() == DType::f32 ? wide_constant(*x, reader)
                                                                                    : nullptr;
@@ -363,9 +380,12 @@ class Widening {
     for (const double number : all) largest = std::max(largest, std::abs(number));
     TensorType type = x.tensor();
     type.dim_order.clear();
-    make_int16(&type, largest > 0 ? largest / kLargestInt16 : 1);
+    if (is_int8(x))
+      type = as_int16(std::move(type), spread(affine(x), kFinerSteps));
+    else
+      make_int16(&type, largest > 0 ? largest / kLargestInt16 : 1);
     const double scale = type.quantization->scales[0];
-    if (2 * compiler::kStepsOfGrain * error_of_rounding(reader, x, scale) > grain_) return nullptr;
+    if (!is_int8(x) && 2 * compiler::kStepsOfGrain * error_of_rounding(reader, x, scale) > grain_) return nullptr;
     std::vector<int16_t> elements;
     elements.reserve(all.size());
     for (const double number : all) elements.push_back(static_cast<int16_t>(round_half_even(number / scale)));
@@ -407,8 +427,10 @@ class Widening {
     }
   }
 
-  // Elements of int8 right behind those of int16 that the node gives: other groups may have put readers there.
-  void widen_result(Node& node, Value* y) {
+  // Elements of int8 right behind those of int16 that the node gives: other groups may have put readers there. Of as
+  // many steps they differ by the zero point, so that the node's operator is what rounds; of `finer` ones by a
+  // rounding.
+  void widen_result(Node& node, Value* y, int finer) {
     if (!is_int8(*y)) return;
     const TensorType type = y->tensor();
     const std::vector<Value*> stands_for = y->stands_for;
@@ -416,7 +438,7 @@ class Widening {
     graph_.move(&node, narrow->producer);
     graph_.replace_unchecked(y, narrow);
     graph_.set_arg(narrow->producer, 0, y);
-    make_int16(&y->type.tensor, affine(*narrow).scale / kFinerSteps);
+    y->type.tensor = as_int16(std::move(y->type.tensor), spread(affine(*narrow), finer));
     y->forget();
     undo_.push_back([this, y, type, stands_for, narrow] {
       graph_.replace_unchecked(narrow, y);
@@ -428,8 +450,8 @@ class Widening {
   Graph& graph_;
   const PipelineOptions& options_;
   const Candidates& candidates_;
-  double grain_ = 0;                               // of the result of the node that is widened
-  std::unordered_map<const Value*, Value*> wide_;  // looked up only
+  double grain_ = 0;                                     // of the result of the node that is widened
+  std::map<std::pair<const Value*, int>, Value*> wide_;  // looked up only; by how many steps a step becomes
   std::vector<Node*> made_, replaced_;
   std::vector<std::function<void()>> undo_;
 };
@@ -479,8 +501,9 @@ bool widen_groups(Graph& graph, const PipelineOptions& options) {
 // Their scale is the least with which no number saturates, whatever the input: that of what their operators compute at
 // most. Operators for which that is far more than what they usually compute (layers, products, norms) follow one
 // another only while 8 bits are left for the latter, and numbers to which far larger ones are added stay floats.
-// Constants in floats beside elements become int16, too. Requires: quantization is in types. Ensures: no value's range
-// is narrower than what its operator computes. Keeps: every number but for roundings to 16 bits of the largest one.
+// Constants in floats beside elements become int16, too, and so does int8 beside int16. Requires: quantization is in
+// types. Ensures: no value's range is narrower than what its operator computes. Keeps: every number but for roundings
+// to 16 bits of the largest one.
 Result<Changed> quantize_between(Graph& graph, const PipelineOptions& options) {
   if (!options.takes) return Changed::no;
   return compiler::for_each_graph(graph, [&](Graph& g) { return Changed(widen_groups(g, options)); });

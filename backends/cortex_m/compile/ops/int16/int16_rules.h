@@ -16,6 +16,10 @@ std::string refuse_int16(const compiler::Node& node);
 /// none is fine enough.
 compiler::Value* lookup_int16(compiler::Builder& builder, compiler::Value* x, const std::vector<double>& numbers,
                               const Affine& q);
+/// The same of a function of int8 elements with this zero point, which `x` has as int16 with kStepsOfInt8 steps for
+/// each of theirs.
+compiler::Value* lookup_int8(compiler::Builder& builder, compiler::Value* x, int32_t zero,
+                             const std::vector<double>& numbers, const Affine& q);
 
 extern const RuleFamily kInt16BinaryRules, kInt16ConvolutionRules, kInt16GluRules, kInt16LinearRules, kInt16LookupRules,
     kInt16MatmulRules;

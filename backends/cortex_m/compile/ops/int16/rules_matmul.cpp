@@ -19,15 +19,21 @@ namespace {
 
 constexpr int64_t kMostInner = 1 << 17, kLongestRow = 1 << 20;
 constexpr int kMaxWideShift = 14, kExponentBits = 26, kQuotientBits = 30, kNumberBits = 20, kLargestNumberShift = 14;
-constexpr double kElements = 32768;
+
+double largest_element(const Value& value) {
+  const Affine q = affine(value);
+  return std::max(std::abs(static_cast<double>(q.min)), std::abs(static_cast<double>(q.max)));
+}
 
 std::optional<Requantization> product_factor(const Node& node) {
   const double factor =
       affine(*node.operands()[0]).scale * affine(*node.operands()[1]).scale / affine(*node.result()).scale;
-  const double inner = static_cast<double>(node.operands()[0]->sizes().back().value());
+  const Value *x = node.operands()[0], *w = node.operands()[1];
+  const double largest =
+      static_cast<double>(x->sizes().back().value()) * largest_element(*x) * largest_element(*w);  // sum
   const auto found = requantization(factor);
   // What the kernel rounds, twice the result before it is clamped, fits 32 bits.
-  const bool fits = found && found->shift <= kMaxWideShift && 2 * inner * kElements * kElements * factor < 0x1p31;
+  const bool fits = found && found->shift <= kMaxWideShift && 2 * largest * factor < 0x1p31;
   return fits ? found : std::nullopt;
 }
 

@@ -2,7 +2,8 @@
 // which each of the 65536 elements is within one step of what eager computes, and the lines within a quarter of a step
 // of the function; or the largest one, if that is within one step. Where none is, as for reciprocals and roots near 0,
 // a table whose elements lie the closer the smaller the input is, by the same measure. Functions with a kink or a jump
-// between the elements of a table have one for each side of it.
+// between the elements of a table have one for each side of it. A function of an int8 element with results of int16 is
+// a table with an element for each.
 #include <fmt/format.h>
 
 #include "backends/cortex_m/compile/all_elements.h"
@@ -51,11 +52,12 @@ Table lookup_of(const std::vector<double>& numbers, const Affine& q) {
 
 Verdict supports_table(const Node& node, const Configuration&) {
   const Value* x = only_variable(node);
-  for (const std::string& reason : {refuse_int16(*x, "its input"), refuse_int16(*node.result(), "its result")}) {
+  for (const std::string& reason : {refuse_elements(*x, "its input"), refuse_int16(*node.result(), "its result")}) {
     if (!reason.empty()) return Verdict::no(reason);
   }
   if (!(x->sizes() == node.result()->sizes())) return Verdict::no("its result has other sizes than its input");
   const std::vector<double> numbers = results(node);
+  if (is_int8(*x) && numbers.size() == kInt8Elements) return Verdict::yes();
   if (numbers.size() != kInt16Elements) return Verdict::no("it is not element-wise");
   const Affine q = affine(*node.result());
   if (!lookup_of(numbers, q).elements.empty()) return Verdict::yes();
@@ -76,6 +78,10 @@ std::vector<Value*> rewrite_table(Builder& b, Node& node, const Configuration&) 
   Value* x = only_variable(node);
   const std::vector<double> numbers = results(node);
   const Affine q = affine(*node.result());
+  if (is_int8(*x)) {
+    const Affine from = affine(*x);
+    return {lookup_int8(b, converted(b, x, from, spread(from, kStepsOfInt8), DType::i16), from.zero, numbers, q)};
+  }
   if (Value* y = lookup_int16(b, x, numbers, q)) return {y};
   Value* y = nullptr;
   for (LinePiece& piece : line_pieces(numbers, q)) {
@@ -105,6 +111,10 @@ Value* lookup_int16(Builder& b, Value* x, const std::vector<double>& numbers, co
   if (numbers.size() != kInt16Elements) return nullptr;
   Table table = lookup_of(numbers, q);
   return table.elements.empty() ? nullptr : call_lookup(b, x, std::move(table), q);
+}
+
+Value* lookup_int8(Builder& b, Value* x, int32_t zero, const std::vector<double>& numbers, const Affine& q) {
+  return call_lookup(b, x, {kLinesOp, int8_table(numbers, zero, q)}, q);
 }
 
 const RuleFamily kInt16LookupRules = {kLookupRows, std::size(kLookupRows)};

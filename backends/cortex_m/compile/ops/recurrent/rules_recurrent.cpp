@@ -559,10 +559,14 @@ Verdict refuse_cell(const Node&, const Configuration&) {
 std::vector<Value*> no_cell(Builder&, Node&, const Configuration&) { return {}; }
 
 constexpr OpRule kRules[] = {
-    {"aten.gru.input", supports_layers, rewrite_layers},      {"aten.gru_cell.default", refuse_cell, no_cell},
-    {"aten.lstm.input", supports_layers, rewrite_layers},     {"aten.lstm_cell.default", refuse_cell, no_cell},
-    {"aten.rnn_relu.input", supports_layers, rewrite_layers}, {"aten.rnn_relu_cell.default", refuse_cell, no_cell},
-    {"aten.rnn_tanh.input", supports_layers, rewrite_layers}, {"aten.rnn_tanh_cell.default", refuse_cell, no_cell},
+    {"aten.gru.input", supports_layers, rewrite_layers, false, true},
+    {"aten.gru_cell.default", refuse_cell, no_cell},
+    {"aten.lstm.input", supports_layers, rewrite_layers, false, true},
+    {"aten.lstm_cell.default", refuse_cell, no_cell},
+    {"aten.rnn_relu.input", supports_layers, rewrite_layers, false, true},
+    {"aten.rnn_relu_cell.default", refuse_cell, no_cell},
+    {"aten.rnn_tanh.input", supports_layers, rewrite_layers, false, true},
+    {"aten.rnn_tanh_cell.default", refuse_cell, no_cell},
 };
 
 }  // namespace

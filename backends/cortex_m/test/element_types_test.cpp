@@ -1,0 +1,245 @@
+// Elements of uint8, which become int8, and operators between elements of int8 and of int16, whichever of their
+// operands and results have which.
+#include <gtest/gtest.h>
+
+#include "backends/cortex_m/test/graph_test_support.h"
+
+namespace wick::cortex_m::signed_elements_test {
+namespace {
+
+using testing::Pipeline;
+using testing::Stage;
+
+const std::string kFrom = parameters(0.03125, 117, 0, 255), kTo = parameters(0.0205078125, 132, 0, 255);
+
+std::string unsigned_quantized(const char* d, const char* x, const char* e, const std::string& q) {
+  return quantize_line(e, x, q, "u8") + dequantize_line(d, e, q, "u8");
+}
+
+// The names of the nodes outside are `outside`.
+void expect_integers(const std::string& text, const std::string& op, const std::vector<std::string>& outside = {}) {
+  SCOPED_TRACE(text);
+  for (const char* cpu : {"m55", "m4", "m3"}) {
+    Pipeline p = std::move(Pipeline::from_text(text).backend(backend_for(cpu)));
+    p.at(Stage::lower).check_outside(outside).check(op);
+    p.run_and_compare(one_step());
+    EXPECT_EQ(p.failures(), "") << cpu;
+  }
+}
+
+TEST(CortexMSignedElements, LayersAndFunctionsComputeOnInt8) {
+  const std::string input = "graph f(%x: f32[2, 3, 5, 4]) {\n" + unsigned_quantized("d", "x", "q", kFrom);
+  const std::string end = unsigned_quantized("o", "y", "p", kTo) + "  return %o\n}";
+  const std::string w = constant_line("w", "i8[2, 3, 1, 1]", std::vector<int>{3, -90, 127, -128, 5, 6}) +
+                        dequantize_line("v", "w", parameters(0.0078125, 0));
+  expect_integers(input + w + "  %y = aten.convolution(%d, %v, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 1)\n" + end,
+                  "cortex_m.quantized_conv2d");
+  expect_integers(input + "  %y = aten.hardswish(%d)\n" + end, "cortex_m.quantized_activation");
+  expect_integers(input + "  %s = aten.silu(%d)\n  %y = aten.mean.dim(%s, [2, 3])\n" + end,
+                  "wick_cortex_m.lookup_int16");
+}
+
+TEST(CortexMSignedElements, SoDoConstantsOfUint8) {
+  const std::string text =
+      "graph f(%x: f32[2, 3]) {\n" + constant_line("w", "u8[2, 3]", std::vector<int>{0, 255, 128, 127, 3, 200}) +
+      unsigned_quantized("d", "x", "q", kFrom) + dequantize_line("v", "w", parameters(0.0078125, 121, 0, 255), "u8") +
+      "  %y = aten.linear(%d, %v)\n" + unsigned_quantized("o", "y", "p", kTo) + "  return %o\n}";
+  expect_integers(text, "cortex_m.quantized_linear");
+}
+
+// Inputs, outputs and other readers of the elements.
+TEST(CortexMSignedElements, WhatComputesOnElementsReadsTheBytesOfTheModel) {
+  expect_integers("graph f(%q: u8[2, 7]) {\n" + dequantize_line("d", "q", kFrom, "u8") + "  %y = aten.sigmoid(%d)\n" +
+                      quantize_line("p", "y", kTo, "u8") + "  return %p\n}",
+                  "cortex_m.quantized_activation");
+  expect_integers("graph f(%x: f32[2, 7]) {\n" + unsigned_quantized("d", "x", "q", kFrom) +
+                      "  %y = aten.sigmoid(%d)\n" + unsigned_quantized("o", "y", "p", kTo) + "  return %o, %q, %p\n}",
+                  "cortex_m.quantized_activation");
+}
+
+}  // namespace
+}  // namespace wick::cortex_m::signed_elements_test
+
+namespace wick::cortex_m::mixed_elements_test {
+namespace {
+
+using testing::Pipeline;
+using testing::Stage;
+
+struct Elements {
+  const char* dtype;
+  int zero, min, max;
+};
+constexpr Elements kNarrow = {"i8", 5, -128, 127}, kUnsigned = {"u8", 120, 0, 255}, kWide = {"i16", 0, -32767, 32767};
+
+// For numbers up to `largest` in size.
+std::string scaled(const Elements& e, double largest) {
+  return parameters(2.1 * largest / (e.max - e.min), e.zero, e.min, e.max);
+}
+std::string on_grid(const std::string& to, const std::string& from, const Elements& e, double largest) {
+  return quantize_line((to + "q").c_str(), from.c_str(), scaled(e, largest), e.dtype) +
+         dequantize_line(to.c_str(), (to + "q").c_str(), scaled(e, largest), e.dtype);
+}
+
+// Every mix of the three but those of one dtype, and without uint8 of two operands, which is int8 there.
+std::vector<std::pair<Elements, Elements>> mixes() {
+  return {{kNarrow, kWide}, {kWide, kNarrow}, {kUnsigned, kWide}, {kWide, kUnsigned}};
+}
+
+void expect_integers(const std::string& text, std::initializer_list<const char*> cpus = {"m55", "m4"}) {
+  for (const char* cpu : cpus) {
+    SCOPED_TRACE(text);
+    Pipeline p = std::move(Pipeline::from_text(text).backend(backend_for(cpu)));
+    p.at(Stage::lower).check_not("quantized_decomposed");
+    p.run_and_compare(one_step());
+    EXPECT_EQ(p.failures(), "");
+    EXPECT_TRUE(p.outside().empty()) << p.outside()[0];
+  }
+}
+
+std::string of_one(const char* sizes, const char* call, const Elements& from, const Elements& to, double largest,
+                   const std::string& constants = "") {
+  return fmt::format("graph f(%x: f32[{}]) {{\n", sizes) + constants + on_grid("b", "x", from, 2.5) +
+         fmt::format("  %c = {}\n", call) + on_grid("o", "c", to, largest) + "  return %o\n}";
+}
+
+std::string of_two(const char* sizes, const char* more, const char* call, const Elements& a, const Elements& b,
+                   const Elements& to) {
+  return fmt::format("graph f(%x: f32[{}], %z: f32[{}]) {{\n", sizes, more) + on_grid("b", "x", a, 2.5) +
+         on_grid("v", "z", b, 3) + fmt::format("  %c = {}\n", call) + on_grid("o", "c", to, 4) + "  return %o\n}";
+}
+
+TEST(CortexMMixedElements, FunctionsOfOneElement) {
+  for (const auto& [from, to] : mixes()) {
+    for (const char* call : {"aten.relu(%b)", "aten.sigmoid(%b)", "aten.tanh(%b)", "aten.gelu(%b)", "aten.neg(%b)",
+                             "aten.hardtanh(%b, -0.5, 0.75)", "aten.mul.Scalar(%b, 0.37)", "aten.exp(%b)"})
+      expect_integers(of_one("3, 5", call, from, to, 3));
+  }
+}
+
+// Each element of int8 has one in the table, whatever the function does between them.
+TEST(CortexMMixedElements, TablesOfInt8AreExact) {
+  std::vector<float> x;
+  for (int element = -128; element <= 127; ++element) x.push_back(static_cast<float>(element - 5) * 0.03125f);
+  const testing::Tolerance exact = {.absolute = 0, .relative = 0, .of_largest = 0, .quantization_steps = 0};
+  for (const char* call :
+       {"aten.round(%b)", "aten.reciprocal(%b)", "aten.rsqrt(%b)", "aten.log(%b)", "aten.sign(%b)", "aten.sin(%b)",
+        "aten.abs(%b)\n  %s = aten.add.Scalar(%c, 0.01)\n  %c2 = aten.reciprocal(%s)",
+        "aten.floor(%b)\n  %c2 = aten.sub.Tensor(%b, %c)"}) {
+    const char* last = std::string_view(call).find("%c2 =") == std::string_view::npos ? "c" : "c2";
+    for (const double scale : {0x1p-12, 0.00037}) {
+      const std::string wide = parameters(scale, 0, -32767, 32767);
+      const std::string text = "graph f(%x: f32[256]) {\n" + fake_quantized("b", "x", "a", parameters(0.03125, 5)) +
+                               fmt::format("  %c = {}\n", call) + quantize_line("d", last, wide, "i16") +
+                               dequantize_line("o", "d", wide, "i16") + "  return %o\n}";
+      SCOPED_TRACE(text);
+      Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+      p.at(Stage::lower).check_count("wick_cortex_m.lookup_int16", 1).check_not("quantized_decomposed");
+      p.run_and_compare(exact, {float_input({256}, x)});
+      EXPECT_EQ(p.failures(), "");
+    }
+  }
+}
+
+// What a quantizer rounds on the way to a result of int16 is rounded, too.
+TEST(CortexMMixedElements, FunctionsOfOneInt8ValueAreOneTable) {
+  const std::string text = "graph f(%x: f32[4, 9]) {\n" + on_grid("b", "x", kNarrow, 2.5) + "  %t = aten.tanh(%b)\n" +
+                           on_grid("u", "t", kNarrow, 1) + "  %s = aten.sigmoid(%b)\n" + on_grid("v", "s", kWide, 1) +
+                           "  %c = aten.mul.Tensor(%u, %v)\n" + on_grid("o", "c", kWide, 1) + "  return %o\n}";
+  Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+  p.at(Stage::lower).check_count("wick_cortex_m.lookup_int16", 1).check_not("mul_int16");
+  p.run_and_compare(one_step());
+  EXPECT_EQ(p.failures(), "");
+}
+
+TEST(CortexMMixedElements, OperatorsOfTwoTensors) {
+  for (const Elements& a : {kNarrow, kWide}) {
+    for (const Elements& b : {kNarrow, kWide}) {
+      for (const Elements& to : {kNarrow, kWide, kUnsigned}) {
+        if (std::string_view(a.dtype) == b.dtype && std::string_view(a.dtype) == to.dtype) continue;
+        for (const char* call : {"aten.add.Tensor(%b, %v)", "aten.sub.Tensor(%b, %v, 2)", "aten.mul.Tensor(%b, %v)",
+                                 "aten.maximum(%b, %v)", "aten.minimum(%b, %v)"}) {
+          expect_integers(of_two("3, 4, 5", "4, 1", call, a, b, to), {"m55"});
+        }
+        expect_integers(of_two("2, 4, 6", "2, 6, 5", "aten.bmm(%b, %v)", a, b, to), {"m55"});
+        expect_integers(of_two("2, 4", "2, 3", "aten.cat([%b, %v], 1)", a, b, to), {"m55"});
+      }
+    }
+  }
+}
+
+// The kernel's own rounding is the only one: elements differ from it by the zero point.
+TEST(CortexMMixedElements, ResultsOfInt8AreRoundedOnce) {
+  Pipeline p = std::move(
+      Pipeline::from_text(of_two("4", "4", "aten.add.Tensor(%b, %v)", kWide, kWide, kNarrow)).backend("cortex-m"));
+  p.at(Stage::lower).check_count("wick_cortex_m.add_int16", 1).check_count("wick_cortex_m.requantize", 1);
+  EXPECT_EQ(p.failures(), "");
+  // 2^30 and -13: elements of int16, shifted by 14, as they are.
+  EXPECT_NE(p.dump(Stage::lower).find("0, 5, 1073741824, -13, -128, 127, i8"), std::string::npos)
+      << p.dump(Stage::lower);
+  EXPECT_NE(p.dump(Stage::lower).find("-133, 122)"), std::string::npos) << p.dump(Stage::lower);
+}
+
+TEST(CortexMMixedElements, ReductionsAndWindows) {
+  for (const auto& [from, to] : mixes()) {
+    for (const char* call :
+         {"aten.mean.dim(%b, [2, 3])", "aten.mean.dim(%b, [1], true)", "aten.sum.dim_IntList(%b, [3])",
+          "aten.amax(%b, [2])", "aten.avg_pool2d(%b, [2, 2])",
+          "aten.avg_pool2d(%b, [3, 3], [2, 2], [1, 1], true, false)", "aten.max_pool2d(%b, [3, 3], [2, 2], [1, 1])",
+          "aten._adaptive_avg_pool2d(%b, [3, 2])", "aten._softmax(%b, 1, false)", "aten._softmax(%b, -1, false)",
+          "aten._log_softmax(%b, 3, false)", "aten.upsample_bilinear2d.vec(%b, [7, 9], false, none)", "aten.glu(%b, 1)",
+          "aten.constant_pad_nd(%b, [1, 2], 0.5)"})
+      expect_integers(of_one("2, 4, 5, 6", call, from, to, 9), {"m55"});
+  }
+}
+
+TEST(CortexMMixedElements, Layers) {
+  const auto count = [](size_t n) {
+    std::vector<int> all;
+    for (size_t i = 0; i < n; ++i) all.push_back(static_cast<int>(i * 37 % 255) - 127);
+    return all;
+  };
+  const std::string linear = constant_line("e", "i8[3, 8]", count(24)) +
+                             dequantize_line("w", "e", parameters(0.01, 0)) +
+                             constant_line("k", "f32[3]", std::vector<double>{0.5, -1.25, 2});
+  const std::string images = constant_line("e", "i8[3, 2, 3, 3]", count(54)) +
+                             dequantize_line("w", "e", parameters(0.01, 0)) +
+                             constant_line("k", "f32[3]", std::vector<double>{0.5, -1.25, 2});
+  for (const auto& [from, to] : mixes()) {
+    expect_integers(of_one("4, 8", "aten.linear(%b, %w, %k)", from, to, 8, linear));
+    const std::string sizes = "1, 2, 6, 5";
+    for (const char* form : {"[1, 1], [1, 1], [1, 1], false, [0, 0], 1", "[2, 1], [0, 0], [1, 1], false, [0, 0], 1"})
+      expect_integers(
+          of_one(sizes.c_str(), fmt::format("aten.convolution(%b, %w, %k, {})", form).c_str(), from, to, 8, images));
+  }
+}
+
+// Sums of many products of int8 numbers fit 32 bits, as on int8.
+TEST(CortexMMixedElements, SumsOfInt8KeepThirtyTwoBits) {
+  const std::string weights =
+      constant_line("e", "i8[1, 600]", std::vector<int>(600, 127)) + dequantize_line("w", "e", parameters(0.01, 0));
+  Pipeline p = std::move(
+      Pipeline::from_text(of_one("1, 600", "aten.linear(%b, %w)", kNarrow, kWide, 3000, weights)).backend("cortex-m"));
+  p.at(Stage::lower).check_count("wick_cortex_m.linear_int16", 1).check_not("i64[");
+  p.run_and_compare(one_step());
+  EXPECT_EQ(p.failures(), "");
+}
+
+TEST(CortexMMixedElements, ConstantsOfAnotherDtype) {
+  const std::string row = constant_line("e", "i8[4]", std::vector<int>{-128, 7, 0, 127});
+  for (const Elements& from : {kNarrow, kWide}) {
+    for (const Elements& to : {kNarrow, kWide}) {
+      for (const char* call : {"aten.add.Tensor(%b, %w)", "aten.mul.Tensor(%b, %w)"})
+        expect_integers(of_one("3, 4", call, from, to, 6, row + dequantize_line("w", "e", parameters(0.02, 3))));
+    }
+  }
+}
+
+TEST(CortexMMixedElements, FunctionsThatNoTableOfInt16HoldsStayOutside) {
+  Pipeline p = std::move(Pipeline::from_text(of_one("4, 5", "aten.round(%b)", kWide, kNarrow, 3)).backend("cortex-m"));
+  p.at(Stage::partition);
+  ASSERT_EQ(p.outside().size(), 1u);
+}
+
+}  // namespace
+}  // namespace wick::cortex_m::mixed_elements_test
