@@ -53,8 +53,9 @@ enum OpFlags : uint64_t {
   kPermutes = 1u << 24,     // kView: the dimensions in another order
   kQuantizes = 1u << 25,    // makes integers of real numbers
   kDequantizes = 1u << 26,  // and real numbers of these
-  kWeighs = 1u << 27,       // constant operands are weights: assumed to be finite, like inputs
-  kScores = 1u << 28,       // may stand between a matmul and a softmax: the result is finite if the operands are
+  kFakeQuantizes = uint64_t{1} << 32,  // real numbers, rounded to those that integers stand for
+  kWeighs = 1u << 27,                  // constant operands are weights: assumed to be finite, like inputs
+  kScores = 1u << 28,  // may stand between a matmul and a softmax: the result is finite if the operands are
 
   // NaN, infinities, signs of zero.
   kPassesNan = 1u << 29,                  // NaN stays NaN, or spreads

@@ -36,6 +36,7 @@ constexpr bool is_flag(OpFlags flag) {
     case kPermutes:
     case kQuantizes:
     case kDequantizes:
+    case kFakeQuantizes:
     case kWeighs:
     case kScores:
     case kPassesNan:

@@ -1,5 +1,7 @@
 // Quantization and its inverse: PT2E (quantized_decomposed) and torchao affine.
 #include <cmath>
+#include <optional>
+#include <tuple>
 
 #include "compiler/ir/quantization.h"
 #include "compiler/ops/compose.h"
@@ -136,8 +138,74 @@ Value* along(Builder& b, Value* v, size_t rank, int64_t axis) {
   return b.reshape(v, std::move(sizes));
 }
 
+// Elements of int8 or int16, for a range that begins `offset` higher.
+struct SignedRange {
+  DType dtype = DType::i8;
+  int64_t offset = 0;
+};
+std::optional<SignedRange> signed_range(const Node& node) {
+  const int64_t low = node.static_integer("quant_min"), high = node.static_integer("quant_max");
+  constexpr std::tuple<DType, int64_t, int64_t> kRanges[] = {{DType::i8, INT8_MIN, INT8_MAX},
+                                                             {DType::i16, INT16_MIN, INT16_MAX}};
+  for (const auto& [dtype, least, most] : kRanges) {
+    if (low > high || high - low > most - least) continue;
+    return SignedRange{dtype, low >= least && high <= most ? 0 : low - least};
+  }
+  return std::nullopt;
+}
+
+template <typename T>
+double first_of(const Value& constant) {
+  T first;
+  constant.data.read(0, sizeof first, reinterpret_cast<uint8_t*>(&first));
+  return static_cast<double>(first);
+}
+
+// A literal, or the only element of a constant.
+std::optional<double> known_number(const Arg& arg) {
+  const Value* value = tensor_or_null(arg);
+  if (!value) return literal(arg);
+  if (!value->is_constant() || !is_static(value->sizes()) || numel(value->sizes()).value() != 1) return std::nullopt;
+  if (value->dtype() == DType::f32) return first_of<float>(*value);
+  if (value->dtype() == DType::i32) return first_of<int32_t>(*value);
+  return value->dtype() == DType::i64 ? std::optional(first_of<int64_t>(*value)) : std::nullopt;
+}
+
+// Scale, zero point and, of channels, axis of the elements; empty: they are computed, or no elements have them.
+Args element_parameters(Builder& b, const Node& node, const Arg& scale, const Arg& zero, int64_t offset) {
+  if (node.op->parsed->find("axis") < 0) {
+    const auto step = known_number(scale), middle = known_number(zero);
+    if (!step || !middle || !std::isfinite(*step) || !(static_cast<float>(*step) > 0)) return {};
+    const auto low = static_cast<double>(node.static_integer("quant_min")),
+               high = static_cast<double>(node.static_integer("quant_max"));
+    if (*middle != std::floor(*middle) || *middle < low || *middle > high) return {};
+    return {*step, static_cast<int64_t>(*middle) - offset};
+  }
+  Value *scales = tensor_or_null(scale), *zeros = tensor_or_null(zero);
+  const bool known = scales->is_constant() && scales->dtype() == DType::f32 && zeros->is_constant();
+  if (!known || !is_integral(zeros->dtype())) return {};
+  zeros = b.cast(zeros, DType::i64);
+  if (offset != 0) zeros = b.call("aten.sub.Scalar", {zeros, offset});
+  return {scales, zeros, node.arg("axis")};
+}
+
+// The numbers of x that elements of 16 bits at most stand for: elements and back. Null: not known, or not f32.
+Value* quantized_and_back(Builder& b, const Node& node, const Arg& scale, const Arg& zero) {
+  const auto range = signed_range(node);
+  if (!range || node.operands()[0]->dtype() != DType::f32) return nullptr;
+  Args args = element_parameters(b, node, scale, zero, range->offset);
+  if (args.empty()) return nullptr;
+  const char* form = args.size() > 2 ? "per_channel" : "per_tensor";
+  args.insert(args.begin(), node.arg(0));
+  for (const char* bound : {"quant_min", "quant_max"}) args.push_back(node.static_integer(bound) - range->offset);
+  args.push_back(range->dtype);
+  args[0] = b.call(std::string("quantized_decomposed.quantize_") + form, args);
+  return b.call(std::string("quantized_decomposed.dequantize_") + form, std::move(args));
+}
+
 // clamp(round(x / scale) + zero_point), rescaled
 Results decompose_fake_quant_channel(Builder& b, Node& node) {
+  if (Value* y = quantized_and_back(b, node, node.arg("scales"), node.arg("zero_points"))) return {y};
   Compose c(b);
   Value* x = node.tensor("input");
   const int64_t axis = wrap_dim(node.static_integer("axis"), x->rank());
@@ -148,8 +216,12 @@ Results decompose_fake_quant_channel(Builder& b, Node& node) {
   return {c.mul(c.sub(q, b.cast(zero, x->dtype())), scale)};
 }
 
-// clamp(round(x / scale) + zero_point), rescaled; per tensor or per channel
-Results decompose_fake_quantize(Builder& b, Node& node) {
+// round(x / scale) + zero_point; per tensor or per channel
+struct FakeElements {
+  Value* q = nullptr;  // not clamped
+  Arg scale, zero;
+};
+FakeElements fake_elements(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
   auto parameter = [&](const char* name) -> Arg {
@@ -162,9 +234,32 @@ Results decompose_fake_quantize(Builder& b, Node& node) {
   const Arg scale = parameter("scale"), zero = parameter("zero_point");
   const Arg inverse = tensor_or_null(scale) ? Arg(c.unary("aten.reciprocal", tensor_or_null(scale)))
                                             : Arg(static_cast<double>(1.0f / static_cast<float>(node.real("scale"))));
-  Value* q = c.add(c.unary("aten.round", c.mul(x, inverse)), zero);
-  q = c.clamp(q, node.arg("quant_min"), node.arg("quant_max"));
-  return {c.mul(c.sub(q, zero), scale)};
+  return {c.add(c.unary("aten.round", c.mul(x, inverse)), zero), scale, zero};
+}
+
+// clamp(round(x / scale) + zero_point), rescaled
+Value* fake_quantized(Builder& b, Node& node) {
+  if (Value* y = quantized_and_back(b, node, node.arg("scale"), node.arg("zero_point"))) return y;
+  Compose c(b);
+  const FakeElements fake = fake_elements(b, node);
+  Value* q = c.clamp(fake.q, node.arg("quant_min"), node.arg("quant_max"));
+  return c.mul(c.sub(q, fake.zero), fake.scale);
+}
+Results decompose_fake_quantize(Builder& b, Node& node) { return {fake_quantized(b, node)}; }
+
+void infer_cachemask(Node& node) {
+  const Value* x = node.tensor("self");
+  set_result(node, 0, x->dtype(), x->sizes());
+  set_result(node, 1, DType::boolean, x->sizes());
+}
+// The same, and whether nothing is clamped.
+Results decompose_cachemask(Builder& b, Node& node) {
+  Value *y = fake_quantized(b, node), *q = fake_elements(b, node).q;
+  Value* inside = b.call("aten.logical_and", {b.call("aten.ge.Scalar", {q, node.arg("quant_min")}),
+                                              b.call("aten.le.Scalar", {q, node.arg("quant_max")})});
+  if (node.op->parsed->find("fake_quant_enabled") < 0) return {y, inside};
+  Value* off = b.call("aten.lt.Scalar", {b.reshape(node.tensor("fake_quant_enabled"), {}), int64_t{1}});
+  return {b.call("aten.where.self", {off, node.tensor("self"), y}), b.call("aten.logical_or", {inside, off})};
 }
 
 // Groups of `group_size` along the last dimension.
@@ -456,17 +551,30 @@ const OpDef kQuantizedRows[] = {
      infer_qparams_per_token, decompose_qparams_per_token, nullptr, kElements, Cases("f32[3, 4], i8")},
     {"aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> "
      "Tensor",
-     infer_same, decompose_fake_quantize, nullptr, kPointwise, Cases("f32[3, 4], 0.1, 3, 0, 255")},
+     infer_same, decompose_fake_quantize, nullptr, kPointwise | kFakeQuantizes, Cases("f32[3, 4], 0.1, 3, 0, 255")},
     {"aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int "
      "quant_min, int quant_max) -> Tensor",
-     infer_same, decompose_fake_quantize, nullptr, kPointwise, Cases("f32[3, 4], f32[]{=0.1}, i32[]{=3}, 0, 255")},
+     infer_same, decompose_fake_quantize, nullptr, kPointwise | kFakeQuantizes,
+     Cases("f32[3, 4], f32[]{=0.1}, i32[]{=3}, 0, 255")},
     {"aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, "
      "int quant_max) -> Tensor",
-     infer_same, decompose_fake_quantize, nullptr, kPure,
+     infer_same, decompose_fake_quantize, nullptr, kFakeQuantizes,
      Cases("f32[3, 4], f32[3]{range=0.1..0.3}, i32[3]{=0, 3, -2}, 0, -128, 127")},
+    {"aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, int "
+     "quant_max) -> (Tensor, Tensor)",
+     infer_cachemask, decompose_cachemask, nullptr, kFakeQuantizes, Cases("f32[3, 4], 0.01, 3, 0, 255")},
+    {"aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, "
+     "Tensor fake_quant_enabled, int quant_min, int quant_max) -> (Tensor, Tensor)",
+     infer_cachemask, decompose_cachemask, nullptr, kFakeQuantizes,
+     Cases("f32[3, 4], f32[1]{=0.01}, i32[1]{=3}, i64[1]{=1}, 0, 255",
+           "f32[3, 4], f32[1]{=0.01}, i32[1]{=3}, i64[1]{=0}, 0, 255")},
+    {"aten::fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, int "
+     "quant_min, int quant_max) -> (Tensor, Tensor)",
+     infer_cachemask, decompose_cachemask, nullptr, kFakeQuantizes,
+     Cases("f32[3, 4], f32[3]{range=0.01..0.03}, i32[3]{=0, 3, -2}, 0, -128, 127")},
     {"quantized_decomposed::fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int "
      "quant_min, int quant_max) -> Tensor",
-     nullptr, decompose_fake_quant_channel, nullptr, kPure,
+     nullptr, decompose_fake_quant_channel, nullptr, kFakeQuantizes,
      Cases("f32[3, 4], f32[3]{range=0.1..0.3}, i32[3]{=0, 3, -2}, 0, -128, 127")},
     {"quantized_decomposed::quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, int quant_min, "
      "int quant_max, ScalarType dtype, int group_size) -> Tensor",

@@ -39,7 +39,7 @@ Result<Changed> quantize_by_rows(Graph& graph);
 Result<Changed> recognize_attention(Graph& graph, const PipelineOptions& options);
 Result<Changed> recognize_linears(Graph& graph, const PipelineOptions& options);
 Result<Changed> recognize_norms(Graph& graph);
-Result<Changed> recognize_quantization(Graph& graph);
+Result<Changed> recognize_quantization(Graph& graph, const PipelineOptions& options);
 Result<Changed> respell(Graph& graph);
 Result<Changed> scatter_by_slices(Graph& graph);
 Result<Changed> widen_numbers(Graph& graph);

@@ -38,7 +38,7 @@ Result<Changed> run_unfold_quantization(Graph& graph, const PipelineOptions&) {
 }
 
 constexpr Pass kPasses[] = {
-    {"recognize_quantization", run_simple<recognize_quantization>, Phase::recognize,
+    {"recognize_quantization", recognize_quantization, Phase::recognize,
      "before decompose and the folds, which would turn the integers into floats"},
     {"mask_groups", run_simple<mask_groups>, Phase::recognize,
      "before decompose, which splits up the operators that it replaces", NonFinite::may_change},

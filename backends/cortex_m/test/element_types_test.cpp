@@ -241,5 +241,32 @@ TEST(CortexMMixedElements, FunctionsThatNoTableOfInt16HoldsStayOutside) {
   ASSERT_EQ(p.outside().size(), 1u);
 }
 
+// Nodes of training with quantization, which round numbers to those of elements.
+TEST(CortexMFakeQuantized, NodesAreElementsAndBack) {
+  const auto rounded = [](const char* to, const char* x, const char* q, bool masked) {
+    return fmt::format("  %{}{} = aten.fake_quantize_per_tensor_affine{}(%{}, {})\n", to,
+                       masked ? fmt::format(", %{}m", to) : "", masked ? "_cachemask" : "", x, q);
+  };
+  const std::string weights =
+      constant_line("f", "f32[2, 4]", std::vector<double>{0.5, -0.75, 0.25, 1, -1, 0.125, 0, 2}) +
+      constant_line("s", "f32[2]", std::vector<double>{0.0078125, 0.015625}) +
+      constant_line("z", "i32[2]", std::vector<int>{0, 0});
+  for (const bool masked : {false, true}) {
+    for (const auto& [in, out] :
+         {std::pair("0.02, 5, -128, 127", "0.03, -3, -128, 127"), std::pair("0.02, 120, 0, 255", "0.03, 0, 0, 255"),
+          std::pair("0.04, 60, 0, 127", "0.0001, 0, -32768, 32767")}) {
+      const std::string layer =
+          fmt::format("  %w{0} = aten.fake_quantize_per_channel_affine{1}(%f, %s, %z, 0, -127, 127)\n",
+                      masked ? ", %wm" : "", masked ? "_cachemask" : "") +
+          "  %c = aten.linear(%b, %w)\n";
+      expect_integers("graph f(%x: f32[3, 4]) {\n" + weights + rounded("b", "x", in, masked) + layer +
+                      rounded("o", "c", out, masked) + "  return %o\n}");
+      expect_integers("graph f(%x: f32[3, 4], %y: f32[3, 4]) {\n" + rounded("b", "x", in, masked) +
+                      rounded("v", "y", in, masked) + "  %c = aten.add.Tensor(%b, %v)\n" +
+                      rounded("o", "c", out, masked) + "  return %o\n}");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace wick::cortex_m::mixed_elements_test

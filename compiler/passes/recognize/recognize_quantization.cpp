@@ -476,6 +476,56 @@ Changed tidy(Graph& graph) {
   return Changed(!old.empty());
 }
 
+// --- numbers that are only rounded to elements ---
+
+// Whether the target takes the conversion to the elements that `quantize` makes, or the floats would not keep NaN.
+bool takes_elements(Graph& graph, Node& quantize, const PipelineOptions& options) {
+  const auto stated = stated_quantization(quantize);
+  if (options.strict_nan || !options.takes || !stated || options.takes(quantize)) return true;
+  Node* convert = graph.add_node(op("wick.convert.default"), {quantize.arg(0)}, 1, &quantize, "probe");
+  convert->result()->type = quantize.result()->type;
+  convert->result()->type.tensor.quantization = stated;
+  const bool takes = options.takes(*convert);
+  graph.erase(convert);
+  return takes;
+}
+
+// (clamp(round(x / scale) + zero, low, high) - zero) * scale in floats
+Value* rounded_floats(Builder& b, Node& quantize) {
+  const auto stated = stated_quantization(quantize);
+  const double scale = stated->scales[0], zero = stated->zero_points[0];
+  const double inverse = static_cast<double>(1.0f / static_cast<float>(scale));
+  Value* steps = b.call("aten.round", {b.call("aten.mul.Scalar", {quantize.arg(0), inverse})});
+  steps = b.call("aten.clamp", {b.call("aten.add.Scalar", {steps, zero}), static_cast<double>(stated->quant_min),
+                                static_cast<double>(stated->quant_max)});
+  return b.call("aten.mul.Scalar", {b.call("aten.sub.Scalar", {steps, zero}), scale});
+}
+
+// The node that makes the elements whose numbers `y` has, perhaps where a switch is on. Null: they are floats.
+Node* quantize_behind(const Value& y) {
+  const Node* node = y.producer;
+  if (node && node->is("aten.where.self")) node = node->tensor("other")->producer;
+  const bool back = node && node->is("quantized_decomposed.dequantize_per_tensor.default");
+  return back ? tensor_operand(*node)->producer : nullptr;
+}
+
+// Elements and back, as the rows of the operators say; floats where the target has no such elements.
+Changed fake_elements(Graph& graph, const PipelineOptions& options) {
+  bool changed = false;
+  for (Node* node : graph.node_list()) {
+    if (!node->op->has(kFakeQuantizes)) continue;
+    changed = true;
+    const auto keep = [](const Node& part) { return part.op->has(kQuantizes | kDequantizes); };
+    Node* quantize = quantize_behind(*decompose_node(graph, node, keep)[0]);
+    if (!quantize || tensor_operand(*quantize)->is_constant() || takes_elements(graph, *quantize, options)) continue;
+    Node* back = quantize->result()->users().front();
+    Builder b(graph, quantize, back->origin);
+    graph.replace(back->result(), rounded_floats(b, *quantize));
+    erase_unread(graph, {back});
+  }
+  return Changed(changed);
+}
+
 constexpr Rule kQuantizationRules[] = {weight,        quantized_rows,   rows_again,    quantized_matmul,
                                        scaled_matmul, matmul_as_linear, bias_of_matmul};
 
@@ -489,11 +539,14 @@ constexpr Rule kQuantizationRules[] = {weight,        quantized_rows,   rows_aga
 //           y = _int_mm(q, w^T) * s * scales + bias          after: y = linear(dequantize(q), dequantize(w), bias)
 //           y = mm(x, w^T) * scales, w of int8               after: y = linear(x, dequantize(w))
 // Runs for backends that take these operators whole.
+//           y = fake_quantize(x, s, z, low, high)            after: y = dequantize(quantize(x, s, z), s, z)
+// The last stays floats where the backend does not take the conversion of computed numbers to its elements.
 // Keeps: every finite value, up to the rounding of a matmul: where no backend takes them, sums of int8 products are
 // computed in float.
-Result<Changed> recognize_quantization(Graph& graph) {
-  return for_each_graph(graph,
-                        [](Graph& g) { return tidy(g) | rewrite_nodes(g, Span<const Rule>(kQuantizationRules)); });
+Result<Changed> recognize_quantization(Graph& graph, const PipelineOptions& options) {
+  return for_each_graph(graph, [&](Graph& g) {
+    return tidy(g) | fake_elements(g, options) | rewrite_nodes(g, Span<const Rule>(kQuantizationRules));
+  });
 }
 
 }  // namespace wick::compiler
