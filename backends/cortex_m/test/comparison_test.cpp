@@ -1,6 +1,8 @@
 // Comparisons, choices by them, and indexing between quantized values: on elements, with eager's results.
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "backends/cortex_m/test/graph_test_support.h"
 
 namespace wick::cortex_m::comparison_test {
@@ -177,6 +179,63 @@ TEST(CortexMComparisons, FillsAndIndices) {
                   "aten.masked_fill.Scalar");
   expect_integers(model("const %i: i64[40] = [" + indices + "]\n  %y = aten.index.Tensor(%d, [none, %i])"),
                   "aten.index.Tensor");
+}
+
+// Elements come to the scale and dtype of the result, and constants in floats are quantized as it is.
+std::string written(const char* call, const std::string& from, const std::string& to, const char* from_dtype,
+                    const char* to_dtype, const std::string& constants = "") {
+  const auto on_grid = [](const char* d, const char* x, const char* e, const std::string& q, const char* dtype) {
+    return quantize_line(e, x, q, dtype) + dequantize_line(d, e, q, dtype);
+  };
+  return "graph f(%x: f32[3, 8], %z: f32[3, 8], %m: bool[3, 8]) {\n" + constants +
+         on_grid("d", "x", "q", from, from_dtype) + on_grid("e", "z", "r", kQ, "i8") +
+         "  %s = aten.slice.Tensor(%e, 1, 0, 3, 1)\n  %t = aten.select.int(%e, 1, 2)\n" + fmt::format("  {}\n", call) +
+         on_grid("o", "y", "p", to, to_dtype) + "  return %o\n}";
+}
+
+TEST(CortexMComparisons, WritesOfElements) {
+  const std::string other = parameters(0.0205, 17), wide = parameters(0x1p-12, 0, -32767, 32767);
+  const std::string constants = constant_line("n", "f32[]", std::vector<double>{0.3}) +
+                                constant_line("row", "f32[8]", std::vector<double>{0.1, -9, 2, 0, 0.5, 9, 1, -1}) +
+                                constant_line("i", "i64[2]", std::vector<int>{2, 0}) +
+                                constant_line("j", "i64[3, 2]", std::vector<int>{2, 0, 1, 7, 3, 4});
+  for (const char* call : {"%y = aten.where.self(%m, %d, %n)", "%y = aten.where.self(%m, %row, %d)",
+                           "%y = aten.where.self(%m, %d, %e)", "%y = aten.masked_fill.Scalar(%d, %m, 0.25)",
+                           "%y = aten.masked_scatter(%d, %m, %e)", "%y = aten.slice_scatter(%d, %s, 1, 1, 7, 2)",
+                           "%y = aten.select_scatter(%d, %t, 1, -2)", "%y = aten.select_scatter(%d, %n3, 1, 0)",
+                           "%y = aten.scatter.src(%d, 1, %j, %s)", "%y = aten.scatter.value(%d, 1, %j, 0.4)",
+                           "%k = aten.slice.Tensor(%e, 0, 0, 2)\n  "
+                           "%y = aten.index_put(%d, [%i], %k)",
+                           "%y = aten.index_put(%d, [%m], %n)", "%y = aten.cat([%d, %row1, %e], 0)",
+                           "%y = aten.tril(%d, 1)", "%y = aten.triu(%d, -1)"}) {
+    const std::string more = constants + constant_line("n3", "f32[3]", std::vector<double>{0.3, -0.7, 0}) +
+                             constant_line("row1", "f32[1, 8]", std::vector<double>(8, 0.7));
+    for (const auto& [from, to, from_dtype, to_dtype] :
+         {std::tuple(kQ, kQ, "i8", "i8"), std::tuple(other, kQ, "i8", "i8"), std::tuple(kQ, other, "i8", "i8"),
+          std::tuple(kQ, wide, "i8", "i16"), std::tuple(wide, wide, "i16", "i16"), std::tuple(wide, kQ, "i16", "i8")}) {
+      const std::string text = written(call, from, to, from_dtype, to_dtype, more);
+      SCOPED_TRACE(text);
+      Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+      p.at(Stage::lower).check_outside({}).check_not("quantized_decomposed");
+      p.run_and_compare(one_step());
+      EXPECT_EQ(p.failures(), "");
+    }
+  }
+}
+
+TEST(CortexMComparisons, WritesThatAddStayOutside) {
+  const std::string text = written("%k = aten.slice.Tensor(%e, 0, 0, 2)\n  %y = aten.index_put(%d, [%i], %k, true)", kQ,
+                                   kQ, "i8", "i8", constant_line("i", "i64[2]", std::vector<int>{1, 1}));
+  Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+  p.at(Stage::partition);
+  ASSERT_EQ(p.outside().size(), 1u);
+  EXPECT_NE(p.outside()[0].find("it adds to what is there"), std::string::npos) << p.outside()[0];
+}
+
+TEST(CortexMComparisons, SortedElements) {
+  expect_integers(model("%y, %i = aten.topk(%d, 5)", parameters(0.02, 3)), "aten.topk");
+  expect_integers(model("%y, %i = aten.sort(%d, 0, true)"), "aten.sort");
+  expect_integers(model("%y, %i = aten.kthvalue(%d, 7)"), "aten.kthvalue");
 }
 
 }  // namespace

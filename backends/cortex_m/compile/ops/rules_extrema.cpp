@@ -1,5 +1,5 @@
-// The largest or smallest element of dimensions, by portable kernels: where elements are in order, so are the numbers
-// that they stand for.
+// The largest or smallest elements of dimensions and windows, and sorted ones, by portable kernels: where elements are
+// in order, so are the numbers that they stand for.
 #include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/quantized.h"
@@ -35,8 +35,12 @@ std::vector<Value*> rewrite_extremum(Builder& b, Node& node, const Configuration
 constexpr OpRule kRules[] = {
     {"aten.amax.default", supports_extremum, rewrite_extremum, true},
     {"aten.amin.default", supports_extremum, rewrite_extremum, true},
+    {"aten.kthvalue.default", supports_extremum, rewrite_extremum, true},
     {"aten.max.dim", supports_extremum, rewrite_extremum, true},
     {"aten.min.dim", supports_extremum, rewrite_extremum, true},
+    {"aten.sort.default", supports_extremum, rewrite_extremum, true},
+    {"aten.sort.stable", supports_extremum, rewrite_extremum, true},
+    {"aten.topk.default", supports_extremum, rewrite_extremum, true},
 };
 
 }  // namespace

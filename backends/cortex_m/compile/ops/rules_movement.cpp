@@ -22,10 +22,15 @@ namespace {
 
 bool is_data(const Value& value) { return value.type.is_tensor() && value.is_quantized(); }
 
+// Numbers that become elements of the result when the program is compiled.
+bool is_float_constant(const Value& value) {
+  return value.is_constant() && !value.is_quantized() && value.dtype() == DType::f32;
+}
+
 std::string refuse_operand(const Value& operand, const Value& result, const Configuration& configuration) {
   const bool is_index = operand.type.is_tensor() && !operand.is_quantized() &&
                         (is_integral(operand.dtype()) || operand.dtype() == DType::boolean);
-  if (is_index) return "";
+  if (is_index || is_float_constant(operand)) return "";
   const std::string reason = refuse_elements(operand, "an operand");
   return reason.empty() ? refuse_conversion(operand, result, configuration) : reason;
 }
@@ -41,9 +46,27 @@ Verdict supports_movement(const Node& node, const Configuration& configuration) 
   return Verdict::yes();
 }
 
+template <typename T>
+std::vector<T> quantized(const std::vector<double>& numbers, const Affine& q) {
+  std::vector<T> elements;
+  elements.reserve(numbers.size());
+  for (const double number : numbers) elements.push_back(static_cast<T>(quantize(number, q)));
+  return elements;
+}
+
+// A constant's numbers as elements of int8 or int16.
+Value* quantized_constant(Builder& b, const Value& x, const Affine& q, DType dtype) {
+  const std::vector<double> all = numbers(x);
+  compiler::ConstantData elements = dtype == DType::i16 ? compiler::layout::own(quantized<int16_t>(all, q))
+                                                        : compiler::layout::own(quantized<int8_t>(all, q));
+  return b.constant(compiler::TensorType{dtype, x.sizes(), x.tensor().dim_order}, std::move(elements), x.name);
+}
+
 // The operand with the result's scale and range.
 Value* brought(Builder& b, Value* operand, const Affine& to, DType dtype) {
-  return operand && is_data(*operand) ? converted(b, operand, affine(*operand), to, dtype) : operand;
+  if (!operand) return nullptr;
+  if (is_data(*operand)) return converted(b, operand, affine(*operand), to, dtype);
+  return is_float_constant(*operand) ? quantized_constant(b, *operand, to, dtype) : operand;
 }
 
 std::vector<Value*> rewrite_movement(Builder& b, Node& node, const Configuration&) {
@@ -89,25 +112,36 @@ Verdict supports_embedding(const Node& node, const Configuration&) {
   return Verdict::yes();
 }
 
-template <typename T>
-std::vector<T> quantized(const std::vector<double>& numbers, const Affine& q) {
-  std::vector<T> elements;
-  elements.reserve(numbers.size());
-  for (const double number : numbers) elements.push_back(static_cast<T>(quantize(number, q)));
-  return elements;
-}
-
 std::vector<Value*> rewrite_embedding(Builder& b, Node& node, const Configuration&) {
-  const Value* table = node.tensor("weight");
-  const Affine q = affine(*node.result());
-  const std::vector<double> all = numbers(*table);
-  compiler::ConstantData elements = node.result()->dtype() == DType::i16
-                                        ? compiler::layout::own(quantized<int16_t>(all, q))
-                                        : compiler::layout::own(quantized<int8_t>(all, q));
+  const Value& y = *node.result();
   compiler::Args args = node.args();
   args[static_cast<size_t>(node.op->parsed->find("weight"))] =
-      b.constant(compiler::TensorType{node.result()->dtype(), table->sizes(), {}}, std::move(elements), table->name);
+      quantized_constant(b, *node.tensor("weight"), affine(y), y.dtype());
   return {b.call(node.op->name(), std::move(args))};
+}
+
+// Elements written at positions: others stay.
+Verdict supports_index_put(const Node& node, const Configuration& configuration) {
+  if (node.boolean("accumulate")) return Verdict::no("it adds to what is there; add tensors of equal sizes instead");
+  return supports_movement(node, configuration);
+}
+
+// Outside of the triangle numbers are 0.
+std::vector<Value*> rewrite_triangle(Builder& b, Node& node, const Configuration&) {
+  Value* x = node.tensor("self");
+  const Affine to = affine(*node.result());
+  x = brought(b, x, to, node.result()->dtype());
+  const int64_t diagonal = node.static_integer("diagonal");
+  if (to.zero == 0) return {b.call(node.op->name(), {x, diagonal})};
+  const int64_t rows = x->sizes()[x->rank() - 2].value(), columns = x->sizes().back().value();
+  std::vector<uint8_t> outside;
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    const int64_t above = i % columns - i / columns - diagonal;
+    outside.push_back(node.is("aten.tril.default") ? above > 0 : above < 0);
+  }
+  Value* mask = b.constant(compiler::TensorType{DType::boolean, {rows, columns}, {}},
+                           compiler::layout::own(std::move(outside)), "outside");
+  return {b.call("aten.masked_fill.Scalar", {x, mask, int64_t{to.zero}})};
 }
 
 // Operators that choose elements, and are not marked as data movement.
@@ -116,7 +150,15 @@ constexpr OpRule kRules[] = {
     {"aten.argmin.default", supports_position, rewrite_position, true},
     {"aten.embedding.default", supports_embedding, rewrite_embedding, true},
     {"aten.index.Tensor", supports_movement, rewrite_movement, true},
+    {"aten.index_put.default", supports_index_put, rewrite_movement, true},
     {"aten.masked_fill.Scalar", supports_movement, rewrite_movement, true},
+    {"aten.masked_scatter.default", supports_movement, rewrite_movement, true},
+    {"aten.scatter.src", supports_movement, rewrite_movement, true},
+    {"aten.scatter.value", supports_movement, rewrite_movement, true},
+    {"aten.select_scatter.default", supports_movement, rewrite_movement, true},
+    {"aten.slice_scatter.default", supports_movement, rewrite_movement, true},
+    {"aten.tril.default", supports_movement, rewrite_triangle, true},
+    {"aten.triu.default", supports_movement, rewrite_triangle, true},
     {"aten.where.self", supports_movement, rewrite_movement, true},
 };
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "backends/cortex_m/compile/convolution/convolution_calls.h"
 #include "backends/cortex_m/compile/ops/int16/int16_convolution.h"
@@ -302,10 +303,26 @@ std::vector<Value*> rewrite_mean(Builder& b, Node& node, const Configuration& co
 
 // --- maxima ---
 
+// Equal windows that an output size asks for.
+std::optional<Pool> equal_windows(const Node& node) {
+  Pool pool{};
+  for (size_t axis = 0; axis < 2; ++axis) {
+    const int64_t input = node.tensor("self")->sizes()[2 + axis].value();
+    const int64_t output = node.result()->sizes()[2 + axis].value();
+    if (input % output != 0) return std::nullopt;
+    pool.kernel[axis] = pool.stride[axis] = input / output;
+  }
+  return pool;
+}
+
+bool is_adaptive_max(const Node& node) { return node.is("aten.adaptive_max_pool2d.default"); }
+
 Verdict supports_max_pool(const Node& node, const Configuration& configuration) {
   const Value *x = node.tensor("self"), *y = node.result();
   if (x->rank() != 4) return Verdict::no("wanted images [N, C, H, W]");
   if (node.results().size() > 1 && node.result(1)->num_uses() > 0) return Verdict::no("its indices are read");
+  if (is_adaptive_max(node) && !equal_windows(node))
+    return Verdict::no("its windows differ: choose an output size that divides that of the input, or max_pool2d");
   for (const Value* each : {x, y}) {
     const std::string reason = refuse_elements(*each, each == x ? "its input" : "its result");
     if (!reason.empty()) return Verdict::no(reason);
@@ -319,12 +336,12 @@ Value* max_of_taps(Builder& b, Value* x, const Pool& pool, const char* maximum) 
   for (size_t axis = 0; axis < 2; ++axis) {
     const int64_t span = pool.dilation[axis] * (pool.kernel[axis] - 1);
     const int64_t last = (x->sizes()[2 + axis].value() - span - 1) / pool.stride[axis] * pool.stride[axis];
-    Value* most = nullptr;
-    for (int64_t tap = 0; tap < pool.kernel[axis]; ++tap) {
+    const auto elements_at = [&](int64_t tap) {
       const int64_t from = tap * pool.dilation[axis];
-      Value* part = b.slice(x, static_cast<int64_t>(2 + axis), from, from + last + 1, pool.stride[axis]);
-      most = most ? b.call(maximum, {most, part}) : part;
-    }
+      return b.slice(x, static_cast<int64_t>(2 + axis), from, from + last + 1, pool.stride[axis]);
+    };
+    Value* most = elements_at(0);
+    for (int64_t tap = 1; tap < pool.kernel[axis]; ++tap) most = b.call(maximum, {most, elements_at(tap)});
     x = most;
   }
   return x;
@@ -364,7 +381,7 @@ Value* max_pool_int8(Builder& b, Value* x, Pool pool, const Affine& to) {
 // The largest element stands for the largest number on any scale.
 std::vector<Value*> rewrite_max_pool(Builder& b, Node& node, const Configuration&) {
   Value* x = node.tensor("self");
-  const Pool pool = read_pool(node, true);
+  const Pool pool = is_adaptive_max(node) ? *equal_windows(node) : read_pool(node, true);
   const Affine from = affine(*x), to = affine(*node.result());
   const DType dtype = node.result()->dtype();
   const bool narrow = x->dtype() == DType::i8, same = narrow && dtype == DType::i8 && same_numbers(from, to);
@@ -377,6 +394,7 @@ std::vector<Value*> rewrite_max_pool(Builder& b, Node& node, const Configuration
 
 constexpr OpRule kRules[] = {
     {"aten._adaptive_avg_pool2d.default", supports_avg_pool, rewrite_adaptive_avg_pool, true},
+    {"aten.adaptive_max_pool2d.default", supports_max_pool, rewrite_max_pool, true},
     {"aten.avg_pool2d.default", supports_avg_pool, rewrite_avg_pool, true},
     {"aten.max_pool2d.default", supports_max_pool, rewrite_max_pool, true},
     {"aten.max_pool2d_with_indices.default", supports_max_pool, rewrite_max_pool, true},
