@@ -256,12 +256,31 @@ TEST(CortexMWeights, MatricesWithAScaleForEachOutput) {
   }
 }
 
-TEST(CortexMWeights, MatricesWithAScaleForEachInputStayInFloats) {
-  const Product product = {"2, 8", "8, 6", 0, 48, 8, "  %l = aten.mm(%d, %w)\n"};
-  Pipeline p = std::move(Pipeline::from_text(text_of(product, "i8", false)).backend("cortex-m"));
-  EXPECT_NE(p.dump(Stage::partition).find("aten.linear"), std::string::npos);
-  p.run_and_compare(one_step());
-  EXPECT_EQ(p.failures(), "");
+// No layer has such scales: weights are the floats that they stand for, in 16 bits.
+TEST(CortexMWeights, MatricesWithAScaleForEachInput) {
+  for (const Product& product :
+       {Product{"2, 8", "8, 6", 0, 48, 8, "  %l = aten.mm(%d, %w)\n"},
+        Product{"2, 8", "6, 8", 1, 48, 8, "  %l = aten.linear(%d, %w)\n"},
+        Product{"2, 8", "6, 8", 1, 48, 8, "  %t = aten.permute(%w, [1, 0])\n  %l = aten.mm(%d, %t)\n"},
+        Product{"8, 3", "6, 8", 1, 48, 8, "  %l = aten.mm(%w, %d)\n"},
+        Product{"8, 3", "8, 6", 0, 48, 8, "  %t = aten.permute(%w, [1, 0])\n  %l = aten.mm(%t, %d)\n"}}) {
+    for (const bool zeros : {false, true}) {
+      Pipeline p = std::move(Pipeline::from_text(text_of(product, "i8", zeros)).backend("cortex-m"));
+      p.at(Stage::lower).check_outside({}).check("wick_cortex_m.linear_int16");
+      p.run_and_compare(one_step());
+      EXPECT_EQ(p.failures(), "");
+    }
+  }
+}
+
+// Scales follow a matrix on the left that is transposed, to its rows.
+TEST(CortexMWeights, MovedMatricesOnTheLeft) {
+  expect_integers(
+      text_of({"8, 3", "8, 6", 1, 48, 6, "  %t = aten.permute(%w, [1, 0])\n  %l = aten.mm(%t, %d)\n"}, "i8", false));
+  expect_integers(text_of({"2, 8, 3", "8, 6", 1, 48, 6,
+                           "  %t = aten.permute(%w, [1, 0])\n  %u = aten.unsqueeze(%t, 0)\n"
+                           "  %v = aten.expand(%u, [2, 6, 8])\n  %l = aten.bmm(%v, %d)\n"},
+                          "u8", true));
 }
 
 // One scale is enough for a matmul. Layers that read one matrix share their weights.

@@ -56,6 +56,12 @@ bool has_one_scale(const Value& matrix) {
   return stored && stored->quantization->is_per_tensor();
 }
 
+// Weights [N, K] as layers take them: floats, or elements with one scale or one for each output.
+bool has_scales_of_rows(const Value& weight) {
+  const auto stored = compiler::stored_constant(weight);
+  return !stored || stored->quantization->is_per_tensor() || stored->quantization->channel_dim() == size_t{0};
+}
+
 // Weights that one pass has made, so that layers which share a matrix share them.
 using Made = std::unordered_map<const Value*, Value*>;  // looked up only
 
@@ -64,7 +70,8 @@ using Made = std::unordered_map<const Value*, Value*>;  // looked up only
 Value* rows_of(Builder& b, const Value& stack, bool always, Made& made) {
   const Value& matrix = matrix_of(stack);
   const Node* node = matrix.producer;
-  if (node && matrix.rank() == 2 && transposes(*node) && is_constant_numbers(*node->tensor("self")))
+  if (node && matrix.rank() == 2 && transposes(*node) && is_constant_numbers(*node->tensor("self")) &&
+      has_scales_of_rows(*node->tensor("self")))
     return node->tensor("self");
   if (!is_matrix(matrix) || matrix.dtype() != DType::f32 || !is_moved_constant(matrix)) return nullptr;
   if (!always && has_one_scale(matrix)) return nullptr;
@@ -87,12 +94,27 @@ Value* transposed(Builder& b, Value* x) {
   return b.call("aten.permute", {x, x->rank() == 3 ? Ints{0, 2, 1} : Ints{1, 0}});
 }
 
+// Whether the numbers are those of elements, behind nodes that only move them.
+bool is_dequantized(const Value& value) {
+  const Value* x = &value;
+  while (x->producer && compiler::moves_data(*x->producer)) x = compiler::moved(*x->producer);
+  return x->producer && compiler::converts(*x->producer, compiler::Conversion::dequantize);
+}
+
+// The same of a matrix behind nodes that only move it.
+bool has_one_scale_before_moves(const Value& matrix) {
+  const Value* x = &matrix;
+  while (!compiler::stored_constant(*x) && x->producer && compiler::moves_data(*x->producer))
+    x = compiler::moved(*x->producer);
+  return has_one_scale(*x);
+}
+
 // Weights on the left, with scales that no matmul takes.
 Value* transposed_linear_of(Builder& b, Node& node) {
   if (!is_product(node)) return nullptr;
   const Value& matrix = matrix_of(*node.tensor("self"));
-  const auto stored = compiler::stored_constant(matrix);
-  if (!is_matrix(matrix) || !stored || stored->quantization->channel_dim() != matrix.rank() - 2) return nullptr;
+  const bool is_weight = is_matrix(matrix) && matrix.dtype() == DType::f32 && is_moved_constant(matrix);
+  if (!is_weight || has_one_scale_before_moves(matrix) || !is_dequantized(matrix)) return nullptr;
   const Sizes& sizes = matrix.sizes();
   Value* weight = moved_constant(b, matrix, {sizes[sizes.size() - 2], sizes.back()}, {0, 1});
   return weight ? transposed(b, b.call("aten.linear", {transposed(b, node.tensor("mat2")), weight})) : nullptr;
@@ -105,13 +127,6 @@ Value* bias_for_outputs(Builder& b, Value* bias, const compiler::Sym& outputs) {
   if (bias->rank() == 1 && bias->sizes()[0] == outputs) return bias;
   const bool row = numel(bias->sizes()) == outputs && bias->rank() > 0 && bias->sizes().back() == outputs;
   return row && is_constant_numbers(*bias) ? moved_constant(b, *bias, {outputs}, {0}) : nullptr;
-}
-
-// Whether the numbers are those of elements, behind nodes that only move them.
-bool is_dequantized(const Value& value) {
-  const Value* x = &value;
-  while (x->producer && compiler::moves_data(*x->producer)) x = compiler::moved(*x->producer);
-  return x->producer && compiler::converts(*x->producer, compiler::Conversion::dequantize);
 }
 
 // A layer, or a matmul and a sum, which have integer forms.
@@ -139,7 +154,9 @@ Value* with_moved_constants(Builder& b, Node& node) {
   bool changed = false;
   for (const char* name : {"weight", "bias"}) {
     const Value* value = node.optional_tensor(name);
-    if (!value || is_constant_numbers(*value) || !is_moved_constant(*value)) continue;
+    const bool fits =
+        value && is_constant_numbers(*value) && (node.is("aten.convolution.default") || has_scales_of_rows(*value));
+    if (!value || fits || !is_moved_constant(*value)) continue;
     std::vector<int64_t> order(value->rank());
     std::iota(order.begin(), order.end(), 0);
     Value* moved = moved_constant(b, *value, value->sizes(), order);
@@ -157,6 +174,7 @@ Value* with_moved_constants(Builder& b, Node& node) {
 //           u = view(t, [1, K, N]); y = bmm(x, u)                         after: y = linear(x, dequantize(w))
 //           y = mm(x, dequantize(w)), w with a scale for each column      after: const t; y = linear(x, dequantize(t))
 //           y = mm(dequantize(w), x), w with a scale for each row         after: y = permute(linear(permute(x), ..))
+//           y = linear(x, dequantize(w)), w with a scale for each input   after: const f; y = linear(x, f) in floats
 //           y = addmm(c, x, z) of other matrices                          after: y = add(mm(x, z), c)
 //           y = linear(x, view(dequantize(w), [N, K]))                    after: const v; y = linear(x, dequantize(v))
 // Programs hold the first two so after run_decompositions(). Weights with a scale for each output have one for each

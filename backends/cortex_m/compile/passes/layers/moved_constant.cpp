@@ -99,6 +99,26 @@ NumberList chosen(const NumberList& list, const std::vector<size_t>& blocks) {
   return NumberList::of(list.dtype, out);
 }
 
+// The numbers of elements, before they are moved.
+std::vector<float> dequantized(const Value& elements, const Quantization& q) {
+  const std::vector<int32_t> blocks = block_numbers(elements.sizes(), q);
+  const auto numbers_of = [&](const auto& list) {
+    std::vector<float> out;
+    for (size_t i = 0; i < list.size(); ++i) {
+      const auto block = static_cast<size_t>(blocks[i]);
+      const auto steps = static_cast<float>(list[i] - q.zero_points[block]);
+      out.push_back(steps * static_cast<float>(q.scales[block]));
+    }
+    return out;
+  };
+  switch (elements.dtype()) {
+    case DType::i8: return numbers_of(compiler::layout::elements_of<int8_t>(elements));
+    case DType::i16: return numbers_of(compiler::layout::elements_of<int16_t>(elements));
+    case DType::i32: return numbers_of(compiler::layout::elements_of<int32_t>(elements));
+    default: return {};
+  }
+}
+
 std::shared_ptr<const Quantization> moved_quantization(const Mover& mover, const Value& elements, const Quantization& q,
                                                        const Sizes& sizes) {
   auto out = std::make_shared<Quantization>(q);
@@ -119,6 +139,16 @@ std::shared_ptr<const Quantization> moved_quantization(const Mover& mover, const
     return out;
   }
   return nullptr;
+}
+
+// Floats, for scales that no layer takes. Null: elements of another dtype.
+Value* moved_floats(Builder& b, const Mover& mover, const Value& elements, const Quantization& q) {
+  std::vector<float> numbers = q.real == DType::f32 ? dequantized(elements, q) : std::vector<float>();
+  if (numbers.empty()) return nullptr;
+  TensorType type = elements.tensor();
+  type.dtype = DType::f32;
+  const auto moved = mover.run(type, compiler::layout::own(std::move(numbers)));
+  return moved ? b.constant(moved->type, moved->data, elements.name) : nullptr;
 }
 
 }  // namespace
@@ -171,7 +201,9 @@ Value* moved_constant(Builder& b, const Value& value, const Sizes& sizes, const 
   if (!moved) return nullptr;
   TensorType type = moved->type;
   if (stored) type.quantization = moved_quantization(mover, elements, *stored->quantization, type.sizes);
-  if (stored && !type.quantization) return nullptr;
+  const bool of_rows =
+      type.quantization && (type.quantization->is_per_tensor() || type.quantization->channel_dim() == 0);
+  if (stored && !of_rows) return moved_floats(b, mover, elements, *stored->quantization);
   Value* out = b.constant(type, moved->data, elements.name);
   if (!stored) return out;
   Value* numbers = b.call("wick.convert", {out});
