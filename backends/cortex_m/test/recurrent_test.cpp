@@ -409,5 +409,72 @@ TEST(CortexMCompileRecurrent, WhatItDoesNotTake) {
   }
 }
 
+// What becomes int16 between a layer and its readers is off by as much as elements of the result would be.
+TEST(CortexMCompileRecurrent, RoundingIsAskedOfEveryResult) {
+  const auto says = [](const std::string& all, const char* part) { return all.find(part) != std::string::npos; };
+  const auto of_weights = [](const char* weights) {
+    Pipeline p =
+        std::move(Pipeline::from_text("graph f(%x: f32[5, 2, 3]) {\n  const %wi: f32[1, 3] = " + std::string(weights) +
+                                      "\n  const %wh: f32[1, 1] = [0.5]\n  %h = aten.full([1, 2, 1], 0.0)\n" +
+                                      fake_quantized("d", "x", "q", parameters(0.0101, -5)) +
+                                      "  %r0, %r1 = aten.rnn_tanh.input(%d, %h, [%wi, %wh], false, 1, 0.0, "
+                                      "false, false, false)\n" +
+                                      fake_quantized("o", "r0", "p", parameters(0.0078125, 3)) + "  return %o\n}")
+                      .backend("cortex-m"));
+    p.at(Stage::lower);
+    return fmt::format("{}", fmt::join(p.outside(), "\n"));
+  };
+  EXPECT_TRUE(says(of_weights("[2100.4, -1200.3, 2700.7]"), "16 bits of its weights could put its result off by"));
+  EXPECT_EQ(of_weights("[21.4, -12.3, 27.7]"), "");
+  EXPECT_EQ(reasons({.plain = "rnn_tanh", .is_lstm = false, .has_biases = false, .weight_factor = 4}), "");
+  for (const bool is_lstm : {true, false}) {
+    const Form form = {.is_lstm = is_lstm,
+                       .has_biases = false,
+                       .batch_first = true,
+                       .layers = 2,
+                       .weight_factor = 15,
+                       .joined = {0, 1}};
+    EXPECT_TRUE(says(reasons(form), "as a whole: it computes on floats because of")) << reasons(form);
+    Form small = form;
+    small.weight_factor = 1;
+    EXPECT_EQ(reasons(small), "");
+  }
+}
+
+// A layer of one cell with a factor for each row; 16 bits hold its weights.
+std::string scaled_gates(const char* name, const std::vector<double>& factors) {
+  std::vector<double> weights, states;
+  for (const double factor : factors) {
+    for (const double sign : {1, -1, 1}) weights.push_back(sign * factor);
+    states.push_back(factor);
+  }
+  const auto rows = static_cast<int>(factors.size());
+  const bool is_lstm = std::string_view(name) == "lstm";
+  return "graph f(%x: f32[5, 2, 3]) {\n" + constant_line("wi", fmt::format("f32[{}, 3]", rows).c_str(), weights) +
+         constant_line("wh", fmt::format("f32[{}, 1]", rows).c_str(), states) + "  %h = aten.full([1, 2, 1], 0.0)\n" +
+         fake_quantized("d", "x", "q", parameters(0.0101, -5)) +
+         fmt::format("  %r0, %r1{} = aten.{}.input(%d, {}, [%wi, %wh], false, 1, 0.0, false, false, false)\n",
+                     is_lstm ? ", %r2" : "", name, is_lstm ? "[%h, %h]" : "%h") +
+         fake_quantized("o", "r0", "p", parameters(0.0078125, 3)) + "  return %o\n}";
+}
+
+// Three quarters of a step are 0.0059: the state's row of a gate with slope 1 may be about 220 long, of i, f and o of
+// an lstm four times that, of z of a gru twice.
+TEST(CortexMCompileRecurrent, RowsOfSigmoidCountTheirSlope) {
+  const auto refused = [](const char* name, const std::vector<double>& factors) {
+    Pipeline p = std::move(Pipeline::from_text(scaled_gates(name, factors)).backend("cortex-m"));
+    p.at(Stage::lower);
+    return !p.outside().empty();
+  };
+  EXPECT_FALSE(refused("lstm", {200, 200, 200, 200}));
+  EXPECT_FALSE(refused("lstm", {800, 1, 1, 1}));
+  EXPECT_TRUE(refused("lstm", {1200, 1, 1, 1}));
+  EXPECT_FALSE(refused("lstm", {1, 800, 1, 800}));
+  EXPECT_TRUE(refused("lstm", {1, 1, 400, 1}));
+  EXPECT_FALSE(refused("gru", {200, 400, 200}));
+  EXPECT_TRUE(refused("gru", {1, 800, 1}));
+  EXPECT_TRUE(refused("gru", {400, 1, 1}));
+}
+
 }  // namespace
 }  // namespace wick::cortex_m::recurrent_test

@@ -131,6 +131,10 @@ bool chooses_numbers(const Node& node) {
          std::any_of(std::begin(kChoices), std::end(kChoices), [&](std::string_view each) { return node.is(each); });
 }
 
+bool is_made_int16(const Value& value) {
+  return value.producer && is_made_int16(value, unit_of_result_within(*value.producer, 0));
+}
+
 double unit_of(const Value& value) { return unit_of_within(value, 0); }
 
 double unit_of_result(const Node& node) { return unit_of_result_within(node, 0); }

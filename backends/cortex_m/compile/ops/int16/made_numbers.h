@@ -9,6 +9,9 @@ namespace wick::cortex_m {
 double unit_of(const compiler::Value& value);
 double unit_of_result(const compiler::Node& node);
 
+/// Whether int16 elements have the scale that quantize_between gives the result of their node, not one of a quantizer.
+bool is_made_int16(const compiler::Value& value);
+
 /// Whether each number of the result is one of an operand, or a number filled in.
 bool chooses_numbers(const compiler::Node& node);
 

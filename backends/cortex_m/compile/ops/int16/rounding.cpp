@@ -8,6 +8,7 @@
 #include "backends/cortex_m/compile/ops/int16/magnitudes.h"
 #include "backends/cortex_m/compile/ops/int16/number_bounds.h"
 #include "backends/cortex_m/compile/ops/movement.h"
+#include "backends/cortex_m/compile/ops/recurrent/recurrent_error.h"
 #include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "backends/cortex_m/compile/requantization.h"
@@ -336,6 +337,12 @@ constexpr GainRow kGainRows[] = {
     {"wick.convert.default", gain_of_choice},
 };
 
+bool is_recurrent(const Node& node) {
+  const auto* row =
+      std::find_if(std::begin(kGainRows), std::end(kGainRows), [&](const GainRow& each) { return node.is(each.op); });
+  return row != std::end(kGainRows) && row->gain == gain_of_recurrent;
+}
+
 double gain_of(const Node& node, const Value& operand) {
   if (is_tabulated(node)) return steepest_step(node, operand) / affine(operand).scale;
   const auto* row =
@@ -365,7 +372,9 @@ double error_of_rounding(const Node& node, const Value& constant, double step) {
 double error_of_elements(const Value& made) {
   if (is_exact(made)) return 0;
   if (keeps_elements(*made.producer)) return error_of_filled(*made.producer, affine(made).scale);
-  return affine(made).scale * (compiler::kOwnRounding + (is_tabulated(*made.producer) ? compiler::kLineError : 0));
+  const double own =
+      affine(made).scale * (compiler::kOwnRounding + (is_tabulated(*made.producer) ? compiler::kLineError : 0));
+  return is_recurrent(*made.producer) ? own + error_of_recurrent(*made.producer) : own;
 }
 
 double error_behind(const Node& node, const Value& operand, double error) {

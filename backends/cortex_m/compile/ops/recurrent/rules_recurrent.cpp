@@ -8,9 +8,11 @@
 #include <cmath>
 
 #include "backends/cortex_m/compile/convolution/convolution_calls.h"
+#include "backends/cortex_m/compile/ops/int16/made_numbers.h"
 #include "backends/cortex_m/compile/ops/int16/number_bounds.h"
 #include "backends/cortex_m/compile/ops/int16/shown_rounding.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
+#include "backends/cortex_m/compile/ops/recurrent/recurrent_error.h"
 #include "backends/cortex_m/compile/ops/recurrent/relu_growth.h"
 #include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/requantization.h"
@@ -214,8 +216,18 @@ std::vector<double> biases_of(const Layers& layers, const Value* input, const Va
   return sums;
 }
 
-// Three deviations of what rounding a row of weights puts its sum off by, beside numbers of `reach` in size.
-double error_of_weights(const Value& weights, double reach) {
+// How far a row's sum puts h off at most, in terms of its own error: the slope of its function, and what the gate
+// multiplies. c beside a gate of lstm reaches h through tanh: |c| (1 - tanh(c)^2) is below 1. Of others than i, f and o
+// of lstm and z of gru, and where c is read itself, 1.
+double slope_of_row(const Node& node, const Layers& layers, size_t row) {
+  constexpr double kSigmoid = 0.25, kDifference = 2;  // of two numbers between -1 and 1
+  const size_t gate = row / static_cast<size_t>(layers.cells);
+  if (layers.is_lstm()) return gate == 2 || node.result(2)->num_uses() > 0 ? 1 : kSigmoid;
+  return layers.is_gru() && gate == 1 && layers.reach <= 1 ? kSigmoid * kDifference : 1;
+}
+
+// Three deviations of what rounding a row of weights puts h off by, beside numbers of `reach` in size.
+double error_of_weights(const Node& node, const Layers& layers, const Value& weights, double reach) {
   const std::vector<double> all = numbers(weights);
   const auto columns = static_cast<size_t>(weights.sizes()[1].value());
   double most = 0;
@@ -227,20 +239,20 @@ double error_of_weights(const Value& weights, double reach) {
       const double error = all[first + k] - unit * round_half_even(all[first + k] / unit);
       square += error * error;
     }
-    most = std::max(most, 3 * reach * std::sqrt(square));
+    most = std::max(most, 3 * reach * std::sqrt(square) * slope_of_row(node, layers, first / columns));
   }
   return most;
 }
 
-// The deviation of a row's sum of numbers whose deviation is 1, and 1 at least.
-double gain_of_weights(const Value& weights) {
+// The deviation of h by a row's sum of numbers whose deviation is 1, and 1 at least.
+double gain_of_weights(const Node& node, const Layers& layers, const Value& weights) {
   const std::vector<double> all = numbers(weights);
   const auto columns = static_cast<size_t>(weights.sizes()[1].value());
   double most = 1;
   for (size_t first = 0; first < all.size(); first += columns) {
     double square = 0;
     for (size_t k = 0; k < columns; ++k) square += all[first + k] * all[first + k];
-    most = std::max(most, std::sqrt(square));
+    most = std::max(most, std::sqrt(square) * slope_of_row(node, layers, first / columns));
   }
   return most;
 }
@@ -254,18 +266,36 @@ double error_of_rounded_states(const Node& node, const Layers& layers) {
     double gain = 1;
     for (int64_t direction = 0; direction < layers.directions; ++direction) {
       const size_t first = layers.weights_of_each * static_cast<size_t>(layer * layers.directions + direction);
-      gain = std::max(gain, gain_of_weights(*params[first + 1]) * (layer == 0 ? 1 : gain_of_weights(*params[first])));
+      const double of_inputs = layer == 0 ? 1 : gain_of_weights(node, layers, *params[first]);
+      gain = std::max(gain, gain_of_weights(node, layers, *params[first + 1]) * of_inputs);
     }
     error *= gain;
   }
   return error;
 }
 
-// Elements of int16 are those of h.
+// What rounding the weights of a layer in one direction puts h off by.
+double error_of_direction(const Node& node, const Layers& layers, int64_t layer, int64_t direction) {
+  const Values params = node.tensors("params");
+  const size_t first = layers.weights_of_each * static_cast<size_t>(layer * layers.directions + direction);
+  const double state_reach = std::max(layers.reach, reach_of(*states_of(node)[0]));
+  const double reach = layer == 0 ? largest_number(affine(*node.tensor("input"))) : state_reach;
+  return error_of_weights(node, layers, *params[first], reach) +
+         error_of_weights(node, layers, *params[first + 1], state_reach);
+}
+
+// Steps of int8. Those of int16 are as fine as h, and errors counted at their largest: for them, steps of int8 over the
+// same range.
+double step_of_int8(const Value& result) {
+  const Affine q = affine(result);
+  return result.dtype() == DType::i8 ? q.scale : q.scale * (q.max - q.min) / (INT8_MAX - INT8_MIN);
+}
+
+// quantize_between asks the readers of what it makes int16 (error_of_recurrent).
 std::string refuse_rounding(const Node& node, const char* what, double error) {
   for (const Value* result : node.results()) {
-    if (result->num_uses() == 0 || !is_int8(*result) || error <= compiler::kMostError * steps_that_count(*result))
-      continue;
+    const bool is_asked = result->num_uses() > 0 && has_elements(*result) && !is_made_int16(*result);
+    if (!is_asked || error <= compiler::kMostError * step_of_int8(*result)) continue;
     return fmt::format("16 bits of its {} could put its result off by {:.3g} steps", what,
                        error / affine(*result).scale);
   }
@@ -293,11 +323,8 @@ std::string read_direction(const Node& node, const Layers& layers, int64_t layer
     if (!(std::abs(bias) < kLargestGate)) return "a bias is 32 or more";
     out->bias.push_back(static_cast<int32_t>(round_half_even(std::ldexp(bias, kGateBits))));
   }
-  if (layers.kind->gates == 1) return "";
-  const double state_reach = std::max(layers.reach, reach_of(*states_of(node)[0]));
-  const double reach = layer == 0 ? largest_number(affine(*node.tensor("input"))) : state_reach;
-  return refuse_rounding(node, "weights",
-                         error_of_weights(*params[first], reach) + error_of_weights(*params[first + 1], state_reach));
+  if (node.is("aten.rnn_relu.input")) return "";  // read_relu_growth has seen to h
+  return refuse_rounding(node, "weights", error_of_direction(node, layers, layer, direction));
 }
 
 ReluStack relu_stack(const Node& node, const Layers& layers) {
@@ -571,6 +598,21 @@ constexpr OpRule kRules[] = {
 
 }  // namespace
 }  // namespace rules_recurrent
+
+double error_of_recurrent(const Node& node) {
+  using namespace rules_recurrent;
+  Layers layers;
+  for (std::string (*const read)(const Node& node, Layers* layers) : {read_sizes, read_states, read_growth}) {
+    if (!refuse_elements(*node.tensor("input"), "").empty() || !read(node, &layers).empty()) return 0;
+  }
+  if (node.is("aten.rnn_relu.input")) return std::ldexp(error_of_states(relu_stack(node, layers)), -layers.state_bits);
+  double error = 0;
+  for (int64_t layer = 0; layer < layers.layers; ++layer) {
+    for (int64_t direction = 0; direction < layers.directions; ++direction)
+      error = std::max(error, error_of_direction(node, layers, layer, direction));
+  }
+  return std::max(error, error_of_rounded_states(node, layers));
+}
 
 const RuleFamily kRecurrentRules = {rules_recurrent::kRules, std::size(rules_recurrent::kRules)};
 
