@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <unordered_map>
 
 #include "compiler/import/graph/graph_reader.h"
 #include "compiler/import/graph/mask_bounds.h"
@@ -463,6 +464,37 @@ Status blame_file(Status status) {
   return status;
 }
 
+// Nodes that quantize and dequantize have no place if the quantizer inserted them without one. They take that of the
+// node that computes the numbers, or of the first one that reads them.
+void place_conversions(Graph& graph) {
+  const std::vector<Node*> nodes = graph.node_list();
+  std::unordered_map<const Node*, size_t> index_of;
+  for (size_t i = 0; i < nodes.size(); ++i) index_of.emplace(nodes[i], i);
+  const auto has_place = [](const Node* node) { return node && node->origin && !node->origin->source.empty(); };
+  const auto take = [&](Node& node, const Node* other) {
+    if (has_place(&node) || !has_place(other) || !node.op->has(kQuantizes | kDequantizes)) return;
+    auto origin = node.origin ? std::make_shared<Origin>(*node.origin) : std::make_shared<Origin>();
+    origin->source = other->origin->source;
+    origin->code = other->origin->code;
+    if (origin->module.empty()) origin->module = other->origin->module;
+    node.origin = std::move(origin);
+  };
+  for (Node* node : nodes) {
+    const Values operands = node->operands();
+    if (!operands.empty()) take(*node, operands[0]->producer);
+  }
+  for (auto at = nodes.rbegin(); at != nodes.rend(); ++at) {
+    const Node* first = nullptr;
+    for (const Value* result : (*at)->results()) {
+      for (const Node* reader : result->users()) {
+        const auto index = index_of.find(reader);
+        if (index != index_of.end() && (!first || index->second < index_of.at(first))) first = reader;
+      }
+    }
+    take(**at, first);
+  }
+}
+
 }  // namespace
 
 Result<Function> import_program(const pt2::ExportedProgram& program, std::string method_name,
@@ -475,6 +507,7 @@ Result<Function> import_program(const pt2::ExportedProgram& program, std::string
   RETURN_IF_ERROR(catch_failure([&] {
     Importer importer(program, *function.graph, options);
     importer.run();
+    place_conversions(*function.graph);
     function.notes = importer.take_notes();
     function.stored = importer.stored_tensors();
     function.overlaps = importer.take_overlaps();

@@ -1,6 +1,7 @@
 // What the tool says of costs and memory of programs for Cortex-M.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
 
 #include "compiler/support/diag.h"
@@ -40,6 +41,20 @@ TEST_F(CortexMExplain, ShowsWhatEachCallTakes) {
                                 "predicted for cortex_m.cpu=cortex-m55 cortex_m.isa=mve", "320 of scratch at most",
                                 "convert between floats and integers", "(executor)"});
   expect_parts(outcome.output, {"peak at instruction 11 (aten::clamp.out, quantized.py:55): 8192 bytes alive"});
+}
+
+// The quantizer leaves nodes without a place at the input and the output.
+TEST_F(CortexMExplain, PlacesAreTheUsersLines) {
+  for (const auto& [fixture, file] : {std::pair("ds_cnn", "ds_cnn.py:"), std::pair("resnet8", "resnet8.py:")}) {
+    const testing::Outcome outcome = testing::run_wick(
+        {"explain", model("cortex_m_quantized/" + std::string(fixture)), "--backend", "cortex-m", "--json"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    size_t count = 0;
+    for (size_t at = outcome.output.find("\"source\":\""); at != std::string::npos;
+         at = outcome.output.find("\"source\":\"", at + 1), ++count)
+      EXPECT_EQ(outcome.output.substr(at + 10, std::strlen(file)), file);
+    EXPECT_GT(count, 10u);
+  }
 }
 
 TEST_F(CortexMExplain, ShowsWhatFloatsCost) {

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <charconv>
+#include <string>
 
 #include "compiler/import/program/exported_program_reader.h"
 
@@ -39,19 +41,38 @@ bool parse_frame(std::string_view line, Frame* frame) {
   return true;
 }
 
+// Packages that trace or quantize models, in the folder that pip installs to. What else is there may be a model.
+constexpr std::string_view kTorchPackages[] = {"torch/",    "torchao/",         "functorch/",
+                                               "torchgen/", "executorch/exir/", "executorch/backends/"};
+// Where there is no such folder (a source tree, an archive): what tells torch's files from those of a user's folder of
+// the same name.
+constexpr std::string_view kTorchFiles[] = {"torch/_",        "torch/nn/modules/",   "torch/nn/functional.py",
+                                            "torch/ao/",      "torch/fx/",           "torch/export/",
+                                            "torch/utils/_",  "torch/jit/_",         "torch/autograd/",
+                                            "torch/library/", "torch/functional.py", "torchao/quantization/"};
+
+// Is this one of torch's own files, or code that torch has generated?
 bool is_inside_torch(std::string_view file) {
-  return file.find("/torch/") != std::string_view::npos || file.find("\\torch\\") != std::string_view::npos ||
-         file.find("<eval_with_key>") != std::string_view::npos;
+  if (file.find("<eval_with_key>") != std::string_view::npos) return true;
+  std::string path = "/";
+  for (const char c : file) path += c == '\\' ? '/' : c;
+  for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
+    const size_t at = path.rfind(folder);
+    if (at == std::string::npos) continue;
+    const std::string_view inside = std::string_view(path).substr(at + folder.size());
+    return std::any_of(std::begin(kTorchPackages), std::end(kTorchPackages),
+                       [&](std::string_view package) { return inside.starts_with(package); });
+  }
+  return std::any_of(std::begin(kTorchFiles), std::end(kTorchFiles),
+                     [&](std::string_view start) { return path.find("/" + std::string(start)) != std::string::npos; });
 }
 
-// The innermost frame outside torch, or the innermost one.
+// The innermost frame that is not torch's. Without a file if there is none.
 Frame user_frame(std::string_view trace) {
-  Frame last, user, current;
+  Frame user, current;
   bool open = false;
   const auto close = [&] {
-    if (!open) return;
-    last = current;
-    if (!is_inside_torch(current.file)) user = current;
+    if (open && !is_inside_torch(current.file)) user = current;
   };
   while (!trace.empty()) {
     const std::string_view line = trim(next_line(trace));
@@ -65,7 +86,7 @@ Frame user_frame(std::string_view trace) {
     }
   }
   close();
-  return user.file.empty() ? last : user;
+  return user;
 }
 
 // Splits the innermost "key,path,type" item at commas outside brackets; false unless there are exactly three parts.

@@ -138,10 +138,53 @@ TEST(Origin, CopesWithOddTracesAndStacks) {
   EXPECT_EQ(read_origin("k,a.b,x.F(int, [a, b])", "").module_class, "x.F(int, [a, b])");
   EXPECT_EQ(read_origin("only,two", "").module_path, "");
   EXPECT_EQ(read_origin("a,b,c,d", "").module_path, "");
-  EXPECT_EQ(read_origin("", "File \"/x/torch/a.py\", line 3, in f\n  code\n").source(), "a.py:3");  // nothing better
   EXPECT_EQ(read_origin("", "  File \"a.py\", line 5, in f\n    x = (\n      ^^^\n").code, "x = (");
   EXPECT_EQ(read_origin("", "File \"a.py\", line 99999999999999999999, in f").source(), "");
   EXPECT_EQ(read_origin("", "File \"a.py").source(), "");
+}
+
+// Every trace of up to four frames, of users' files and of files that torch runs before, between and after them.
+TEST(Origin, IsTheInnermostFrameThatIsNotTorchs) {
+  const char* const kUsers[] = {"/home/u/net.py",
+                                "/home/u/torch/net.py",
+                                "/home/u/torch/nn/net.py",
+                                "/home/u/torchao/export/net.py",
+                                "/v/lib/python3.11/site-packages/torchvision/models/resnet.py",
+                                "/v/site-packages/torch_models/nn/modules/net.py",
+                                "site-packages/executorch/examples/models/net.py",
+                                "C:\\torch\\net.py",
+                                "net.py",
+                                "<stdin>"};
+  const char* const kTorchs[] = {"/v/lib/python3.11/site-packages/torch/nn/modules/linear.py",
+                                 "/usr/lib/python3/dist-packages/torch/_dynamo/functional_export.py",
+                                 "site-packages/torch/nn/modules/conv.py",
+                                 "torch/nn/functional.py",
+                                 "/home/u/pytorch/torch/ao/quantization/fx/_decomposed.py",
+                                 "/v/site-packages/torchao/quantization/pt2e/convert.py",
+                                 "/v/site-packages/executorch/backends/arm/quantizer/arm_quantizer.py",
+                                 "C:\\Python\\Lib\\site-packages\\torch\\nn\\modules\\linear.py",
+                                 "<eval_with_key>.495"};
+  const auto frame = [](const char* file, int line) {
+    return "  File \"" + std::string(file) + "\", line " + std::to_string(line) +
+           ", in forward\n    y = f(x)\n        ^^^^\n";
+  };
+  const auto name = [](const std::string& file) { return file.substr(file.find_last_of("/\\") + 1); };
+  for (const char* torchs : kTorchs) {
+    EXPECT_EQ(read_origin("", frame(torchs, 1)).source(), "") << torchs;
+    for (const char* other : kTorchs) EXPECT_EQ(read_origin("", frame(torchs, 1) + frame(other, 2)).source(), "");
+  }
+  for (const char* users : kUsers) {
+    EXPECT_EQ(read_origin("", frame(users, 7)).source(), name(users) + ":7");
+    for (const char* torchs : kTorchs) {
+      const std::string wanted = name(users) + ":7";
+      EXPECT_EQ(read_origin("", frame(users, 7) + frame(torchs, 1)).source(), wanted) << users << " " << torchs;
+      EXPECT_EQ(read_origin("", frame(torchs, 1) + frame(users, 7)).source(), wanted) << users << " " << torchs;
+      EXPECT_EQ(read_origin("", frame(torchs, 1) + frame(users, 7) + frame(torchs, 2)).source(), wanted);
+      for (const char* outer : kUsers)
+        EXPECT_EQ(read_origin("", frame(outer, 5) + frame(torchs, 1) + frame(users, 7) + frame(torchs, 2)).source(),
+                  wanted);
+    }
+  }
 }
 
 TEST(ExportedProgram, ListsModels) {
