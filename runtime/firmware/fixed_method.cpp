@@ -4,6 +4,8 @@
 
 #include <new>
 
+#include "runtime/firmware/caller_memory.h"
+
 namespace wick {
 namespace {
 
@@ -28,7 +30,27 @@ EValue value_of(const FixedConstant& constant) {
 
 }  // namespace
 
-void FixedMethod::load(const FixedTables& tables, const FixedMemory& memory, Span<const KernelTable> kernels) {
+Error FixedMethod::check(const FixedTables& tables, const FixedMemory& memory) {
+  uint64_t arena_bytes = 0;
+  for (const FixedTensor& row : tables.tensors) {
+    const uint64_t end = row.offset + uint64_t{row.numel} * dtype_size_bytes(row.dtype);
+    if (!row.constant && end > arena_bytes) arena_bytes = end;
+  }
+  ErrorText text(text_);
+  Error error = check_memory("arena", memory.arena, arena_bytes, 16, text);
+  if (error == Error::Ok) {
+    const size_t state = state_bytes(tables.tensors.size(), tables.constants.size());
+    error = check_memory("state memory", memory.state, state, 16, text);
+  }
+  if (error == Error::Ok) error = check_memory("scratch memory", memory.scratch, memory.scratch.size(), 64, text);
+  if (error != Error::Ok) text.append(" [", error_name(error), "]");
+  return error;
+}
+
+Error FixedMethod::load(const FixedTables& tables, const FixedMemory& memory, Span<const KernelTable> kernels) {
+  values_ = nullptr;
+  const Error error = check(tables, memory);
+  if (error != Error::Ok) return error;
   tables_ = tables;
   kernels_ = kernels;
   scratch_ = memory.scratch;
@@ -54,6 +76,7 @@ void FixedMethod::load(const FixedTables& tables, const FixedMemory& memory, Spa
     if (row.initialized) memcpy(tensor->data, tables.bytes + row.initial, tensor->capacity_bytes);
     new (values_ + i) EValue(EValue::of_tensor(tensor));
   }
+  return Error::Ok;
 }
 
 const Kernel& FixedMethod::kernel(size_t index) const {
@@ -63,7 +86,11 @@ const Kernel& FixedMethod::kernel(size_t index) const {
 }
 
 Error FixedMethod::run() {
-  if (!values_) return fail(0, Error::InvalidState, "the method is not loaded");
+  if (!values_) {
+    ErrorText text(text_);
+    text.append("the method is not loaded [", error_name(Error::InvalidState), "]");
+    return Error::InvalidState;
+  }
   KernelContext context(scratch_, &random_, nullptr);
   for (size_t i = 0; i < tables_.calls.size(); ++i) {
     const FixedCall& call = tables_.calls[i];

@@ -67,9 +67,10 @@ class FixedMethod {
     return ((num_tensors + num_constants) * sizeof(EValue) + num_tensors * sizeof(Tensor) + 15) / 16 * 16;
   }
 
-  /// Back to the initial state. Borrows the tables and kernels.
-  void load(const FixedTables& tables, const FixedMemory& memory, Span<const KernelTable> kernels);
-  /// As PackagedMethod's.
+  /// Back to the initial state. Borrows the tables and kernels. Errors: InvalidArgument (memory is null or misaligned),
+  /// OutOfResources (too small); then the method is not loaded.
+  Error load(const FixedTables& tables, const FixedMemory& memory, Span<const KernelTable> kernels);
+  /// As PackagedMethod's. Null also where the method is not loaded.
   void* input(size_t index) const { return elements(tables_.inputs, index); }
   const void* output(size_t index) const { return elements(tables_.outputs, index); }
   /// Errors: InvalidState (not loaded), and those of kernels.
@@ -77,6 +78,7 @@ class FixedMethod {
   const char* error_text() const { return text_; }
 
  private:
+  Error check(const FixedTables& tables, const FixedMemory& memory);
   void* elements(Span<const uint16_t> ports, size_t index) const;
   const Kernel& kernel(size_t index) const;
   Error fail(size_t call, Error error, const char* message);
@@ -88,5 +90,9 @@ class FixedMethod {
   RandomState random_;
   char text_[kMaxTextBytes] = {};
 };
+
+/// Its size where pointers have 32 bits.
+constexpr size_t kFixedMethodBytes32 = 216;
+static_assert(sizeof(void*) != 4 || sizeof(FixedMethod) == kFixedMethodBytes32, "another size");
 
 }  // namespace wick

@@ -37,7 +37,7 @@ class FixedMethodTest : public ::testing::Test {
   void load(Span<const FixedCall> calls, const uint16_t* args) {
     tables_ = {kTensors, kConstants, calls, args, kInputs, kOutputs, kBytes};
     ASSERT_LE(FixedMethod::state_bytes(4, 3), sizeof state_);
-    method_.load(tables_, {arena_, state_, {}}, kKernels);
+    ASSERT_EQ(method_.load(tables_, {arena_, state_, {}}, kKernels), Error::Ok) << method_.error_text();
   }
   const int32_t* output() { return static_cast<const int32_t*>(method_.output(0)); }
 
@@ -72,6 +72,44 @@ TEST_F(FixedMethodTest, SaysWhichCallFails) {
   load(calls, args);
   EXPECT_EQ(method_.run(), Error::InvalidArgument);
   EXPECT_STREQ(method_.error_text(), "instruction 1: the factor is 0 [InvalidArgument]");
+}
+
+// Each memory null, misaligned by one byte and one byte too small; then every other entry.
+TEST_F(FixedMethodTest, RefusesMemoryThatItCannotUse) {
+  constexpr FixedCall calls[] = {{2, 0, 5}};
+  constexpr uint16_t args[] = {0, 4, 5, 3, 3};
+  const FixedTables tables = {kTensors, kConstants, calls, args, kInputs, kOutputs, kBytes};
+  constexpr size_t kArena = 40, kState = FixedMethod::state_bytes(4, 3), kScratch = 64;
+  alignas(64) uint8_t arena[kArena + 1], state[kState + 1], scratch[kScratch + 1];
+  const FixedMemory good = {{arena, kArena}, {state, kState}, {scratch, kScratch}};
+  constexpr std::pair<Span<uint8_t> FixedMemory::*, const char*> kParts[] = {
+      {&FixedMemory::arena, "the arena"},
+      {&FixedMemory::state, "the state memory"},
+      {&FixedMemory::scratch, "the scratch memory"}};
+  for (const auto& [part, name] : kParts) {
+    const Span<uint8_t> whole = good.*part;
+    for (const auto& [span, wanted] : {std::pair(Span<uint8_t>(nullptr, whole.size()), " is null [InvalidArgument]"),
+                                       std::pair(Span<uint8_t>(whole.data() + 1, whole.size()), "-byte aligned"),
+                                       std::pair(Span<uint8_t>(whole.data(), whole.size() - 1), " is too small: ")}) {
+      if (part == &FixedMemory::scratch && span.size() != whole.size()) continue;  // kernels say what they need
+      ASSERT_EQ(method_.load(tables, good, kKernels), Error::Ok) << method_.error_text();
+      FixedMemory bad = good;
+      bad.*part = span;
+      EXPECT_NE(method_.load(tables, bad, kKernels), Error::Ok);
+      EXPECT_NE(std::string(method_.error_text()).find(std::string(name)), std::string::npos) << method_.error_text();
+      EXPECT_NE(std::string(method_.error_text()).find(wanted), std::string::npos) << method_.error_text();
+      EXPECT_EQ(method_.run(), Error::InvalidState);
+      EXPECT_STREQ(method_.error_text(), "the method is not loaded [InvalidState]");
+      EXPECT_EQ(method_.input(0), nullptr);
+      EXPECT_EQ(method_.output(0), nullptr);
+    }
+  }
+  ASSERT_EQ(method_.load(tables, good, kKernels), Error::Ok) << method_.error_text();
+  EXPECT_EQ(method_.run(), Error::Ok) << method_.error_text();
+  EXPECT_EQ(method_.output(1), nullptr);
+  // What nothing uses may be anything.
+  const FixedTables none = {{}, {}, {}, nullptr, {}, {}, nullptr};
+  EXPECT_EQ(method_.load(none, {{}, {state, kState}, {}}, kKernels), Error::Ok) << method_.error_text();
 }
 
 }  // namespace

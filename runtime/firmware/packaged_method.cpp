@@ -6,11 +6,12 @@
 
 #include "common/digest.h"
 #include "runtime/exec/shared_arena.h"
+#include "runtime/firmware/caller_memory.h"
 
 namespace wick {
 namespace {
 
-constexpr size_t kAlignment = 16;
+constexpr uint32_t kAlignment = 16, kScratchAlignment = 64;
 
 uint64_t rounded(uint64_t size_bytes) { return (size_bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -73,8 +74,19 @@ Error PackagedMethod::load(const MethodMeta& meta, const PackagedMemory& memory,
   ErrorText text(text_);
   const bool shares = !memory.shared.empty();
   if (meta.num_arenas() > kMaxArenas) return fail(Error::OutOfResources, "the method has too many arenas");
-  if (memory.arena.size() < packaged_arena_bytes(meta, shares))
-    return fail(Error::OutOfResources, "the arena is too small");
+  Error checked = check_memory("arena", memory.arena, packaged_arena_bytes(meta, shares), kAlignment, text);
+  if (checked == Error::Ok && shares) {
+    const uint64_t bytes = meta.num_arenas() > kSharedArena ? meta.arena_bytes(kSharedArena) : 0;
+    checked = check_memory("shared arena", memory.shared, bytes, kAlignment, text);
+  }
+  if (checked == Error::Ok)
+    checked = check_memory("state memory", memory.state, Method::required_bytes(meta), kAlignment, text);
+  if (checked == Error::Ok)
+    checked = check_memory("scratch memory", memory.scratch, memory.scratch.size(), kScratchAlignment, text);
+  if (checked != Error::Ok) {
+    text.append(" [", error_name(checked), "]");
+    return checked;
+  }
   Span<uint8_t> rest = memory.arena;
   for (size_t i = 0; i < meta.num_arenas(); ++i) {
     const size_t size_bytes = static_cast<size_t>(meta.arena_bytes(i));
@@ -160,6 +172,8 @@ Error PackagedMethod::set_input_sizes(size_t index, const int32_t* sizes) {
   const MethodMeta& meta = method()->meta();
   if (index >= meta.num_inputs() || meta.input_value(index).tag != Tag::tensor)
     return fail(Error::InvalidArgument, "there is no such input");
+  if (!sizes || reinterpret_cast<uintptr_t>(sizes) % alignof(int32_t) != 0)
+    return fail(Error::InvalidArgument, "the sizes are null or misaligned");
   Tensor* tensor = method()->input_in_place(index);
   if (!tensor) {
     uint8_t* own = static_cast<uint8_t*>(input(index)) - sizeof(OwnInput);

@@ -34,13 +34,14 @@ class PackagedMethod {
  public:
   static constexpr size_t kMaxTextBytes = 128, kMaxArenas = 8;
 
-  /// Loads the method anew; what it kept is lost. Errors: those of Method::load, OutOfResources (the arena is too
-  /// small, or there are more than kMaxArenas).
+  /// Loads the method anew; what it kept is lost. Errors: those of Method::load, OutOfResources (memory is too small,
+  /// or there are more than kMaxArenas arenas), InvalidArgument (memory is null or misaligned). Then it is not loaded.
   Error load(const MethodMeta& meta, const PackagedMemory& memory, Span<const KernelTable> kernels);
   /// Where the elements of a tensor input go before each run. Null if there is no such input, or if it is no tensor:
   /// numbers are what they were when the model was exported.
   void* input(size_t index);
-  /// Sets the sizes of an input whose sizes may change, for the following runs. Errors: those of resize.
+  /// Sets the sizes of an input whose sizes may change, for the following runs. Errors: those of resize,
+  /// InvalidArgument (null or misaligned sizes, no such input), InvalidState (not loaded).
   Error set_input_sizes(size_t index, const int32_t* sizes);
   /// Runs with what the inputs hold. Their memory is used for other values meanwhile. Errors: those of
   /// Method::execute.
@@ -66,5 +67,10 @@ class PackagedMethod {
   bool loaded_ = false;
   char text_[kMaxTextBytes] = {};
 };
+
+/// Their sizes where pointers have 32 bits.
+constexpr size_t kPackagedProgramBytes32 = 32, kPackagedMethodBytes32 = 204;
+static_assert(sizeof(void*) != 4 || sizeof(PackagedProgram) == kPackagedProgramBytes32, "another size");
+static_assert(sizeof(void*) != 4 || sizeof(PackagedMethod) == kPackagedMethodBytes32, "another size");
 
 }  // namespace wick

@@ -110,8 +110,58 @@ TEST(PackagedMethod, RefusesTooLittleMemoryAndCallsBeforeALoad) {
   EXPECT_EQ(packaged.method.run(), Error::InvalidState);
   EXPECT_EQ(packaged.method.input(0), nullptr);
   EXPECT_EQ(packaged.load(16), Error::OutOfResources);
-  EXPECT_EQ(std::string(packaged.method.error_text()), "the arena is too small [OutOfResources]");
+  EXPECT_EQ(std::string(packaged.method.error_text()), "the arena is too small: 80 bytes, needs 96 [OutOfResources]");
   EXPECT_EQ(packaged.method.run(), Error::InvalidState);
+}
+
+// Each memory null, misaligned by one byte and one byte too small; then every other entry.
+TEST(PackagedMethod, RefusesMemoryThatItCannotUse) {
+  TestProgram program;
+  fill_add_program(program);
+  AlignedBytes file(program.build());
+  ASSERT_TRUE(Program::load(file.span()).ok());
+  PackagedProgram loaded;
+  ASSERT_EQ(loaded.load(file.span(), digest(file.span()), nullptr), Error::Ok);
+  const MethodMeta meta = loaded.get().method(0);
+  AlignedBytes arena(std::vector<uint8_t>(packaged_arena_bytes(meta, false) + 16));
+  AlignedBytes state(std::vector<uint8_t>(Method::required_bytes(meta) + 16));
+  alignas(64) uint8_t scratch[128];
+  const PackagedMemory good = {{arena.mutable_span().data(), arena.span().size() - 16},
+                               {},
+                               {state.mutable_span().data(), state.span().size() - 16},
+                               {scratch, 64}};
+  PackagedMethod method;
+  constexpr std::pair<Span<uint8_t> PackagedMemory::*, const char*> kParts[] = {
+      {&PackagedMemory::arena, "the arena"},
+      {&PackagedMemory::state, "the state memory"},
+      {&PackagedMemory::scratch, "the scratch memory"}};
+  for (const auto& [part, name] : kParts) {
+    const Span<uint8_t> whole = good.*part;
+    for (const auto& [span, wanted] : {std::pair(Span<uint8_t>(nullptr, whole.size()), " is null [InvalidArgument]"),
+                                       std::pair(Span<uint8_t>(whole.data() + 1, whole.size()), "-byte aligned"),
+                                       std::pair(Span<uint8_t>(whole.data(), whole.size() - 1), " is too small: ")}) {
+      if (part == &PackagedMemory::scratch && span.size() != whole.size()) continue;  // kernels say what they need
+      ASSERT_EQ(method.load(meta, good, kTables), Error::Ok) << method.error_text();
+      PackagedMemory bad = good;
+      bad.*part = span;
+      EXPECT_NE(method.load(meta, bad, kTables), Error::Ok);
+      EXPECT_NE(std::string(method.error_text()).find(std::string(name)), std::string::npos) << method.error_text();
+      EXPECT_NE(std::string(method.error_text()).find(wanted), std::string::npos) << method.error_text();
+      const int32_t sizes[] = {2, 3};
+      EXPECT_EQ(method.run(), Error::InvalidState);
+      EXPECT_EQ(method.input(0), nullptr);
+      EXPECT_EQ(method.output(0), nullptr);
+      EXPECT_EQ(method.output_sizes(0), nullptr);
+      EXPECT_EQ(method.set_input_sizes(0, sizes), Error::InvalidState);
+    }
+  }
+  ASSERT_EQ(method.load(meta, good, kTables), Error::Ok) << method.error_text();
+  alignas(4) uint8_t sizes[12] = {};
+  EXPECT_EQ(method.set_input_sizes(0, nullptr), Error::InvalidArgument);
+  EXPECT_STREQ(method.error_text(), "the sizes are null or misaligned [InvalidArgument]");
+  EXPECT_EQ(method.set_input_sizes(0, reinterpret_cast<const int32_t*>(sizes + 1)), Error::InvalidArgument);
+  EXPECT_EQ(method.set_input_sizes(9, reinterpret_cast<const int32_t*>(sizes)), Error::InvalidArgument);
+  EXPECT_EQ(method.run(), Error::Ok) << method.error_text();
 }
 
 TEST(PackagedProgram, TakesOnlyTheBytesThatWereChecked) {
