@@ -4,6 +4,7 @@
 # CPU=cortex-m4 or cortex-m3 is for another processor, COMPILER=clang for the other compiler of the firmware.
 CPU ?= cortex-m55
 COMPILER ?= gcc
+COMPILE_FLAGS ?= --require-full-delegation
 TOP := $(abspath $(dir $(lastword $(MAKEFILE_LIST)))..)
 WICK ?= $(TOP)/build/release/bin/wick
 OUT ?= $(TOP)/build/examples/$(NAME)-$(CPU)
@@ -19,7 +20,7 @@ firmware: $(PROGRAM)
 
 $(PROGRAM): $(MODEL)
 	@mkdir -p $(OUT)
-	$(WICK) compile $(MODEL) -o $@ --backend cortex-m --cpu $(CPU) --require-full-delegation
+	$(WICK) compile $(MODEL) -o $@ --backend cortex-m --cpu $(CPU) $(COMPILE_FLAGS)
 
 clean:
 	rm -rf $(OUT)

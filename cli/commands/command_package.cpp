@@ -88,6 +88,7 @@ std::string package_json(const PackageFlags& flags, const PackagePlan& plan, siz
     json.field("program_bytes", static_cast<uint64_t>(program.bytes.size()));
     json.field("arena_bytes", bytes.arena);
     json.field("state_bytes", bytes.state_32);
+    json.field("instance_bytes", bytes.instance_32);
     json.field("scratch_bytes", bytes.scratch);
     write_optional(json, "stack_bytes", bytes.stack);
     json.key("methods");

@@ -5,8 +5,18 @@
 #include <algorithm>
 
 #include "cli/package/embedded_sources.h"
+#include "runtime/firmware/fixed_method.h"
+#include "runtime/firmware/packaged_method.h"
 
 namespace wick::cli {
+namespace {
+
+// Of a handle: itself, the text of its last error, and its members. A multiple of 8 bytes.
+uint64_t instance_bytes(uint64_t pointer_bytes, uint64_t member_bytes) {
+  return (2 * pointer_bytes + member_bytes + 7) / 8 * 8;
+}
+
+}  // namespace
 
 ProgramBytes bytes_of(const ProgramPlan& program) {
   ProgramBytes bytes;
@@ -17,6 +27,15 @@ ProgramBytes bytes_of(const ProgramPlan& program) {
     bytes.state_64 += aligned_bytes(method.state_bytes_64);
     bytes.scratch = std::max(bytes.scratch, method.scratch_bytes);
     if (method.stack_bytes) bytes.stack = std::max(bytes.stack.value_or(0), *method.stack_bytes);
+  }
+  const uint64_t methods = program.methods.size();
+  if (program.fixed) {
+    bytes.instance_32 = instance_bytes(4, methods * kFixedMethodBytes32);
+    bytes.instance_64 = instance_bytes(8, methods * sizeof(FixedMethod));
+  } else {
+    constexpr uint64_t kText = PackagedMethod::kMaxTextBytes;
+    bytes.instance_32 = instance_bytes(4, kPackagedProgramBytes32 + methods * kPackagedMethodBytes32 + kText);
+    bytes.instance_64 = instance_bytes(8, sizeof(PackagedProgram) + methods * sizeof(PackagedMethod) + kText);
   }
   return bytes;
 }
@@ -67,6 +86,7 @@ std::map<std::string, std::string> package_files(const PackagePlan& plan, const 
   for (const ProgramPlan& program : plan.programs) {
     files[fmt::format("include/{}.h", program.name)] = header_text(plan, program, budgets);
     files[fmt::format("src/{}.cpp", program.name)] = program_source(plan, program, budgets);
+    files[fmt::format("src/{}_single.cpp", program.name)] = single_source(program);
     files[fmt::format("src/{}_memory.cpp", program.name)] = memory_source(program);
     files[fmt::format("src/{}_program.cpp", program.name)] = array_source(program);
   }

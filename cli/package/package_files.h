@@ -18,6 +18,7 @@ struct ProgramBytes {
   uint64_t arena = 0;  // of all methods, with what they share
   uint64_t state_32 = 0, state_64 = 0;
   uint64_t scratch = 0;  // only one method runs at a time
+  uint64_t instance_32 = 0, instance_64 = 0;
   std::optional<uint64_t> stack;
 };
 ProgramBytes bytes_of(const ProgramPlan& program);
@@ -36,6 +37,7 @@ std::map<std::string, std::string> package_files(const PackagePlan& plan, const 
 std::string header_text(const PackagePlan& plan, const ProgramPlan& program, const Budgets& budgets);
 // write_program.cpp: the functions, the static memory, the bytes.
 std::string program_source(const PackagePlan& plan, const ProgramPlan& program, const Budgets& budgets);
+std::string single_source(const ProgramPlan& program);
 std::string memory_source(const ProgramPlan& program);
 std::string array_source(const ProgramPlan& program);
 // write_fixed.cpp: tables in place of loading, and how they are taken. Of programs that have them.

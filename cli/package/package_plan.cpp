@@ -227,6 +227,11 @@ Result<PackagePlan> plan_package(const PackageOptions& options) {
     }
     plan.programs.push_back(std::move(program));
   }
+  for (const std::string& name : names) {
+    if (names.count(name + "_instance") == 0) continue;
+    return Diag(Code::usage, fmt::format("the handle of '{0}' has the name of the program '{0}_instance'", name))
+        .with_help("name them: wick package first=A.pte second=B.pte ..");
+  }
   ASSIGN_OR_RETURN(const std::string facts, common_facts(plan.programs));
   ASSIGN_OR_RETURN(plan.target, compiler::firmware_target(options.settings, facts));
   RETURN_IF_ERROR(find_kernels(&plan));

@@ -17,7 +17,7 @@ constexpr char kRuntimeFlags[] = "-Wno-unused-parameter -Wno-psabi";
 std::vector<std::string> of_programs(const PackagePlan& plan) {
   std::vector<std::string> files;
   for (const ProgramPlan& program : plan.programs) {
-    for (const char* suffix : {"", "_memory", "_program"})
+    for (const char* suffix : {"", "_single", "_memory", "_program"})
       files.push_back(fmt::format("src/{}{}.cpp", program.name, suffix));
   }
   files.push_back(fmt::format("src/{}_kernels.cpp", plan.name));

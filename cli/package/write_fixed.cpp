@@ -167,7 +167,7 @@ std::string fixed_init(const PackagePlan& plan, const ProgramPlan& program) {
   const auto& bytes = program.constant_bytes();
   return fmt::format(
       "  if (wick::digest({{{0}_program, {1}}}) != {2:#x}) {{\n"
-      "    last_text = \"the program's bytes are not those of the package\";\n"
+      "    own.text = \"the program's bytes are not those of the package\";\n"
       "    return static_cast<int>(wick::Error::InvalidProgram);\n"
       "  }}\n"
       "  uint8_t* arena = static_cast<uint8_t*>(memory->arena);\n"
@@ -175,7 +175,8 @@ std::string fixed_init(const PackagePlan& plan, const ProgramPlan& program) {
       "  for (size_t i = 0; i < {3}; ++i) {{\n"
       "    const wick::FixedMemory parts = {{{{arena, kArenaBytes[i]}}, {{state, kStateBytes[i]}},\n"
       "                                     {{static_cast<uint8_t*>(memory->scratch), {4}_SCRATCH_BYTES}}}};\n"
-      "    methods[i].load(*kMethodTables[i], parts, {5}::kernels());\n"
+      "    const wick::Error error = own.methods[i].load(*kMethodTables[i], parts, {5}::kernels());\n"
+      "    if (error != wick::Error::Ok) return tell(own, i, error);\n"
       "    arena += kArenaBytes[i];\n"
       "    state += kStateBytes[i];\n"
       "  }}\n",

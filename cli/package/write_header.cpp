@@ -64,23 +64,42 @@ std::string method_text(const ProgramPlan& program, const MethodPlan& method) {
       "/* Returns 0, or the number of an error. */\n"
       "int {0}_run(void);\n"
       "/* The elements of an output, until the next run. */\n"
-      "const void* {0}_output(size_t index);\n",
-      p);
+      "const void* {0}_output(size_t index);\n"
+      "/* The same of an instance. */\n"
+      "void* {0}_instance_input({1}_instance* instance, size_t index);\n"
+      "int {0}_instance_run({1}_instance* instance);\n"
+      "const void* {0}_instance_output(const {1}_instance* instance, size_t index);\n",
+      p, program.name);
+  if (dynamic) {
+    out += fmt::format(
+        "int {0}_instance_set_input_sizes({1}_instance* instance, size_t index, const int32_t* sizes);\n"
+        "const int32_t* {0}_instance_output_sizes(const {1}_instance* instance, size_t index);\n",
+        p, program.name);
+  }
   return out;
 }
 
-std::string cpp_text(const MethodPlan& method, bool alone) {
+std::string cpp_text(const std::string& program, const MethodPlan& method, bool alone) {
   std::string out;
   if (!alone) out += fmt::format("namespace {} {{\n", c_identifier(method.name));
-  out += fmt::format("inline int run() {{ return {}_run(); }}\n", method.prefix);
+  out += fmt::format(
+      "inline int run() {{ return {0}_run(); }}\n"
+      "inline int run({1}_instance& instance) {{ return {0}_instance_run(&instance); }}\n",
+      method.prefix, program);
   for (size_t i = 0; i < method.inputs.size(); ++i) {
     if (!method.inputs[i].is_tensor) continue;
-    out += fmt::format("inline {0}* input_{1}() {{ return static_cast<{0}*>({2}_input({3})); }}\n",
-                       c_type(method.inputs[i].dtype), method.inputs[i].name, method.prefix, i);
+    out += fmt::format(
+        "inline {0}* input_{1}() {{ return static_cast<{0}*>({2}_input({3})); }}\n"
+        "inline {0}* input_{1}({4}_instance& instance) {{\n"
+        "  return static_cast<{0}*>({2}_instance_input(&instance, {3}));\n}}\n",
+        c_type(method.inputs[i].dtype), method.inputs[i].name, method.prefix, i, program);
   }
   for (size_t i = 0; i < method.outputs.size(); ++i) {
-    out += fmt::format("inline const {0}* output_{1}() {{ return static_cast<const {0}*>({2}_output({3})); }}\n",
-                       c_type(method.outputs[i].dtype), method.outputs[i].name, method.prefix, i);
+    out += fmt::format(
+        "inline const {0}* output_{1}() {{ return static_cast<const {0}*>({2}_output({3})); }}\n"
+        "inline const {0}* output_{1}(const {4}_instance& instance) {{\n"
+        "  return static_cast<const {0}*>({2}_instance_output(&instance, {3}));\n}}\n",
+        c_type(method.outputs[i].dtype), method.outputs[i].name, method.prefix, i, program);
   }
   if (!alone) out += fmt::format("}}  // namespace {}\n", c_identifier(method.name));
   return out;
@@ -96,12 +115,13 @@ std::string memory_text(const PackagePlan& plan, const ProgramPlan& program, con
                        plan.measured_on);
   }
   out +=
-      "/* Bytes of memory: values of a run and the state between runs; what the runtime keeps; scratch of kernels. "
-      "*/\n";
+      "/* Bytes of memory: values of a run and the state between runs; what the runtime keeps (in the "
+      "memory\n   called state and in the handle of an instance); scratch of kernels. */\n";
   out += fmt::format("#define {}_ARENA_BYTES {}\n", up, bytes.arena);
   out += fmt::format(
-      "#if UINTPTR_MAX > 0xFFFFFFFFu\n#define {0}_STATE_BYTES {2}\n#else\n#define {0}_STATE_BYTES {1}\n#endif\n", up,
-      bytes.state_32, bytes.state_64);
+      "#if UINTPTR_MAX > 0xFFFFFFFFu\n#define {0}_STATE_BYTES {2}\n#define {0}_INSTANCE_BYTES {4}\n"
+      "#else\n#define {0}_STATE_BYTES {1}\n#define {0}_INSTANCE_BYTES {3}\n#endif\n",
+      up, bytes.state_32, bytes.state_64, bytes.instance_32, bytes.instance_64);
   out += fmt::format("#define {}_SCRATCH_BYTES {}\n", up, bytes.scratch);
   if (bytes.stack)
     out += fmt::format("#define {}_STACK_BYTES {}  /* measured on {} */\n", up, *bytes.stack, plan.measured_on);
@@ -149,17 +169,29 @@ std::string header_text(const PackagePlan& plan, const ProgramPlan& program, con
       "}} {0}_memory;\n\n"
       "/* Checks and loads the program, once, before everything else; again: from its initial state. {0}_init takes "
       "static\n"
-      "   memory, which is only linked where it is called. Returns 0, or the number of an error. */\n"
+      "   memory, which is only linked where it is called. Returns 0, or the number of an error: memory that is null "
+      "or\n"
+      "   misaligned among them. */\n"
       "int {0}_init(void);\n"
       "int {0}_init_with(const {0}_memory* memory);\n"
-      "/* What the last call that failed says; \"\" if none did. */\n"
-      "const char* {0}_error(void);\n",
+      "/* What the last call that failed says; \"\" if none did since {0}_init. */\n"
+      "const char* {0}_error(void);\n\n"
+      "/* A handle, for several instances of the program beside each other. Each has an arena and state memory of its "
+      "own;\n"
+      "   instances that do not run at the same time may share scratch memory. All share the constants. It stays where "
+      "it\n"
+      "   is, from {0}_instance_init on: a copy is no instance. The functions without `instance` are those of one more "
+      "instance,\n"
+      "   which is only linked where they are called. */\n"
+      "typedef struct {0}_instance {{ uint64_t opaque[{1}_INSTANCE_BYTES / 8]; }} {0}_instance;\n"
+      "int {0}_instance_init({0}_instance* instance, const {0}_memory* memory);\n"
+      "const char* {0}_instance_error(const {0}_instance* instance);\n",
       name, upper_case(name));
   for (const MethodPlan& method : program.methods) out += method_text(program, method);
   out += fmt::format("\n#ifdef __cplusplus\n}}  // extern \"C\"\n\nnamespace packaged {{\nnamespace {} {{\n", name);
   out += fmt::format(
       "inline int init() {{ return {0}_init(); }}\ninline const char* error() {{ return {0}_error(); }}\n", name);
-  for (const MethodPlan& method : program.methods) out += cpp_text(method, program.methods.size() == 1);
+  for (const MethodPlan& method : program.methods) out += cpp_text(name, method, program.methods.size() == 1);
   out += fmt::format("}}  // namespace {}\n}}  // namespace packaged\n#endif\n#endif /* {} */\n", name, guard);
   return out;
 }

@@ -71,6 +71,41 @@ std::string float_comparison(const char* type) {
       type);
 }
 
+std::string use_text(const ProgramPlan& first) {
+  const MethodPlan& method = first.methods[0];
+  std::string out = fmt::format(
+      "\n## Use\n```c\n#include \"{0}.h\"\n\n"
+      "if ({0}_init() != 0) puts({0}_error());       /* once */\n",
+      first.name);
+  if (!method.inputs.empty() && method.inputs[0].is_tensor) {
+    out += fmt::format("{0}* in = {1}_input(0);                /* write {2}_INPUT_0_COUNT elements */\n",
+                       c_type(method.inputs[0].dtype), method.prefix, upper_case(method.prefix));
+  }
+  out += fmt::format("if ({0}_run() != 0) puts({1}_error());\n", method.prefix, first.name);
+  if (!method.outputs.empty()) {
+    out += fmt::format("const {0}* out = {1}_output(0);         /* valid until the next run */\n",
+                       c_type(method.outputs[0].dtype), method.prefix);
+  }
+  out += "```\nIn C++, `packaged::" + first.name + "::run()` and typed functions for each input and output.\n\n";
+  out += fmt::format(
+      "`{0}_init` takes static memory. To place it, define `{1}_MEMORY` (an attribute, such as a section) for\n"
+      "`src/{0}_memory.cpp`; or give your own with `{0}_init_with`, and the static memory is not linked.\n"
+      "The stack is the caller's. One instance may run in one thread at a time.\n\n"
+      "### Several instances\n"
+      "`{0}_instance` is a handle of `{1}_INSTANCE_BYTES`. Each instance keeps its own values and state; the constants "
+      "are "
+      "shared.\n"
+      "Instances that never run at the same time may share scratch memory.\n"
+      "```c\nstatic {0}_instance left, right;\n"
+      "const {0}_memory left_memory = {{left_arena, left_state, scratch}}, right_memory = {{right_arena, right_state, "
+      "scratch}};\n"
+      "if ({0}_instance_init(&left, &left_memory) != 0) puts({0}_instance_error(&left));\n"
+      "if ({0}_instance_init(&right, &right_memory) != 0) puts({0}_instance_error(&right));\n"
+      "{2}_instance_run(&left);\n{2}_instance_run(&right);\n```\n\n",
+      first.name, upper_case(first.name), method.prefix);
+  return out;
+}
+
 }  // namespace
 
 std::string example_source(const PackagePlan& plan) {
@@ -113,7 +148,6 @@ std::string example_source(const PackagePlan& plan) {
 
 std::string readme_text(const PackagePlan& plan) {
   const ProgramPlan& first = plan.programs[0];
-  const MethodPlan& method = first.methods[0];
   std::string out = fmt::format(
       "# {}\n\nSources of a library that runs these programs on a microcontroller, without heap, files or operating "
       "system.\n"
@@ -131,26 +165,7 @@ std::string readme_text(const PackagePlan& plan) {
         "\nOn {}, compiled for size with clang: kernels {} bytes of code and constants, runtime {} bytes.\n",
         plan.measured_on, plan.flash->kernels_bytes, plan.flash->core_bytes);
   }
-  out += fmt::format(
-      "\n## Use\n```c\n#include \"{0}.h\"\n\n"
-      "if ({0}_init() != 0) puts({0}_error());       /* once */\n",
-      first.name);
-  if (!method.inputs.empty() && method.inputs[0].is_tensor) {
-    out += fmt::format("{0}* in = {1}_input(0);                /* write {2}_INPUT_0_COUNT elements */\n",
-                       c_type(method.inputs[0].dtype), method.prefix, upper_case(method.prefix));
-  }
-  out += fmt::format("if ({0}_run() != 0) puts({1}_error());\n", method.prefix, first.name);
-  if (!method.outputs.empty()) {
-    out += fmt::format("const {0}* out = {1}_output(0);         /* valid until the next run */\n",
-                       c_type(method.outputs[0].dtype), method.prefix);
-  }
-  out += "```\nIn C++, `packaged::" + first.name + "::run()` and typed functions for each input and output.\n\n";
-  out += fmt::format(
-      "`{0}_init` takes static memory. To place it, define `{1}_MEMORY` (an attribute, such as a section) for\n"
-      "`src/{0}_memory.cpp`; or give your own with `{0}_init_with`, and the static memory is not linked.\n"
-      "The stack is the caller's. One program may run in one thread at a time.\n\n"
-      "## Build\n",
-      first.name, upper_case(first.name));
+  out += use_text(first) + "## Build\n";
   if (plan.target.cpu.empty())
     out += "Any C++17 compiler: `make CXX=.. CPU_FLAGS=..`, or CMake (`add_subdirectory`).\n";
   else

@@ -20,6 +20,41 @@ class HostPackageTest : public PackageTest {
     EXPECT_FALSE(has(ran.out, "DIFFERENT")) << ran.out;
     EXPECT_TRUE(has(ran.out, ": equal")) << ran.out;
   }
+
+  // A C program with a package that was built, and what the package does with memory of the caller, under the
+  // sanitizers.
+  void expect_runs(const std::string& folder, const std::string& name, const std::string& source,
+                   const std::string& flags) const {
+    const std::string sanitized =
+        WICK_CXX " -fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=all -Wall -Wextra -Werror";
+    std::string objects;
+    for (const std::string& part :
+         {"src/" + name, std::string("wick/runtime/firmware/fixed_method"),
+          std::string("wick/runtime/firmware/packaged_method"), std::string("wick/runtime/firmware/caller_memory")}) {
+      const std::string object = "'" + path(std::filesystem::path(part).filename().string() + ".o") + "'";
+      const Outcome built =
+          run(fmt::format("cd '{}' && {} -std=c++17 -fno-rtti -Wno-unused-parameter -Iinclude -Isrc "
+                          "-Iwick -Iwick/include -isystem wick/third_party -c {}.cpp -o {}",
+                          path(folder), sanitized, part, object));
+      ASSERT_EQ(built.exit_code, 0) << built.err;
+      objects += " " + object;
+    }
+    const Outcome built = run(fmt::format("{} {} -I'{}' -x c -std=c99 '{}' -x none {} '{}' -lm -o '{}'", sanitized,
+                                          flags, path(folder + "/include"), source, objects,
+                                          path(folder + "/build/host/lib" + folder + ".a"), path("program")));
+    ASSERT_EQ(built.exit_code, 0) << built.err;
+    const Outcome ran = run("'" + path("program") + "'");
+    EXPECT_EQ(ran.exit_code, 0) << source << "\n" << ran.out << ran.err;
+  }
+
+  void expect_refuses_bad_memory(const std::string& folder, const std::string& name, const std::string& flags) const {
+    std::ofstream(path("hostile.c")) << hostile_program(name);
+    expect_runs(folder, name, path("hostile.c"), flags);
+    // Nothing that changes is outside the handle.
+    const Outcome symbols = run("nm '" + path(folder + "/build/host/src/" + name + ".o") + "'");
+    ASSERT_EQ(symbols.exit_code, 0) << symbols.err;
+    for (const char* kind : {" b ", " B ", " D ", " C "}) EXPECT_FALSE(has(symbols.out, kind)) << symbols.out;
+  }
 };
 
 TEST_F(HostPackageTest, RunsSeveralProgramsInOneLibrary) {
@@ -39,6 +74,10 @@ TEST_F(HostPackageTest, RunsSeveralProgramsInOneLibrary) {
   EXPECT_TRUE(has(files.at("include/dynamic.h"), "int dynamic_set_input_sizes(size_t index, const int32_t* sizes);"));
   EXPECT_TRUE(has(files.at("include/conv_relu.h"), "#define CONV_RELU_INPUT_0_SCALE "));
   expect_example_runs("all");
+  // Instances of a program of tables and of one that is loaded.
+  expect_runs("all", "counter", "examples/two_instances/main.c", "");
+  expect_refuses_bad_memory("all", "counter", "");
+  expect_refuses_bad_memory("all", "dynamic", "-DDYNAMIC");
 }
 
 TEST_F(PackageTest, HoldsNoSourcesOfOtherOperators) {
@@ -101,6 +140,10 @@ TEST_F(PackageTest, RefusesDelegatesProcessorsAndFoldersInWords) {
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_TRUE(has(outcome.err, "do not say which processor they are for")) << outcome.err;
   EXPECT_TRUE(has(outcome.err, "--cpu")) << outcome.err;
+
+  outcome = wick("package a=" + m4 + " a_instance=" + m4 + " -o '" + path("out") + "'");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_TRUE(has(outcome.err, "the handle of 'a' has the name of the program 'a_instance'")) << outcome.err;
 
   ASSERT_EQ(wick("package " + m4 + " -o '" + path("out") + "' --device none").exit_code, 0);
   outcome = wick("package " + m4 + " -o '" + path("out") + "' --device none");
