@@ -50,6 +50,7 @@ struct Call {
 
 /// What one call took, for Watch::counts and Watch::steps.
 struct Footprint {
+  std::string not_counted;  // why there are no counts of instructions; "" if there are
   Counts execution;
   std::vector<StepCounts> steps;  // one per on_step
   uint64_t load_stack_bytes = 0, execution_stack_bytes = 0;

@@ -82,9 +82,16 @@ Result<Times> measure_runs(const BenchFlags& flags) {
   return times;
 }
 
-void write_counts(const device::Counts& counts, compiler::JsonWriter& json) {
-  json.field("instructions", counts.instructions);
-  json.field("weighted_cycles", counts.weighted_cycles);
+// null where nothing counted.
+void write_counts(const device::Counts& counts, bool counted, compiler::JsonWriter& json) {
+  for (const auto& [name, value] :
+       {std::pair("instructions", counts.instructions), std::pair("weighted_cycles", counts.weighted_cycles)}) {
+    json.key(name);
+    if (counted)
+      json.value(value);
+    else
+      json.null();
+  }
 }
 
 void print_bench_json(const BenchFlags& flags, const DeviceCounts& counts) {
@@ -93,7 +100,7 @@ void print_bench_json(const BenchFlags& flags, const DeviceCounts& counts) {
   json.field("schema", "wick.bench.1");
   json.field("method", counts.method);
   json.field("device", flags.device);
-  write_counts(counts.execution, json);
+  write_counts(counts.execution, counts.not_counted.empty(), json);
   json.field("arena_bytes", counts.arena_bytes);
   json.field("scratch_bytes", counts.scratch_bytes);
   json.field("stack_bytes", counts.stack_bytes);
@@ -112,7 +119,7 @@ void print_bench_json(const BenchFlags& flags, const DeviceCounts& counts) {
     json.field("operator", step.op);
     json.field("module", step.place.module);
     json.field("source", step.place.source);
-    write_counts(step.counts, json);
+    write_counts(step.counts, counts.not_counted.empty(), json);
     json.end();
   }
   json.end();
@@ -121,6 +128,7 @@ void print_bench_json(const BenchFlags& flags, const DeviceCounts& counts) {
 }
 
 void print_bench_text(const BenchFlags& flags, const DeviceCounts& counts) {
+  const bool counted = counts.not_counted.empty();
   Table table({">instructions", ">weighted cycles", "operator", "module"});
   device::Counts rest = counts.execution;
   for (const CountedStep& step : counts.steps) {
@@ -130,8 +138,11 @@ void print_bench_text(const BenchFlags& flags, const DeviceCounts& counts) {
                compiler::printable(step.place.module, 60)});
   }
   table.row({std::to_string(rest.instructions), std::to_string(rest.weighted_cycles), "(executor)", ""});
-  fmt::print("{}{} on {}: {} instructions, {} weighted cycles\n", table.text(), counts.method, flags.device,
-             counts.execution.instructions, counts.execution.weighted_cycles);
+  if (counted)
+    fmt::print("{}{} on {}: {} instructions, {} weighted cycles\n", table.text(), counts.method, flags.device,
+               counts.execution.instructions, counts.execution.weighted_cycles);
+  else
+    fmt::print("{} on {}: instructions not measured\n", counts.method, flags.device);
   fmt::print("arena {}, scratch {}, method {}, stack {}; flash: program {}, kernels {}, core {}\n",
              bytes_text(counts.arena_bytes), bytes_text(counts.scratch_bytes), bytes_text(counts.method_arena_bytes),
              bytes_text(counts.stack_bytes), bytes_text(counts.program_bytes),
@@ -141,6 +152,8 @@ void print_bench_text(const BenchFlags& flags, const DeviceCounts& counts) {
 int bench_device(const BenchFlags& flags) {
   const Result<DeviceCounts> counts = count_on_device(flags);
   if (!counts.ok()) return report(counts.diag());
+  if (!counts->not_counted.empty())
+    fmt::print(stderr, "note: instructions are not measured: {}; {}\n", counts->not_counted, kHowToCount);
   if (flags.json)
     print_bench_json(flags, *counts);
   else

@@ -121,8 +121,7 @@ void print_text(const PackageFlags& flags, const PackagePlan& plan, size_t num_f
   fmt::print("{}: {} files; {} kernels in {} sources{}{}\n", flags.folder, num_files, plan.kernels.size(), sources,
              plan.target.cpu.empty() ? "" : " for " + plan.target.cpu,
              plan.flash ? fmt::format("; flash {} bytes", *flash_bytes(plan)) : "");
-  if (plan.measured_on.empty())
-    fmt::print(stderr, "note: stack and flash are not measured: there is no device for this processor\n");
+  if (plan.measured_on.empty()) fmt::print(stderr, "note: stack and flash are not measured: {}\n", plan.not_measured);
 }
 
 int package_command(PackageFlags& flags) {

@@ -80,6 +80,11 @@ Result<Profile> measure_instructions(const ProfileFlags& flags) {
 
 Result<Profile> measure_on_device(const ProfileFlags& flags) {
   ASSIGN_OR_RETURN(DeviceCounts counts, count_on_device(flags));
+  if (!counts.not_counted.empty()) {
+    return compiler::Diag(compiler::Code::usage, "QEMU did not count the instructions")
+        .note(counts.not_counted)
+        .with_help(kHowToCount);
+  }
   Profile profile;
   profile.method = counts.method;
   profile.unit = kInstructions;

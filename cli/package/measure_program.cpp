@@ -156,7 +156,16 @@ Status measure_on_host(Session& session, const PackageOptions& options, ProgramP
 
 Status measure_on_device(const PackageOptions& options, PackagePlan* plan) {
   const std::string name = device_for(options, *plan);
-  if (name.empty() || options.device == "none") return {};
+  if (options.device == "none") {
+    plan->not_measured = "--device none";
+    return {};
+  }
+  if (name.empty()) {
+    plan->not_measured = plan->target.cpu.empty()
+                             ? "the programs are for no processor in particular; --cpu names one"
+                             : fmt::format("no emulated board runs the code of {}", plan->target.cpu);
+    return {};
+  }
   device::FirmwareParts parts;
   parts.loads = plan->loads();
   parts.has_tables = plan->has_tables();
@@ -165,7 +174,11 @@ Status measure_on_device(const PackageOptions& options, PackagePlan* plan) {
     SessionOptions session_options;
     session_options.device = name;
     Result<Session> session = Session::open(program.path, session_options);
-    if (!session.ok()) return options.device.empty() ? Status() : Status(session.diag());
+    if (!session.ok()) {
+      if (!options.device.empty()) return session.diag();
+      plan->not_measured = session.diag().message + (session.diag().help.empty() ? "" : "; " + session.diag().help);
+      return {};
+    }
     for (MethodPlan& method : program.methods) {
       device::Call call;
       call.method = method.name;

@@ -68,7 +68,8 @@ compiler::Status check_budgets(const PackagePlan& plan, const Budgets& budgets) 
   }
   if (budgets.flash_bytes && !plan.flash) {
     return compiler::Diag(compiler::Code::usage, "--max-flash: the flash is measured on a device, and there is none")
-        .with_help("wick bench --device names what is missing; or leave out --max-flash");
+        .note(plan.not_measured)
+        .with_help("build the devices (make devices, after make setup-all), or leave out --max-flash");
   }
   check("programs, kernels and runtime take", flash_bytes(plan).value_or(0), budgets.flash_bytes, "--max-flash");
   if (found.empty()) return {};

@@ -89,7 +89,8 @@ struct PackagePlan {
   /// Paths in the tree. `sources`: those of both kinds; the others are for the processor, or in their place in plain
   /// C++ for any.
   std::vector<std::string> headers, sources, target_sources, portable_sources;
-  std::string measured_on;  // the device, or ""
+  std::string measured_on;   // the device, or ""
+  std::string not_measured;  // why there is none
   std::optional<device::FirmwareSize> flash;
 
   /// Some program is loaded, or is tables.

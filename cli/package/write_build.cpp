@@ -32,6 +32,41 @@ std::string lines(const std::vector<std::string>& paths, const char* folder, con
 
 bool has_variants(const PackagePlan& plan) { return !plan.target_sources.empty() || !plan.portable_sources.empty(); }
 
+// Options with the processor that the compiler knows, in a Makefile.
+std::string with_processor(const compiler::FirmwareTarget& target, std::string flags) {
+  const std::string option = "-mcpu=" + target.cpu;
+  const size_t at = flags.find(option);
+  if (!target.same_as.empty() && at != std::string::npos) flags.replace(at, option.size(), "-mcpu=$(PROCESSOR)");
+  return flags;
+}
+
+// In a Makefile: the processor's options. An older compiler gets a processor with the same instructions that it knows.
+std::string processor_text(const compiler::FirmwareTarget& target) {
+  std::string out = "ifneq ($(TARGET),host)\n";
+  if (!target.same_as.empty()) {
+    out += fmt::format(
+        "  # {0} is known to GCC {2} and clang {3}. {1} has the same instructions.\n"
+        "  knows = $(shell echo | $(CXX) -mcpu=$(1) -mthumb -x c++ -E - >/dev/null 2>&1 && echo yes)\n"
+        "  ifneq ($(call knows,{0}),)\n    PROCESSOR ?= {0}\n"
+        "  else ifneq ($(call knows,{1}),)\n    PROCESSOR ?= {1}\n"
+        "    $(info $(CXX) does not know {0} (GCC {2} and clang {3} do): compiled for {1}, which has the same "
+        "instructions)\n"
+        "  else\n    $(error $(CXX) is not there, or knows neither {0} nor {1}: GCC {2} and clang {3} know both)\n  "
+        "endif\n",
+        target.cpu, target.same_as, target.known_to_gcc, target.known_to_clang);
+  }
+  return out + fmt::format("  CPU_FLAGS ?= {}\nendif\n", with_processor(target, target.flags));
+}
+
+// The same in CMake, of GCC's options for files without vectors; the others come from the toolchain file.
+std::string older_processor(const compiler::FirmwareTarget& target) {
+  if (target.same_as.empty()) return "";
+  return fmt::format(
+      "    if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS {2})  # does not know {0}; {1} has the same instructions\n"
+      "      string(REPLACE \"{0}\" \"{1}\" plain \"${{plain}}\")\n    endif()\n",
+      target.cpu, target.same_as, target.known_to_gcc);
+}
+
 }  // namespace
 
 std::string cmake_text(const PackagePlan& plan) {
@@ -71,11 +106,12 @@ std::string cmake_text(const PackagePlan& plan) {
     if (!plan.target.plain_flags.empty()) {
       out += fmt::format(
           "  if(CMAKE_CXX_COMPILER_ID STREQUAL \"GNU\")  # not sure of its vectors: only these kernels get them\n"
-          "    set_source_files_properties(${{programs}} PROPERTIES COMPILE_OPTIONS \"{0}\")\n"
+          "    set(plain \"{0}\")\n{1}"
+          "    set_source_files_properties(${{programs}} PROPERTIES COMPILE_OPTIONS \"${{plain}}\")\n"
           "    set_source_files_properties(${{runtime}} PROPERTIES COMPILE_OPTIONS "
-          "\"-Wno-unused-parameter;-Wno-psabi;{0}\")\n"
+          "\"-Wno-unused-parameter;-Wno-psabi;${{plain}}\")\n"
           "  endif()\n",
-          plan.target.plain_flags);
+          plan.target.plain_flags, older_processor(plan.target));
     }
     out +=
         "  set_source_files_properties(${kernels} PROPERTIES COMPILE_OPTIONS\n"
@@ -102,12 +138,14 @@ std::string makefile_text(const PackagePlan& plan) {
       "#   make TARGET=host example               for this machine, with a program that runs a sample\n"
       "TARGET ?= {2}\n",
       plan.name, cross ? " for " + plan.target.cpu : "", cross ? plan.target.cpu : "host");
-  out += "ifeq ($(TARGET),host)\n  CROSS ?=\nelse\n  CROSS ?= arm-none-eabi-\n";
-  out += fmt::format("  CPU_FLAGS ?= {}\nendif\n", plan.target.flags);
   out +=
+      "ifeq ($(TARGET),host)\n  CROSS ?=\nelse\n  CROSS ?= arm-none-eabi-\nendif\n"
       "ifeq ($(origin CXX),default)\n  CXX = $(CROSS)g++\nendif\nifeq ($(origin CC),default)\n  CC = "
       "$(CROSS)gcc\nendif\n"
-      "ifeq ($(origin AR),default)\n  AR = $(CROSS)ar\nendif\nOPT ?= -Os\nKERNEL_OPT ?= -O2\nWARN ?= -Wall "
+      "ifeq ($(origin AR),default)\n  AR = $(CROSS)ar\nendif\n";
+  out += processor_text(plan.target);
+  out +=
+      "OPT ?= -Os\nKERNEL_OPT ?= -O2\nWARN ?= -Wall "
       "-Wextra\nBUILD ?= build/$(TARGET)\n\n";
   out += fmt::format("PROGRAMS = {}\n\nRUNTIME = {}\n", lines(of_programs(plan), "", " \\"),
                      lines(plan.sources, "wick/", " \\"));
@@ -120,7 +158,7 @@ std::string makefile_text(const PackagePlan& plan) {
       out += fmt::format(
           "\n  # GCC: only these kernels get vectors.\n"
           "  ifneq ($(shell $(CXX) --version | grep -c 'Free Software'),0)\n    PLAIN_FLAGS ?= {}\n  endif\n",
-          plan.target.plain_flags);
+          with_processor(plan.target, plan.target.plain_flags));
     }
     out += "\nendif\n";
   }

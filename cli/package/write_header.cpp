@@ -125,6 +125,8 @@ std::string memory_text(const PackagePlan& plan, const ProgramPlan& program, con
   out += fmt::format("#define {}_SCRATCH_BYTES {}\n", up, bytes.scratch);
   if (bytes.stack)
     out += fmt::format("#define {}_STACK_BYTES {}  /* measured on {} */\n", up, *bytes.stack, plan.measured_on);
+  else
+    out += fmt::format("/* {0}_STACK_BYTES and {0}_FLASH_BYTES are not measured: there was no device. */\n", up);
   if (budgets.arena_bytes) out += fmt::format("#define {}_MAX_ARENA_BYTES {}\n", up, *budgets.arena_bytes);
   if (budgets.file_bytes) out += fmt::format("#define {}_MAX_PROGRAM_BYTES {}\n", up, *budgets.file_bytes);
   if (budgets.flash_bytes) out += fmt::format("#define {}_MAX_FLASH_BYTES {}\n", up, *budgets.flash_bytes);

@@ -50,6 +50,7 @@ Result<DeviceCounts> count_on_device(const CallOptions& options) {
   if (whole.refusal) return session.diag_of(*whole.refusal, counts.method);
   const device::Footprint& footprint = whole.footprint;
   counts.execution = footprint.execution;
+  counts.not_counted = footprint.not_counted;
   for (size_t i = 0; i < meta.num_arenas(); ++i) counts.arena_bytes += meta.arena_bytes(i);
   counts.scratch_bytes = footprint.temp_bytes;
   counts.execution_stack_bytes = footprint.execution_stack_bytes;

@@ -18,6 +18,7 @@ struct CountedStep {
 
 struct DeviceCounts {
   std::string method;
+  std::string not_counted;   // why there are no instructions; "" if there are
   device::Counts execution;  // the executor included
   std::vector<CountedStep> steps;
   uint64_t arena_bytes = 0;    // all planned arenas
@@ -28,6 +29,10 @@ struct DeviceCounts {
   uint64_t program_bytes = 0;
   device::FirmwareSize firmware;
 };
+
+/// Counting of instructions needs a plugin of QEMU: how to get it.
+constexpr char kHowToCount[] =
+    "counting needs QEMU 7.2 to 8.2 with plugins, as in Debian 12, and Wick built where it is installed";
 
 /// Runs the method twice: with markers around each instruction, and without, for the whole.
 compiler::Result<DeviceCounts> count_on_device(const CallOptions& options);

@@ -19,6 +19,9 @@ struct FirmwareTarget {
   std::string cpu;          // as compilers name it after -mcpu=
   std::string flags;        // of GCC and clang, to compile and link for it
   std::string plain_flags;  // GCC: in addition, for files that are not written for its vectors; or ""
+  /// A processor with the same instructions that compilers have known for longer, or "": GCC knows `cpu` from
+  /// `known_to_gcc` on, clang from `known_to_clang` on.
+  std::string same_as, known_to_gcc, known_to_clang;
   std::string measured_on;  // cpu of the device whose code it runs unchanged; or ""
   std::string built_for;    // KernelTable::built_for of the kernels for the processor
   std::string portable_built_for;

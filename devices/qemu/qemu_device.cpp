@@ -106,6 +106,17 @@ Diag QemuDevice::breakdown() {
       .note(process->end_text());
 }
 
+// A QEMU without plugins, or with another interface, ends before it runs anything.
+bool QemuDevice::drop_counter() {
+  if (files_.counter.empty()) return false;
+  process_->finish();
+  if (process_->fault() || process_->over_budget() || process_->timed_out()) return false;
+  process_.reset();
+  files_.counter.clear();
+  counter_refused_ = true;
+  return true;
+}
+
 Status QemuDevice::ensure_loaded(bool traced, Outcome* outcome) {
   if (!process_) {
     ASSIGN_OR_RETURN(process_, QemuProcess::start(board_, files_));
@@ -120,14 +131,15 @@ Status QemuDevice::ensure_loaded(bool traced, Outcome* outcome) {
   request.u32(static_cast<uint32_t>(1 + program_.data_paths.size()));
   request.string(program_.path);
   for (const std::string& path : program_.data_paths) request.string(path);
-  if (!process_->send(request.take(Request::load))) return breakdown();
+  if (!process_->send(request.take(Request::load)))
+    return drop_counter() ? ensure_loaded(traced, outcome) : Status(breakdown());
   ReplyReader reply(*process_);
   const Reply kind = static_cast<Reply>(reply.u32());
   if (kind == Reply::loaded)
     reply.u32();
   else
     outcome->refusal = reply.refusal();
-  if (!reply.ok()) return breakdown();
+  if (!reply.ok()) return drop_counter() ? ensure_loaded(traced, outcome) : Status(breakdown());
   loaded_ = kind == Reply::loaded;
   traced_ = traced;
   return {};
@@ -182,22 +194,23 @@ Status QemuDevice::read_replies(const Call& call, Outcome* outcome) {
         const uint32_t count = reply.u32();
         for (uint32_t i = 0; reply.ok() && i < count; ++i) outcome->outputs.push_back(reply.value());
         if (!reply.ok()) return breakdown();
-        return add_counts(call, num_steps, outcome);
+        add_counts(call, num_steps, outcome);
+        return {};
       }
       default: return Diag(Code::internal, fmt::format("{} sent an unknown reply", board_.device));
     }
   }
 }
 
-Status QemuDevice::add_counts(const Call& call, size_t num_steps, Outcome* outcome) const {
-  if (call.watch != Watch::counts && call.watch != Watch::steps) return {};
+void QemuDevice::add_counts(const Call& call, size_t num_steps, Outcome* outcome) const {
+  if (call.watch != Watch::counts && call.watch != Watch::steps) return;
   const std::vector<Snapshot> snapshots = process_->snapshots();
   const size_t inside = call.watch == Watch::steps ? 2 * num_steps : 0;
   if (snapshots.size() != inside + 2) {
-    return Diag(Code::usage, "QEMU did not count the instructions")
-        .note(files_.counter.empty() ? "Wick's plugin for QEMU was not built"
-                                     : "QEMU does not take plugins of interface 1")
-        .with_help("counting needs QEMU 7.2 to 8.2 with plugins, as in Debian 12; build Wick where it is installed");
+    outcome->footprint.not_counted = counter_refused_         ? "QEMU does not start with Wick's plugin"
+                                     : files_.counter.empty() ? "Wick's plugin for QEMU was not built"
+                                                              : "QEMU does not take plugins of interface 1";
+    return;
   }
   const auto between = [&](size_t a, size_t b) {
     return Counts{snapshots[b].instructions - snapshots[a].instructions,
@@ -206,7 +219,6 @@ Status QemuDevice::add_counts(const Call& call, size_t num_steps, Outcome* outco
   outcome->footprint.execution = between(0, inside + 1);
   for (size_t i = 0; i < num_steps && inside != 0; ++i)
     outcome->footprint.steps.push_back({between(1 + 2 * i, 2 + 2 * i), between(0, 1 + 2 * i).instructions});
-  return {};
 }
 
 Result<Outcome> QemuDevice::call(const Call& call) {

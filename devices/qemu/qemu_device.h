@@ -25,7 +25,9 @@ class QemuDevice : public Device {
   compiler::Status ensure_loaded(bool traced, Outcome* outcome);
   compiler::Result<std::vector<uint8_t>> call_request(const Call& call) const;
   compiler::Status read_replies(const Call& call, Outcome* outcome);
-  compiler::Status add_counts(const Call& call, size_t num_steps, Outcome* outcome) const;
+  void add_counts(const Call& call, size_t num_steps, Outcome* outcome) const;
+  /// After a breakdown: whether to try again without the plugin that counts.
+  bool drop_counter();
   /// The diagnostic of a device that no longer answers; it is gone afterwards.
   compiler::Diag breakdown();
   void add_place(uint32_t chain, uint32_t instruction, compiler::Diag* diag) const;
@@ -37,6 +39,7 @@ class QemuDevice : public Device {
   std::string method_;  // of the last call
   std::unique_ptr<QemuProcess> process_;
   bool loaded_ = false, traced_ = false;
+  bool counter_refused_ = false;  // QEMU did not start with the plugin
 };
 
 }  // namespace wick::device

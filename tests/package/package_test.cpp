@@ -1,3 +1,10 @@
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <regex>
+#include <set>
+
+#include "tests/package/instance_programs.h"
 #include "tests/package/package_test_support.h"
 
 namespace wick::cli {
@@ -150,6 +157,73 @@ TEST_F(PackageTest, RefusesDelegatesProcessorsAndFoldersInWords) {
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_TRUE(has(outcome.err, "the folder is not empty")) << outcome.err;
   EXPECT_EQ(wick("package " + m4 + " -o '" + path("out") + "' --device none --force").exit_code, 0);
+}
+
+// QEMU without plugins, and no QEMU at all: the package is written, and says what was not measured.
+TEST_F(PackageTest, IsWrittenWithoutWhatMeasures) {
+  const std::string program = compile_quantized("conv_relu", "cortex-m4");
+  std::filesystem::create_directory(path("tools"));
+  const std::string without = "PATH='" + path("tools") + "' '" WICK_BINARY "' package " + program + " -o ";
+  const Outcome missing = run(without + "'" + path("none") + "' --name none");
+  ASSERT_EQ(missing.exit_code, 0) << missing.err;
+  EXPECT_TRUE(has(missing.err, "note: stack and flash are not measured: qemu-cortex-m4 needs qemu-system-arm"))
+      << missing.err;
+  const std::string header = files_in("none").at("include/conv_relu.h");
+  EXPECT_TRUE(has(header, "CONV_RELU_STACK_BYTES and CONV_RELU_FLASH_BYTES are not measured")) << header;
+  EXPECT_FALSE(has(header, "#define CONV_RELU_FLASH_BYTES"));
+  const Outcome refused = run(without + "'" + path("flash") + "' --max-flash 1MB");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_TRUE(has(refused.err, "make devices")) << refused.err;
+
+  if (wick("run " + program + " --device qemu-cortex-m4").exit_code != 0) {
+    ASSERT_EQ(std::getenv("WICK_NEEDS_DEVICES"), nullptr) << "qemu-cortex-m4 is not there";
+    GTEST_SKIP() << "qemu-cortex-m4 is not there";
+  }
+  // Ends as a QEMU does that was built without plugins.
+  std::ofstream(path("tools/qemu-system-arm"))
+      << "#!/bin/sh\nfor each; do [ \"$each\" != -plugin ] || exit 1; done\nPATH='" << std::getenv("PATH")
+      << "' exec qemu-system-arm \"$@\"\n";
+  std::filesystem::permissions(path("tools/qemu-system-arm"), std::filesystem::perms::owner_all);
+  const std::string tools = "PATH='" + path("tools") + "':\"$PATH\" '" WICK_BINARY "' ";
+  const Outcome made = run(tools + "package " + program + " -o '" + path("some") + "' --name some");
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_TRUE(has(files_in("some").at("include/conv_relu.h"), "#define CONV_RELU_STACK_BYTES "));
+  EXPECT_TRUE(has(files_in("some").at("include/conv_relu.h"), "#define CONV_RELU_FLASH_BYTES "));
+  const Outcome bench = run(tools + "bench " + program + " --device qemu-cortex-m4");
+  EXPECT_EQ(bench.exit_code, 0) << bench.err;
+  EXPECT_TRUE(has(bench.out, "instructions not measured")) << bench.out;
+  EXPECT_TRUE(has(bench.err, "note: instructions are not measured: ")) << bench.err;
+  const Outcome profile = run(tools + "profile " + program + " --device qemu-cortex-m4");
+  EXPECT_EQ(profile.exit_code, 2);
+  EXPECT_TRUE(has(profile.err, "QEMU did not count the instructions")) << profile.err;
+}
+
+// Compilers that are older than the processor get one with the same instructions.
+TEST_F(PackageTest, BuildsForProcessorsThatTheCompilerDoesNotKnow) {
+  for (const std::string& compiler :
+       {std::string("arm-none-eabi-g++"), std::string("clang++-19 --target=arm-none-eabi")}) {
+    if (run("command -v " + compiler.substr(0, compiler.find(' '))).exit_code != 0) {
+      ASSERT_EQ(std::getenv("WICK_NEEDS_DEVICES"), nullptr) << compiler << " is not installed";
+      GTEST_SKIP() << compiler << " is not installed";
+    }
+    for (const char* cpu : {"cortex-m52", "cortex-m85", "cortex-m55"}) {
+      const std::string program = compile_quantized("conv_relu", cpu);
+      ASSERT_EQ(wick("package " + program + " -o '" + path(cpu) + "' --device none --force").exit_code, 0);
+      const Outcome commands = run("make -n -C '" + path(cpu) + "' CXX='" + compiler + "'");
+      ASSERT_EQ(commands.exit_code, 0) << commands.err;
+      const std::regex option("-mcpu=[a-z0-9+-]+");
+      std::set<std::string> processors;
+      for (std::sregex_iterator at(commands.out.begin(), commands.out.end(), option), end; at != end; ++at)
+        processors.insert(at->str());
+      EXPECT_FALSE(processors.empty()) << commands.out;
+      for (const std::string& each : processors)
+        EXPECT_EQ(run("echo | " + compiler + " " + each + " -mthumb -x c++ -E - ").exit_code, 0) << each;
+    }
+  }
+  const Outcome unknown = run("make -n -C '" + path("cortex-m85") + "' CXX=false");
+  EXPECT_NE(unknown.exit_code, 0);
+  EXPECT_TRUE(has(unknown.err, "knows neither cortex-m85 nor cortex-m55: GCC 13 and clang 15 know both"))
+      << unknown.err;
 }
 
 // All programs for one instruction set in one package.

@@ -84,6 +84,10 @@ Result<FirmwareTarget> firmware(const TargetSettings& settings, std::string_view
     out.cpu = found.cpu;
     out.flags = compiler_flags(found.cpu);
     out.measured_on = emulated_as(found.cpu);
+    const KnownTo since = known_to(found.cpu);
+    if (!since.gcc.empty()) out.same_as = emulated_as(found.cpu);
+    out.known_to_gcc = since.gcc;
+    out.known_to_clang = since.clang;
     out.built_for = fmt::format("cortex_m.isa={}", name_of(isa));
     // GCC 12 reads registers it never set in a selection between vectors.
     if (isa == Isa::mve) out.plain_flags = fmt::format("-mcpu={}+nomve", found.cpu);

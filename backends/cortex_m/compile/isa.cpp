@@ -22,12 +22,13 @@ struct Cpu {
   Isa best;
   std::string_view flags;
   std::string_view emulated_as = {};
+  KnownTo known_to = {};
 };
 constexpr std::string_view kM4 = "cortex-m4", kM55 = "cortex-m55", kM3 = "cortex-m3";
 constexpr Cpu kCpus[] = {
     {kM55, Isa::mve, "-mcpu=cortex-m55 -mthumb -mfloat-abi=hard", kM55},
-    {"cortex-m52", Isa::mve, "-mcpu=cortex-m52 -mthumb -mfloat-abi=hard", kM55},
-    {"cortex-m85", Isa::mve, "-mcpu=cortex-m85 -mthumb -mfloat-abi=hard", kM55},
+    {"cortex-m52", Isa::mve, "-mcpu=cortex-m52 -mthumb -mfloat-abi=hard", kM55, {"14", "18"}},
+    {"cortex-m85", Isa::mve, "-mcpu=cortex-m85 -mthumb -mfloat-abi=hard", kM55, {"13", "15"}},
     {kM4, Isa::dsp, "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16", kM4},
     {"cortex-m7", Isa::dsp, "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16", kM4},
     {"cortex-m33", Isa::dsp, "-mcpu=cortex-m33 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16", kM4},
@@ -87,6 +88,8 @@ Result<Configuration> read_configuration(const TargetOptions& options) {
 }
 
 std::string_view compiler_flags(std::string_view cpu) { return find_cpu(cpu)->flags; }
+
+KnownTo known_to(std::string_view cpu) { return find_cpu(cpu)->known_to; }
 
 std::string_view emulated_as(std::string_view cpu) { return find_cpu(cpu)->emulated_as; }
 

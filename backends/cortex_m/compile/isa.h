@@ -31,6 +31,12 @@ inline constexpr compiler::TargetOption kMemory = {"memory", "fast|tight",
 compiler::Result<Configuration> read_configuration(const compiler::TargetOptions& options);
 /// Options of GCC and clang for a processor of read_configuration.
 std::string_view compiler_flags(std::string_view cpu);
+/// The first versions of GCC and clang that know a processor for which there is an older one with the same
+/// instructions, emulated_as; "" for the others.
+struct KnownTo {
+  std::string_view gcc, clang;
+};
+KnownTo known_to(std::string_view cpu);
 /// The processor whose code it runs unchanged, and that QEMU emulates; "" if there is none.
 std::string_view emulated_as(std::string_view cpu);
 /// For options that have been checked.
