@@ -37,20 +37,20 @@ struct CompareFlags : CallOptions {
 };
 
 /// The upper bounds that the program was compiled with.
-compiler::ImportOptions import_options(const MethodFacts& program) {
-  compiler::ImportOptions options;
+compiler::CompileOptions model_options(const MethodFacts& program) {
+  compiler::CompileOptions options;
+  options.border = program.border;
   for (const auto& [symbol, range] : program.symbols) {
-    if (range.max != compiler::kUnbounded) options.max_sizes[symbol] = range.max;
+    if (range.max != compiler::kUnbounded) options.import.max_sizes[symbol] = range.max;
   }
   return options;
 }
 
 /// The model compiled in memory, run on the portable kernels' baseline.
 Result<std::vector<uint8_t>> compile_model(const CompareFlags& flags, Span<const uint8_t> bytes,
-                                           const std::string& method, const compiler::ImportOptions& import,
+                                           const std::string& method, const compiler::CompileOptions& as,
                                            bool with_passes) {
-  compiler::CompileOptions options;
-  options.import = import;
+  compiler::CompileOptions options = as;
   for (const compiler::Pass& pass : compiler::pass_table()) {
     if (!with_passes && pass.phase == compiler::Phase::optimize) options.skip_passes.emplace_back(pass.name);
   }
@@ -99,9 +99,10 @@ struct Reference {
 
 /// Steps of outputs that are quantized, as the model's graph has them.
 Status allow_steps(const CompareFlags& flags, Span<const uint8_t> bytes, const std::string& method,
-                   const compiler::ImportOptions& import, const Session& program, Allowances& allowed) {
+                   const compiler::CompileOptions& as, const Session& program, Allowances& allowed) {
   ASSIGN_OR_RETURN(const MethodFacts facts, read_facts(program.meta(method)));
-  ASSIGN_OR_RETURN(compiler::Function function, compiler::import_bytes({method, flags.model, bytes}, import));
+  ASSIGN_OR_RETURN(compiler::Function function,
+                   compiler::import_bytes({method, flags.model, bytes}, as.import, as.border));
   size_t index = 0;
   const auto note = [&](const compiler::Value* value) {
     if (index >= program.meta(method).num_outputs()) return;  // another model's
@@ -247,14 +248,14 @@ Result<Comparison> compare(const CompareFlags& flags) {
   ASSIGN_OR_RETURN(MethodFacts facts, read_facts(probe.meta(method)));
   ASSIGN_OR_RETURN(std::vector<HostValue> inputs, call_inputs(probe.meta(method), facts, flags));
 
-  const compiler::ImportOptions import = import_options(facts);
+  const compiler::CompileOptions as = model_options(facts);
   Reference plain, optimized;
-  ASSIGN_OR_RETURN(const std::vector<uint8_t> plain_bytes, compile_model(flags, model.bytes(), method, import, false));
-  ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, compile_model(flags, model.bytes(), method, import, true));
+  ASSIGN_OR_RETURN(const std::vector<uint8_t> plain_bytes, compile_model(flags, model.bytes(), method, as, false));
+  ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, compile_model(flags, model.bytes(), method, as, true));
   ASSIGN_OR_RETURN(const Int16 int16, read_int16(flags, probe.meta(method), bytes, method));
   RETURN_IF_ERROR(run_reference(flags, plain_bytes, method, inputs, int16, plain));
   Allowances steps;
-  RETURN_IF_ERROR(allow_steps(flags, model.bytes(), method, import, probe, steps));
+  RETURN_IF_ERROR(allow_steps(flags, model.bytes(), method, as, probe, steps));
   for (const auto& [name, allowance] : steps) plain.allowed[name].step = allowance.step;
   RETURN_IF_ERROR(run_reference(flags, bytes, method, inputs, int16, optimized));
   if (!optimized.nodes.is_complete())

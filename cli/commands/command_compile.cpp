@@ -30,7 +30,7 @@ using compiler::Status;
 
 struct CompileFlags {
   std::vector<std::string> inputs;
-  std::string output, backends = compiler::default_targets(), profile = "auto", report, external_weights, dump_ir;
+  std::string output, backends = compiler::default_targets(), profile = "auto", io, report, external_weights, dump_ir;
   std::vector<std::string> skip_passes;
   SizeFlags size_flags;
   TargetFlags target_flags;
@@ -318,6 +318,7 @@ int compile_command(const CompileFlags& flags) {
   if (!share_state.ok()) return report(share_state.diag());
   options.share_state = std::move(*share_state);
   options.caller_io = flags.caller_io;
+  options.border = compiler::border_of(flags.io).value_or(compiler::Border());
   options.external_weights = !flags.external_weights.empty();
   options.skip_passes = flags.skip_passes;
   options.strict_nan = flags.strict_nan;
@@ -388,6 +389,12 @@ void add_compile(CommandLine& line) {
                "methods share all mutable buffers of the same name, dtype, shape and initial value, or these; by "
                "default only methods of one model do, which have equal parameters");
   command.flag("--no-share-state", flags->no_share_state, "each method has its own mutable buffers");
+  command
+      .option("--io", flags->io,
+              "what the caller passes where inputs and outputs are quantized. float: numbers; int8, uint8, int16: "
+              "elements, without the quantize at an input and the dequantize at an output; integer: elements of any "
+              "dtype; default: as exported")
+      .one_of({"float", "integer", "int8", "uint8", "int16"});
   command.flag("--caller-io", flags->caller_io,
                "inputs and outputs lie in memory of the caller, such as a device's, and are not copied");
   command.option("--report", flags->report, "write the report as JSON to this file").takes("FILE");

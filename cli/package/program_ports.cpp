@@ -105,12 +105,16 @@ void describe_ports(const MethodMeta& meta, const MethodFacts& facts, MethodPlan
   for (size_t i = 0; i < meta.num_inputs(); ++i) {
     Port port = describe_port(meta, meta.input(i), true);
     port.name = unique(c_identifier(facts.inputs[i].name), &taken);
+    if (const auto& grid = facts.inputs[i].grid; port.is_tensor && grid) port.grid = {grid->scale, grid->zero_point};
     plan->inputs.push_back(std::move(port));
   }
   taken.clear();
   for (size_t i = 0; i < meta.num_outputs(); ++i) {
     Port port = describe_port(meta, meta.output(i), false);
     port.name = unique(c_identifier(output_name(facts, i)), &taken);
+    const size_t leaf = i - facts.mutated_inputs.size();  // behind the end for a mutated input
+    if (port.is_tensor && leaf < facts.output_grids.size() && facts.output_grids[leaf])
+      port.grid = {facts.output_grids[leaf]->scale, facts.output_grids[leaf]->zero_point};
     plan->outputs.push_back(std::move(port));
   }
 }

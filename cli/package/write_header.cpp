@@ -1,6 +1,8 @@
 // The header of a program: sizes as constants, functions for C, names and types for C++.
 #include <fmt/format.h>
 
+#include <set>
+
 #include "cli/package/package_files.h"
 
 namespace wick::cli {
@@ -36,6 +38,20 @@ std::string port_constants(const Port& port, const std::string& prefix, const ch
   return out;
 }
 
+// The same of quantized ports by name, if the names of all differ in capital letters.
+std::string constants_by_name(const std::vector<Port>& ports, const std::string& prefix, const char* kind) {
+  std::set<std::string> names;
+  for (const Port& port : ports) names.insert(upper_case(port.name));
+  std::string out;
+  for (size_t i = 0; i < ports.size() && names.size() == ports.size(); ++i) {
+    if (!ports[i].grid) continue;
+    const std::string start = fmt::format("{}_{}_", upper_case(prefix), kind);
+    for (const char* what : {"SCALE", "ZERO_POINT"})
+      out += fmt::format("#define {0}{1}_{2} {0}{3}_{2}\n", start, upper_case(ports[i].name), what, i);
+  }
+  return out;
+}
+
 std::string method_text(const ProgramPlan& program, const MethodPlan& method) {
   const std::string& p = method.prefix;
   std::string out = fmt::format("\n/* Method {}. */\n", compiler::printable(method.name));
@@ -47,6 +63,9 @@ std::string method_text(const ProgramPlan& program, const MethodPlan& method) {
     dynamic |= method.inputs[i].is_dynamic;
   }
   for (size_t i = 0; i < method.outputs.size(); ++i) out += port_constants(method.outputs[i], p, "OUTPUT", i);
+  const std::string named =
+      constants_by_name(method.inputs, p, "INPUT") + constants_by_name(method.outputs, p, "OUTPUT");
+  if (!named.empty()) out += "/* The same by name. */\n" + named;
   out += fmt::format(
       "/* Where the elements of an input go. Write all inputs before each run: their memory is used for other values\n"
       "   meanwhile. NULL before {0}_init, or if there is no such tensor. */\n"

@@ -61,6 +61,29 @@ Status read_numbers(simdjson::dom::element item, InputFacts* input) {
   return {};
 }
 
+// Nothing if the file does not say.
+Status read_grid(simdjson::dom::element item, std::optional<GridFacts>* grid) {
+  GridFacts facts;
+  if (item["scale"].get(facts.scale)) return {};
+  if (item["zero_point"].get(facts.zero_point) || !(facts.scale > 0) || facts.scale - facts.scale != 0)
+    return corrupt("a scale without a zero point, or that is no scale");
+  *grid = facts;
+  return {};
+}
+
+Status read_border(simdjson::dom::element element, MethodFacts* facts) {
+  simdjson::dom::array grids;
+  if (!element["output_quantization"].get(grids)) {
+    for (simdjson::dom::element item : grids) RETURN_IF_ERROR(read_grid(item, &facts->output_grids.emplace_back()));
+  }
+  std::string_view word;
+  if (element["border"].get(word)) return {};
+  const std::optional<compiler::Border> border = compiler::border_of(word);
+  if (!border) return corrupt("an unknown border");
+  facts->border = *border;
+  return {};
+}
+
 Status read_inputs(simdjson::dom::array array, MethodFacts* facts) {
   for (simdjson::dom::element item : array) {
     std::string_view name, type;
@@ -71,6 +94,7 @@ Status read_inputs(simdjson::dom::array array, MethodFacts* facts) {
       ASSIGN_OR_RETURN(input.type, parse_type(type));
     }
     RETURN_IF_ERROR(read_numbers(item, &input));
+    RETURN_IF_ERROR(read_grid(item, &input.grid));
     facts->inputs.push_back(std::move(input));
   }
   return {};
@@ -168,6 +192,7 @@ Status read_method(simdjson::dom::element element, MethodFacts* facts) {
     if (item.get(leaf)) return corrupt("an output leaf is not a number");
     facts->output_leaves.push_back(leaf);
   }
+  RETURN_IF_ERROR(read_border(element, facts));
   RETURN_IF_ERROR(read_ranges(ranges, facts));
   RETURN_IF_ERROR(read_rules(element, facts));
   RETURN_IF_ERROR(read_shared_states(element, facts));
@@ -183,6 +208,8 @@ Status check_facts(const MethodMeta& method, const MethodFacts& facts) {
   if (facts.mutated_inputs.size() + facts.output_leaves.size() != method.num_outputs()) {
     return corrupt("a different number of outputs than the method has");
   }
+  if (!facts.output_grids.empty() && facts.output_grids.size() != facts.output_leaves.size())
+    return corrupt("a different number of scales than the method has outputs");
   for (size_t index : facts.mutated_inputs) {
     if (index >= facts.inputs.size()) return corrupt("a mutated input does not exist");
   }

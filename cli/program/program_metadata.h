@@ -9,17 +9,25 @@
 
 #include "compiler/ir/type.h"
 #include "compiler/plan/method_plan.h"
+#include "compiler/quantize/border.h"
 #include "compiler/support/result.h"
 #include "devices/instruction_place.h"
 #include "wick/program.h"
 
 namespace wick::cli {
 
+/// Scale and zero point of elements, or of those that the program quantizes to first or dequantizes from last.
+struct GridFacts {
+  double scale = 1;
+  int64_t zero_point = 0;
+};
+
 struct InputFacts {
   std::string name;                    // Python argument name; "in0", "in1" .. if the file has none
   std::optional<compiler::Type> type;  // with symbols; none for values burnt in at export
   std::vector<compiler::Sym> numbers;  // in the leading elements of a tensor of integers, if they have symbols; else 0
   compiler::Sym below = 0;             // the elements are indices into so many; 0: they are no indices
+  std::optional<GridFacts> grid;
 };
 
 /// A place in the user's model.
@@ -41,6 +49,8 @@ struct MethodFacts {
   std::vector<InputFacts> inputs;                                    // one per input of the method
   std::vector<size_t> mutated_inputs;                                // input of each leading output
   std::vector<int64_t> output_leaves;                                // leaf number of each output after those
+  std::vector<std::optional<GridFacts>> output_grids;                // as many, or none at all
+  compiler::Border border;                                           // with which the model was compiled
   std::vector<std::pair<compiler::Sym, compiler::SymRange>> ranges;  // of symbols and of sizes derived from them
   std::vector<compiler::Sym> rules;                                  // conditions on sizes that the method checks
   std::vector<compiler::SharedState> shared_states;                  // mutable buffers that other methods have, too

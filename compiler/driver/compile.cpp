@@ -383,6 +383,7 @@ Result<MethodPlan> compile_function(Function function, const CompileOptions& opt
                                     const ProgramFacts& program, MethodStages& stages) {
   if (options.on_stage) options.on_stage(function.name, "import", *function.graph);
   stages.imported = constant_bytes_of(*function.graph);
+  BorderQuantization border = border_quantization(*function.graph);
   std::vector<PassTiming> timings;
   RETURN_IF_ERROR(run_passes(function, options, map, &timings, program, &stages.partitioned));
   add_pass_times(timings, stages.times);
@@ -392,7 +393,11 @@ Result<MethodPlan> compile_function(Function function, const CompileOptions& opt
   if (options.on_begin) options.on_begin("linearize");
   Result<MethodPlan> plan = linearize(function, linearize_options);
   stages.times.push_back({"linearize", clock.lap()});
-  if (plan.ok()) plan->prepared_for = stages.partitioned.prepared_for;
+  if (!plan.ok()) return plan;
+  plan->prepared_for = stages.partitioned.prepared_for;
+  plan->input_quantization = std::move(border.inputs);
+  plan->output_quantization = std::move(border.outputs);
+  plan->border = to_text(options.border);
   return plan;
 }
 
@@ -516,7 +521,7 @@ Result<CompileResult> finish(std::vector<MethodPlan> method_plans, std::vector<M
 
 }  // namespace
 
-Result<Function> import_bytes(const CompileBytes& input, const ImportOptions& options) {
+Result<Function> import_bytes(const CompileBytes& input, const ImportOptions& options, const Border& border) {
   ASSIGN_OR_RETURN(pt2::Archive archive, pt2::Archive::open(input.bytes, input.file_name));
   ASSIGN_OR_RETURN(std::vector<std::string> names, pt2::model_names(archive));
   if (names.size() != 1) {
@@ -525,7 +530,9 @@ Result<Function> import_bytes(const CompileBytes& input, const ImportOptions& op
         .with_help("save each program to a separate file and give Wick several inputs");
   }
   ASSIGN_OR_RETURN(pt2::ExportedProgram program, pt2::read_exported_program(archive, names[0]));
-  return import_program(program, input.method, options);
+  ASSIGN_OR_RETURN(Function function, import_program(program, input.method, options));
+  RETURN_IF_ERROR(set_border(*function.graph, border, function.name));
+  return function;
 }
 
 Status optimize(Function& function, const CompileOptions& options, PartitionReport* report) {
@@ -539,7 +546,7 @@ Result<CompileResult> compile(const std::vector<CompileBytes>& inputs, const Com
   for (const CompileBytes& input : inputs) {
     Clock clock;
     if (options.on_begin) options.on_begin("import");
-    Result<Function> function = import_bytes(input, options.import);
+    Result<Function> function = import_bytes(input, options.import, options.border);
     if (!function.ok()) {
       RETURN_IF_ERROR(name_file(std::move(function.diag()), input.file_name));
     }
@@ -553,7 +560,10 @@ Result<CompileResult> compile(const std::vector<CompileBytes>& inputs, const Com
 
 Result<CompileResult> compile(std::vector<Function> functions, const CompileOptions& options) {
   std::vector<Imported> methods;
-  for (Function& function : functions) methods.push_back({std::move(function), "", nullptr});
+  for (Function& function : functions) {
+    RETURN_IF_ERROR(set_border(*function.graph, options.border, function.name));
+    methods.push_back({std::move(function), "", nullptr});
+  }
   std::vector<MethodStages> stages(methods.size());
   std::vector<MethodPlan> plans;
   RETURN_IF_ERROR(compile_methods(std::move(methods), options, plans, stages));

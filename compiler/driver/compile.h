@@ -11,6 +11,7 @@
 #include "compiler/passes/pipeline.h"
 #include "compiler/plan/method_plan.h"
 #include "compiler/plan/unbounded_values.h"
+#include "compiler/quantize/border.h"
 #include "compiler/support/file_map.h"
 
 namespace wick::compiler {
@@ -40,6 +41,7 @@ struct CompileOptions {
   std::vector<std::string> skip_passes;
   std::vector<ExtraPass> extra_passes;  // those of phase target run before partitioning, also where there is no target
   ImportOptions import;
+  Border border;
   /// Takes the files that options of targets ask for: written, to be finished beside the program. Null: compile() does.
   std::vector<FileWriter>* files = nullptr;
   /// Called before each stage: "import", each pass, "partition", "linearize", "plan", "emit".
@@ -104,8 +106,8 @@ Result<CompileResult> compile(const std::vector<CompileBytes>& inputs, const Com
 /// As compile, for methods that are imported already, or that were never in a file.
 Result<CompileResult> compile(std::vector<Function> functions, const CompileOptions& options);
 
-/// Reads and imports a .pt2 without further passes.
-Result<Function> import_bytes(const CompileBytes& input, const ImportOptions& options = {});
+/// Reads and imports a .pt2 and moves its border, without further passes.
+Result<Function> import_bytes(const CompileBytes& input, const ImportOptions& options = {}, const Border& border = {});
 
 /// Decomposes, optimises and partitions a function in place, as compile does before planning. `report`, if not null,
 /// receives where each node runs.

@@ -1,9 +1,13 @@
+#include <algorithm>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "compiler/emit/emit.h"
+#include "compiler/ir/quantization.h"
 #include "compiler/support/json_writer.h"
 
 namespace wick::compiler {
@@ -50,6 +54,13 @@ void write_delegates(const MethodPlan& method, JsonWriter& json) {
   json.end();
 }
 
+// What elements of an input or output stand for; nothing where that is not known.
+void write_quantization(const std::vector<std::shared_ptr<const Quantization>>& all, size_t index, JsonWriter& json) {
+  if (index >= all.size() || !all[index]) return;
+  json.field("scale", all[index]->scales[0]);
+  json.field("zero_point", static_cast<int64_t>(all[index]->zero_points[0]));
+}
+
 }  // namespace
 
 void write_numbers(JsonWriter& json, const InputNumbers& numbers) {
@@ -61,6 +72,44 @@ void write_numbers(JsonWriter& json, const InputNumbers& numbers) {
   json.end();
 }
 
+namespace {
+
+// Inputs and outputs.
+void write_border(const MethodPlan& method, JsonWriter& json) {
+  json.key("inputs");
+  json.array();
+  for (size_t i = 0; i < method.input_names.size(); ++i) {
+    json.object();
+    json.field("name", method.input_names[i]);
+    json.field("type", method.input_types[i]);
+    write_numbers(json, method.input_numbers[i]);
+    write_quantization(method.input_quantization, i, json);
+    json.end();
+  }
+  json.end();
+  json.key("mutated_inputs");
+  json.array();
+  for (int32_t index : method.mutated_inputs) json.value(index);
+  json.end();
+  json.key("output_leaves");
+  json.array();
+  for (int32_t leaf : method.output_leaves) json.value(leaf);
+  json.end();
+  if (std::any_of(method.output_quantization.begin(), method.output_quantization.end(), std::identity())) {
+    json.key("output_quantization");
+    json.array();
+    for (size_t i = 0; i < method.output_quantization.size(); ++i) {
+      json.object();
+      write_quantization(method.output_quantization, i, json);
+      json.end();
+    }
+    json.end();
+  }
+  if (!method.border.empty()) json.field("border", method.border);
+}
+
+}  // namespace
+
 std::string metadata_json(const std::vector<const MethodPlan*>& methods) {
   JsonWriter json;
   json.object();
@@ -70,24 +119,7 @@ std::string metadata_json(const std::vector<const MethodPlan*>& methods) {
   for (const MethodPlan* method : methods) {
     json.object();
     json.field("name", method->name);
-    json.key("inputs");
-    json.array();
-    for (size_t i = 0; i < method->input_names.size(); ++i) {
-      json.object();
-      json.field("name", method->input_names[i]);
-      json.field("type", method->input_types[i]);
-      write_numbers(json, method->input_numbers[i]);
-      json.end();
-    }
-    json.end();
-    json.key("mutated_inputs");
-    json.array();
-    for (int32_t index : method->mutated_inputs) json.value(index);
-    json.end();
-    json.key("output_leaves");
-    json.array();
-    for (int32_t leaf : method->output_leaves) json.value(leaf);
-    json.end();
+    write_border(*method, json);
     json.key("ranges");
     json.array();
     for (const auto& [text, range] : method->ranges) {

@@ -34,4 +34,10 @@ bool fold_quantization(Graph& graph, const TakesFn& takes = nullptr);
 /// result into the same graph if there are none. Ensures: no type is quantized.
 bool unfold_quantization(Graph& graph, const std::unordered_set<const Node*>& on_elements = {});
 
+class Builder;
+/// A node that makes elements of this type of real numbers, or real numbers of such elements. Requires: parameters that
+/// are known at compile time.
+Value* quantize(Builder& b, Value* x, const TensorType& elements);
+Value* dequantize(Builder& b, Value* x, const TensorType& elements);
+
 }  // namespace wick::compiler

@@ -275,6 +275,11 @@ class Unfold {
 
 }  // namespace
 
+Value* quantize(Builder& b, Value* x, const TensorType& elements) { return Written(b, elements).quantize(x)->result(); }
+Value* dequantize(Builder& b, Value* x, const TensorType& elements) {
+  return Written(b, elements).dequantize(x)->result();
+}
+
 bool unfold_quantization(Graph& graph, const std::unordered_set<const Node*>& on_elements) {
   return Unfold(graph, on_elements).run();
 }

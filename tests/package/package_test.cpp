@@ -87,6 +87,44 @@ TEST_F(HostPackageTest, RunsSeveralProgramsInOneLibrary) {
   expect_refuses_bad_memory("all", "dynamic", "-DDYNAMIC");
 }
 
+// Each dtype of elements, with the border of floats and of integers: the type that the firmware passes, and the scale
+// of what it passes or of what the program makes of it.
+TEST_F(PackageTest, StatesScalesOfEveryQuantizedInputAndOutput) {
+  for (const auto& [model, dtype] :
+       {std::pair("conv_relu", "int8_t"), std::pair("add", "int8_t"), std::pair("conv_int16", "int16_t")}) {
+    SCOPED_TRACE(model);
+    std::string scales[2];
+    for (const std::string io : {"float", "integer"}) {
+      const std::string program = compile_quantized(model, "cortex-m4 --io " + io);
+      ASSERT_EQ(wick("package " + program + " -o '" + path(io) + "' --device none --force").exit_code, 0);
+      const std::string header = files_in(io).at("include/" + std::string(model) + ".h");
+      const std::regex line("#define (\\w+)_(SCALE|ZERO_POINT|TYPE) (\\S+)\n");
+      size_t ports = 0, stated = 0, named = 0;
+      for (std::sregex_iterator at(header.begin(), header.end(), line), end; at != end; ++at) {
+        const std::string what = (*at)[2], value = (*at)[3];
+        if (what == "TYPE") {
+          ++ports;
+          EXPECT_EQ(value, io == "float" ? "float" : dtype);
+        } else if (std::isdigit(static_cast<unsigned char>(value[0])) != 0 || value[0] == '-') {
+          ++stated;
+          scales[io == "float"] += at->str();
+        } else {
+          ++named;
+        }
+      }
+      EXPECT_GT(ports, 1u);
+      EXPECT_EQ(stated, 2 * ports) << header;
+      EXPECT_EQ(named, stated) << header;
+      const Outcome compared = wick("compare '" + path(std::string(model) + ".pt2") + "' " + program);
+      EXPECT_EQ(compared.exit_code, 0) << compared.out << compared.err;
+    }
+    EXPECT_EQ(scales[0], scales[1]);
+  }
+  const Outcome refused = wick("compile tests/fixtures/digits/digits.pt2 -o '" + path("a.pte") + "' --io int8");
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_TRUE(has(refused.err, "input 0 (image): f32[1, 1, 8, 8] is not quantized at the border")) << refused.err;
+}
+
 TEST_F(PackageTest, HoldsNoSourcesOfOtherOperators) {
   const std::string program = compile_quantized("conv_relu", "cortex-m55");
   ASSERT_EQ(wick("package " + program + " -o '" + path("out") + "' --device none").exit_code, 0);
