@@ -107,11 +107,12 @@ Diag QemuDevice::breakdown() {
 }
 
 // A QEMU without plugins, or with another interface, ends before it runs anything.
-bool QemuDevice::drop_counter() {
+bool QemuDevice::drop_counter(Outcome* outcome) {
   if (files_.counter.empty()) return false;
   process_->finish();
   if (process_->fault() || process_->over_budget() || process_->timed_out()) return false;
   process_.reset();
+  outcome->refusal.reset();
   files_.counter.clear();
   counter_refused_ = true;
   return true;
@@ -132,14 +133,14 @@ Status QemuDevice::ensure_loaded(bool traced, Outcome* outcome) {
   request.string(program_.path);
   for (const std::string& path : program_.data_paths) request.string(path);
   if (!process_->send(request.take(Request::load)))
-    return drop_counter() ? ensure_loaded(traced, outcome) : Status(breakdown());
+    return drop_counter(outcome) ? ensure_loaded(traced, outcome) : Status(breakdown());
   ReplyReader reply(*process_);
   const Reply kind = static_cast<Reply>(reply.u32());
   if (kind == Reply::loaded)
     reply.u32();
   else
     outcome->refusal = reply.refusal();
-  if (!reply.ok()) return drop_counter() ? ensure_loaded(traced, outcome) : Status(breakdown());
+  if (!reply.ok()) return drop_counter(outcome) ? ensure_loaded(traced, outcome) : Status(breakdown());
   loaded_ = kind == Reply::loaded;
   traced_ = traced;
   return {};

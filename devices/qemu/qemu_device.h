@@ -27,7 +27,7 @@ class QemuDevice : public Device {
   compiler::Status read_replies(const Call& call, Outcome* outcome);
   void add_counts(const Call& call, size_t num_steps, Outcome* outcome) const;
   /// After a breakdown: whether to try again without the plugin that counts.
-  bool drop_counter();
+  bool drop_counter(Outcome* outcome);
   /// The diagnostic of a device that no longer answers; it is gone afterwards.
   compiler::Diag breakdown();
   void add_place(uint32_t chain, uint32_t instruction, compiler::Diag* diag) const;
