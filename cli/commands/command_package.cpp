@@ -85,7 +85,9 @@ std::string package_json(const PackageFlags& flags, const PackagePlan& plan, siz
     const ProgramBytes bytes = bytes_of(program);
     json.object();
     json.field("name", program.name);
-    json.field("program_bytes", static_cast<uint64_t>(program.bytes.size()));
+    json.field("file_bytes", static_cast<uint64_t>(program.bytes.size()));
+    json.field("program_bytes", program_bytes(program));
+    json.field("constant_bytes", program.constants_bytes);
     json.field("arena_bytes", bytes.arena);
     json.field("state_bytes", bytes.state_32);
     json.field("instance_bytes", bytes.instance_32);
@@ -113,8 +115,8 @@ std::string package_json(const PackageFlags& flags, const PackagePlan& plan, siz
 void print_text(const PackageFlags& flags, const PackagePlan& plan, size_t num_files) {
   for (const ProgramPlan& program : plan.programs) {
     const ProgramBytes bytes = bytes_of(program);
-    fmt::print("{}: program {} bytes, arena {}, state {}, scratch {}, stack {}\n", program.name, program.bytes.size(),
-               bytes.arena, bytes.state_32, bytes.scratch,
+    fmt::print("{}: program {} bytes, of which {} constants, arena {}, state {}, scratch {}, stack {}\n", program.name,
+               program_bytes(program), program.constants_bytes, bytes.arena, bytes.state_32, bytes.scratch,
                bytes.stack ? fmt::format("{}", *bytes.stack) : "not measured");
   }
   const size_t sources = plan.sources.size() + plan.target_sources.size();

@@ -164,7 +164,6 @@ void add_costs(const std::vector<CallCost>& costs, MethodExplained& explained) {
     const CallCost& cost = costs[i];
     if (cost.variant.empty()) continue;
     totals.macs += cost.macs;
-    totals.constant_bytes += cost.constant_bytes;
     totals.largest_scratch_bytes = std::max(totals.largest_scratch_bytes, cost.scratch_bytes);
     totals.instructions += cost.instructions();
     totals.not_known += cost.is_known ? 0 : 1;
@@ -180,6 +179,7 @@ std::vector<CallCost> costs_of(const Program& program, const MethodMeta& method,
   explained.cost_model = facts.empty() ? model->name : fmt::format("{}", fmt::join(facts, " "));
   std::vector<CallCost> costs = call_costs(method, *model, facts);
   add_costs(costs, explained);
+  explained.totals.constant_bytes = constant_bytes(method);
   explained.totals.executor = executor_cost(method, *model, facts);
   explained.totals.instructions += explained.totals.executor.instructions();
   return costs;

@@ -11,6 +11,7 @@
 #include "cli/package/embedded_sources.h"
 #include "cli/package/source_graph.h"
 #include "cli/program/operator_facts.h"
+#include "cli/program/program_report.h"
 #include "compiler/driver/compile.h"
 #include "compiler/support/file_map.h"
 #include "runtime/exec/shared_arena.h"
@@ -112,6 +113,7 @@ Result<ProgramPlan> plan_program(const std::string& argument, const PackageOptio
   plan.name = c_identifier(name);
   plan.path = path;
   plan.bytes.assign(program.file().begin(), program.file().end());
+  plan.constants_bytes = constant_bytes(program);
   const bool shares = shares_arena(program);
   if (shares) plan.shared_bytes = program.method(0).arena_bytes(kSharedArena);
   std::set<std::string> prefixes;

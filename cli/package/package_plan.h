@@ -65,6 +65,7 @@ struct ProgramPlan {
   std::string path;
   std::vector<uint8_t> bytes;         // the file
   std::optional<FixedProgram> fixed;  // borrows the bytes
+  uint64_t constants_bytes = 0;       // constant_bytes of the file
   uint64_t shared_bytes = 0;          // of the arena that its methods share
   std::vector<MethodPlan> methods;
 

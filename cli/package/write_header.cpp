@@ -127,7 +127,9 @@ std::string cpp_text(const std::string& program, const MethodPlan& method, bool 
 std::string memory_text(const PackagePlan& plan, const ProgramPlan& program, const Budgets& budgets) {
   const std::string up = upper_case(program.name);
   const ProgramBytes bytes = bytes_of(program);
-  std::string out = "/* Bytes of constant memory: the program; then with kernels and runtime. */\n";
+  std::string out =
+      "/* Bytes of constant memory: the constants; with the tables of the program; with kernels and runtime. */\n";
+  out += fmt::format("#define {}_CONSTANT_BYTES {}\n", up, program.constants_bytes);
   out += fmt::format("#define {}_PROGRAM_BYTES {}\n", up, program_bytes(program));
   if (const auto flash = flash_bytes(plan)) {
     out += fmt::format("#define {}_FLASH_BYTES {}  /* of all programs of the package; measured on {} */\n", up, *flash,

@@ -157,7 +157,7 @@ std::string readme_text(const PackagePlan& plan) {
   for (const ProgramPlan& program : plan.programs) {
     const ProgramBytes bytes = bytes_of(program);
     out += fmt::format("| `{0}` | `include/{0}.h` | {1} | {2} | {3} | {4} | {5} |\n", program.name,
-                       program.bytes.size(), bytes.arena, bytes.state_32, bytes.scratch,
+                       program_bytes(program), bytes.arena, bytes.state_32, bytes.scratch,
                        bytes.stack ? fmt::format("{}", *bytes.stack) : "not measured");
   }
   if (plan.flash) {

@@ -12,6 +12,7 @@
 #include "cli/program/program_session.h"
 #include "cli/text/table.h"
 #include "cli/text/text.h"
+#include "compiler/emit/emit.h"
 #include "compiler/partition/target.h"
 #include "compiler/plan/shared_states.h"
 #include "compiler/support/diag.h"
@@ -411,6 +412,12 @@ void write_method(const MethodMeta& method, const MethodFacts& facts, bool instr
   json.end();
 }
 
+void add_constants(const MethodMeta& method, Ranges* ranges) {
+  for (size_t i = 0; i < method.num_values(); ++i) {
+    if (method.tag(i) == Tag::tensor) ranges->add(method.value(i).tensor.bytes);
+  }
+}
+
 }  // namespace
 
 FileBytes file_bytes(const Program& program) {
@@ -444,6 +451,22 @@ FileBytes file_bytes(const Program& program) {
   return bytes;
 }
 
+uint64_t constant_bytes(const Program& program) {
+  Ranges ranges;
+  for (size_t i = 0; i < program.num_methods(); ++i) add_constants(program.method(i), &ranges);
+  for (size_t i = 0; i < program.num_named_data(); ++i) {
+    const std::string_view key = program.named_data_key(i);
+    if (key != compiler::kMetadataKey && key != kPreparedForKey) ranges.add(program.named_data(i));
+  }
+  return ranges.total();
+}
+
+uint64_t constant_bytes(const MethodMeta& method) {
+  Ranges ranges;
+  add_constants(method, &ranges);
+  return ranges.total();
+}
+
 std::string instruction_text(const MethodMeta& method, const InstructionMeta& instruction) {
   std::string args;
   for (int32_t arg : instruction.args) args += fmt::format("{}v{}", args.empty() ? "" : ", ", arg);
@@ -468,7 +491,8 @@ std::string prepared_for(const Program& program) {
 Status print_program(const std::string& path, const Program& program, bool instructions) {
   ASSIGN_OR_RETURN(const std::vector<MethodFacts> facts, read_facts(program));
   const FileBytes bytes = file_bytes(program);
-  fmt::print("{}", heading(fmt::format("{}: ExecuTorch program, {} bytes", path, program.file().size())));
+  fmt::print("{}", heading(fmt::format("{}: ExecuTorch program, {} bytes, of which {} constants", path,
+                                       program.file().size(), constant_bytes(program))));
   const std::string prepared = prepared_for(program);
   if (!prepared.empty()) fmt::print("prepared for {}\n", printable(prepared));
   Table kinds({"file bytes", ">"});
@@ -509,6 +533,7 @@ Status write_program(const std::string& path, const Program& program, bool instr
   json.field("kind", "pte");
   json.field("file", path);
   json.field("file_bytes", static_cast<uint64_t>(program.file().size()));
+  json.field("constant_bytes", constant_bytes(program));
   json.field("prepared_for", prepared_for(program));
   json.key("bytes");
   json.object();

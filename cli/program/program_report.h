@@ -13,6 +13,10 @@ struct FileBytes {
   uint64_t tables = 0, constants = 0, initial_state = 0, delegates = 0, named_data = 0, padding = 0;
 };
 FileBytes file_bytes(const Program& program);
+/// Bytes of constants and initial values, each once, without what aligns them: those of CompileResult, but for weights
+/// in another file. Of a method: those of its tensors.
+uint64_t constant_bytes(const Program& program);
+uint64_t constant_bytes(const MethodMeta& method);
 
 /// Tables for a terminal. `instructions` adds every instruction with its source. Errors: corrupt_file (metadata).
 compiler::Status print_program(const std::string& path, const Program& program, bool instructions);

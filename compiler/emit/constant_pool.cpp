@@ -28,6 +28,7 @@ uint64_t ConstantPool::add(const ConstantData& data, uint64_t alignment) {
   } else {
     pieces_.append(data);
   }
+  data_bytes_ += data.size_bytes();
   by_hash_.emplace(data.hash(), Entry{data, offset});
   sizes_.insert(data.size_bytes());
   return offset;

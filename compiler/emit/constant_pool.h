@@ -18,10 +18,13 @@ class ConstantPool {
   uint32_t index_of(uint64_t offset);
   const std::vector<uint64_t>& offsets() const { return offsets_; }
   uint64_t size_bytes() const { return pieces_.size_bytes; }
+  /// Without what aligns them.
+  uint64_t data_bytes() const { return data_bytes_; }
   FilePieces& pieces() { return pieces_; }
 
  private:
   FilePieces pieces_;
+  uint64_t data_bytes_ = 0;
   std::vector<uint64_t> offsets_{0};  // entry 0 is reserved by the format
   std::map<uint64_t, uint32_t> index_by_offset_;
   struct Entry {

@@ -68,7 +68,7 @@ class ProgramWriter {
 
     EmittedProgram out;
     out.constant_bytes =
-        constants_.size_bytes() + named_pool_.size_bytes() + states_.size_bytes + external_.size_bytes();
+        constants_.data_bytes() + named_pool_.data_bytes() + states_.size_bytes + external_.data_bytes();
     append_file(segments, out.pte);
     if (options_.external_weights && !externals_.empty()) out.ptd = external_file();
     return out;

@@ -17,7 +17,7 @@ struct EmitOptions {
 struct EmittedProgram {
   FilePieces pte;
   FilePieces ptd;               // empty unless external_weights and a constant has a name
-  uint64_t constant_bytes = 0;  // stored constants and initial values, both files
+  uint64_t constant_bytes = 0;  // of constants and initial values, each once, without what aligns them; both files
 };
 
 /// Sorts methods by name, as stock does. Equal constants of all methods are stored once.

@@ -125,6 +125,37 @@ TEST_F(PackageTest, StatesScalesOfEveryQuantizedInputAndOutput) {
   EXPECT_TRUE(has(refused.err, "input 0 (image): f32[1, 1, 8, 8] is not quantized at the border")) << refused.err;
 }
 
+// compile, inspect, explain, the package's report and its header.
+TEST_F(PackageTest, CountsConstantsAsAllOthersDo) {
+  const auto number = [](const std::string& text, const std::string& before) {
+    const size_t at = text.find(before);
+    return at == std::string::npos ? 0 : std::strtoull(text.c_str() + at + before.size(), nullptr, 10);
+  };
+  for (const char* model : {"conv_relu", "ds_cnn", "chains", "lstm", "cmsis_nn_svdf_int8"}) {
+    SCOPED_TRACE(model);
+    const std::string program = compile_quantized(model, "cortex-m4 --report '" + path("report.json") + "'");
+    const auto compiled = number(slurp(path("report.json")), "\"constant_bytes\":");
+    EXPECT_GT(compiled, 0u);
+    EXPECT_EQ(number(wick("inspect --json " + program).out, "\"constant_bytes\":"), compiled);
+    EXPECT_EQ(number(wick("inspect " + program).out, "bytes, of which "), compiled);
+    const std::string explained = wick("explain --json " + program).out;
+    EXPECT_EQ(number(explained.substr(explained.find("\"calls_of_unknown_cost\":")), "\"constant_bytes\":"), compiled);
+    const Outcome made = wick("package " + program + " -o '" + path(model) + "' --device none --json");
+    EXPECT_EQ(number(made.out, "\"constant_bytes\":"), compiled) << made.err;
+    std::string up = model;
+    for (char& c : up) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    const std::string header = files_in(model).at("include/" + std::string(model) + ".h");
+    EXPECT_EQ(number(header, "#define " + up + "_CONSTANT_BYTES "), compiled);
+    EXPECT_EQ(number(header, "#define " + up + "_PROGRAM_BYTES "), number(made.out, "\"program_bytes\":"));
+  }
+  for (const char* backend : {"portable", "xnnpack"}) {
+    const std::string program =
+        compile(kDigits, "digits.pte", std::string("--report '") + path("report.json") + "' --backend " + backend);
+    const auto compiled = number(slurp(path("report.json")), "\"constant_bytes\":");
+    EXPECT_EQ(number(wick("inspect --json " + program).out, "\"constant_bytes\":"), compiled) << backend;
+  }
+}
+
 TEST_F(PackageTest, HoldsNoSourcesOfOtherOperators) {
   const std::string program = compile_quantized("conv_relu", "cortex-m55");
   ASSERT_EQ(wick("package " + program + " -o '" + path("out") + "' --device none").exit_code, 0);
