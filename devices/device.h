@@ -68,6 +68,7 @@ struct FirmwareParts {
 struct FirmwareSize {
   uint64_t core_bytes = 0;     // executing methods, and loading them
   uint64_t kernels_bytes = 0;  // the kernels, with what only they call
+  bool by_gcc = false;         // the larger of what clang and GCC make of them, else what clang makes
 };
 
 struct Outcome {

@@ -11,6 +11,10 @@
 namespace wick::cli {
 namespace {
 
+// More than what the functions and texts of a program take, and those of each of its methods (write_program.cpp), by
+// GCC and by clang on each instruction set.
+constexpr uint64_t kFunctionsBytes = 768, kMethodFunctionsBytes = 384;
+
 // Of a handle: itself, the text of its last error, and its members. A multiple of 8 bytes.
 uint64_t instance_bytes(uint64_t pointer_bytes, uint64_t member_bytes) {
   return (2 * pointer_bytes + member_bytes + 7) / 8 * 8;
@@ -50,7 +54,8 @@ uint64_t program_bytes(const ProgramPlan& program) {
 std::optional<uint64_t> flash_bytes(const PackagePlan& plan) {
   if (!plan.flash) return std::nullopt;
   uint64_t total = plan.flash->core_bytes + plan.flash->kernels_bytes;
-  for (const ProgramPlan& program : plan.programs) total += program_bytes(program);
+  for (const ProgramPlan& program : plan.programs)
+    total += program_bytes(program) + kFunctionsBytes + program.methods.size() * kMethodFunctionsBytes;
   return total;
 }
 

@@ -145,7 +145,9 @@ std::string makefile_text(const PackagePlan& plan) {
       "ifeq ($(origin AR),default)\n  AR = $(CROSS)ar\nendif\n";
   out += processor_text(plan.target);
   out +=
-      "OPT ?= -Os\nKERNEL_OPT ?= -O2\nWARN ?= -Wall "
+      "# The same size: what flash is told from.\n"
+      "ifneq ($(shell $(CXX) --version 2>/dev/null | grep -c clang),0)\n  OPT ?= -Oz\nelse\n  OPT ?= "
+      "-Os\nendif\nKERNEL_OPT ?= -O2\nWARN ?= -Wall "
       "-Wextra\nBUILD ?= build/$(TARGET)\n\n";
   out += fmt::format("PROGRAMS = {}\n\nRUNTIME = {}\n", lines(of_programs(plan), "", " \\"),
                      lines(plan.sources, "wick/", " \\"));

@@ -132,8 +132,10 @@ std::string memory_text(const PackagePlan& plan, const ProgramPlan& program, con
   out += fmt::format("#define {}_CONSTANT_BYTES {}\n", up, program.constants_bytes);
   out += fmt::format("#define {}_PROGRAM_BYTES {}\n", up, program_bytes(program));
   if (const auto flash = flash_bytes(plan)) {
-    out += fmt::format("#define {}_FLASH_BYTES {}  /* of all programs of the package; measured on {} */\n", up, *flash,
-                       plan.measured_on);
+    out += fmt::format(
+        "#define {}_FLASH_BYTES {}  /* of all programs of the package, at most, as the Makefile compiles them with {}; "
+        "measured on {} */\n",
+        up, *flash, plan.flash->by_gcc ? "GCC or clang" : "clang", plan.measured_on);
   }
   out +=
       "/* Bytes of memory: values of a run and the state between runs; what the runtime keeps (in the "

@@ -162,7 +162,7 @@ std::string readme_text(const PackagePlan& plan) {
   }
   if (plan.flash) {
     out += fmt::format(
-        "\nOn {}, compiled for size with clang: kernels {} bytes of code and constants, runtime {} bytes.\n",
+        "\nOn {}, as the Makefile compiles them, at most: kernels {} bytes of code and constants, runtime {} bytes.\n",
         plan.measured_on, plan.flash->kernels_bytes, plan.flash->core_bytes);
   }
   out += use_text(first) + "## Build\n";

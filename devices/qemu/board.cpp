@@ -14,7 +14,7 @@ using compiler::Diag;
 namespace fs = std::filesystem;
 
 constexpr char kQemu[] = "qemu-system-arm";
-constexpr char kRunner[] = "wick_runner", kParts[] = "wick_runner_parts.o";
+constexpr char kRunner[] = "wick_runner", kParts[] = "wick_runner_parts.o", kGccParts[] = "wick_runner_parts_gcc.o";
 constexpr char kCounter[] = "wick_instruction_counter.so";
 
 constexpr Board kBoards[] = {
@@ -76,6 +76,7 @@ compiler::Result<BoardFiles> find_files(const Board& board) {
             "run 'make devices' in Wick's repository; it needs the Arm compiler, which 'make setup-all' installs");
   }
   files.parts = fs::path(files.runner).replace_filename(kParts).string();
+  files.gcc_parts = first_file({fs::path(files.runner).replace_filename(kGccParts)});
   files.counter = first_file({tool / "../lib/wick" / kCounter});
   return files;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/support/limits.h"
 #include "devices/instruction_place.h"
 #include "devices/qemu/messages.h"
@@ -220,6 +222,16 @@ void QemuDevice::add_counts(const Call& call, size_t num_steps, Outcome* outcome
   outcome->footprint.execution = between(0, inside + 1);
   for (size_t i = 0; i < num_steps && inside != 0; ++i)
     outcome->footprint.steps.push_back({between(1 + 2 * i, 2 + 2 * i), between(0, 1 + 2 * i).instructions});
+}
+
+Result<FirmwareSize> QemuDevice::firmware_size(const FirmwareParts& parts) const {
+  ASSIGN_OR_RETURN(FirmwareSize size, device::firmware_size(files_.parts, parts));
+  if (files_.gcc_parts.empty()) return size;
+  ASSIGN_OR_RETURN(const FirmwareSize gcc, device::firmware_size(files_.gcc_parts, parts));
+  size.core_bytes = std::max(size.core_bytes, gcc.core_bytes);
+  size.kernels_bytes = std::max(size.kernels_bytes, gcc.kernels_bytes);
+  size.by_gcc = true;
+  return size;
 }
 
 Result<Outcome> QemuDevice::call(const Call& call) {

@@ -291,8 +291,8 @@ Error Method::set_output_memory(size_t index, void* data, size_t size_bytes) {
     return fail(state, Error::InvalidArgument, "output has memory of its own");
   }
   if (size_bytes < meta.tensor.nbytes) return fail(state, Error::InvalidArgument, "output memory is too small");
-  if (!data && meta.tensor.nbytes != 0) return fail(state, Error::InvalidArgument, "output memory is null");
-  if (!is_aligned(data, meta.tensor.dtype)) return fail(state, Error::InvalidArgument, "output memory is misaligned");
+  if ((!data && meta.tensor.nbytes != 0) || !is_aligned(data, meta.tensor.dtype))
+    return fail(state, Error::InvalidArgument, "output memory is null or misaligned");
   Tensor& tensor = *state.outputs[index];
   // Its last shape may exceed these bytes if a view made it.
   if (tensor.nbytes() > meta.tensor.nbytes) (void)resize(tensor, meta.tensor.sizes);

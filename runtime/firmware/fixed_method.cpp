@@ -30,34 +30,21 @@ EValue value_of(const FixedConstant& constant) {
 
 }  // namespace
 
-Error FixedMethod::check(const FixedTables& tables, const FixedMemory& memory) {
-  uint64_t arena_bytes = 0;
-  for (const FixedTensor& row : tables.tensors) {
-    const uint64_t end = row.offset + uint64_t{row.numel} * dtype_size_bytes(row.dtype);
-    if (!row.constant && end > arena_bytes) arena_bytes = end;
-  }
-  ErrorText text(text_);
-  Error error = check_memory("arena", memory.arena, arena_bytes, 16, text);
-  if (error == Error::Ok) {
-    const size_t state = state_bytes(tables.tensors.size(), tables.constants.size());
-    error = check_memory("state memory", memory.state, state, 16, text);
-  }
-  if (error == Error::Ok) error = check_memory("scratch memory", memory.scratch, memory.scratch.size(), 64, text);
-  if (error != Error::Ok) text.append(" [", error_name(error), "]");
-  return error;
-}
-
 Error FixedMethod::load(const FixedTables& tables, const FixedMemory& memory, Span<const KernelTable> kernels) {
   values_ = nullptr;
-  const Error error = check(tables, memory);
+  ErrorText text(text_);
+  const size_t needed = state_bytes(tables.tensors.size(), tables.constants.size());
+  Error error = check_memory("arena", memory.arena, memory.arena.size(), 16, text);
+  if (error == Error::Ok) error = check_memory("state memory", memory.state, needed, 16, text);
+  if (error == Error::Ok) error = check_memory("scratch memory", memory.scratch, memory.scratch.size(), 64, text);
   if (error != Error::Ok) return error;
   tables_ = tables;
   kernels_ = kernels;
   scratch_ = memory.scratch;
   random_ = RandomState();
   const size_t count = tables.tensors.size();
-  values_ = reinterpret_cast<EValue*>(memory.state.data());
-  EValue* value = values_ + count;
+  EValue* values = reinterpret_cast<EValue*>(memory.state.data());
+  EValue* value = values + count;
   for (const FixedConstant& constant : tables.constants) new (value++) EValue(value_of(constant));
   Tensor* tensor = reinterpret_cast<Tensor*>(value);
   if (!memory.arena.empty()) memset(memory.arena.data(), 0, memory.arena.size());
@@ -72,10 +59,13 @@ Error FixedMethod::load(const FixedTables& tables, const FixedMemory& memory, Sp
     tensor->dim_order = row.dim_order;
     tensor->numel = row.numel;
     tensor->capacity_bytes = tensor->nbytes();
+    if (!row.constant && row.offset + uint64_t{tensor->capacity_bytes} > memory.arena.size())
+      return check_memory("arena", {}, 1, 1, text);
     tensor->data = row.constant ? const_cast<uint8_t*>(tables.bytes) + row.offset : memory.arena.data() + row.offset;
     if (row.initialized) memcpy(tensor->data, tables.bytes + row.initial, tensor->capacity_bytes);
-    new (values_ + i) EValue(EValue::of_tensor(tensor));
+    new (values + i) EValue(EValue::of_tensor(tensor));
   }
+  values_ = values;
   return Error::Ok;
 }
 

@@ -78,7 +78,6 @@ class FixedMethod {
   const char* error_text() const { return text_; }
 
  private:
-  Error check(const FixedTables& tables, const FixedMemory& memory);
   void* elements(Span<const uint16_t> ports, size_t index) const;
   const Kernel& kernel(size_t index) const;
   Error fail(size_t call, Error error, const char* message);

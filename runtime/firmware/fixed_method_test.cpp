@@ -88,9 +88,9 @@ TEST_F(FixedMethodTest, RefusesMemoryThatItCannotUse) {
       {&FixedMemory::scratch, "the scratch memory"}};
   for (const auto& [part, name] : kParts) {
     const Span<uint8_t> whole = good.*part;
-    for (const auto& [span, wanted] : {std::pair(Span<uint8_t>(nullptr, whole.size()), " is null [InvalidArgument]"),
-                                       std::pair(Span<uint8_t>(whole.data() + 1, whole.size()), "-byte aligned"),
-                                       std::pair(Span<uint8_t>(whole.data(), whole.size() - 1), " is too small: ")}) {
+    for (const auto& [span, wanted] : {std::pair(Span<uint8_t>(nullptr, whole.size()), " is null or "),
+                                       std::pair(Span<uint8_t>(whole.data() + 1, whole.size()), "misaligned"),
+                                       std::pair(Span<uint8_t>(whole.data(), whole.size() - 1), " is too small")}) {
       if (part == &FixedMemory::scratch && span.size() != whole.size()) continue;  // kernels say what they need
       ASSERT_EQ(method_.load(tables, good, kKernels), Error::Ok) << method_.error_text();
       FixedMemory bad = good;

@@ -80,13 +80,8 @@ Error PackagedMethod::load(const MethodMeta& meta, const PackagedMemory& memory,
     checked = check_memory("shared arena", memory.shared, bytes, kAlignment, text);
   }
   if (checked == Error::Ok)
-    checked = check_memory("state memory", memory.state, Method::required_bytes(meta), kAlignment, text);
-  if (checked == Error::Ok)
     checked = check_memory("scratch memory", memory.scratch, memory.scratch.size(), kScratchAlignment, text);
-  if (checked != Error::Ok) {
-    text.append(" [", error_name(checked), "]");
-    return checked;
-  }
+  if (checked != Error::Ok) return checked;
   Span<uint8_t> rest = memory.arena;
   for (size_t i = 0; i < meta.num_arenas(); ++i) {
     const size_t size_bytes = static_cast<size_t>(meta.arena_bytes(i));

@@ -53,16 +53,16 @@ int main(void) {
 
   CHECK(NAME_instance_init(&instance, &good) == 0);
   bad = good, bad.arena = 0;
-  CHECK(NAME_instance_init(&instance, &bad) != 0 && SAYS("the arena is null"));
+  CHECK(NAME_instance_init(&instance, &bad) != 0 && SAYS("the arena is null or misaligned"));
   if (unusable(&instance)) return 1;
   bad = good, bad.arena = arena + 1;
-  CHECK(NAME_instance_init(&instance, &bad) != 0 && SAYS("the arena is not 16-byte aligned"));
+  CHECK(NAME_instance_init(&instance, &bad) != 0 && SAYS("the arena is null or misaligned"));
   if (unusable(&instance)) return 1;
   bad = good, bad.state = 0;
-  CHECK(NAME_instance_init(&instance, &bad) != 0 && SAYS("the state memory is null"));
+  CHECK(NAME_instance_init(&instance, &bad) != 0 && SAYS("is null or"));
   if (unusable(&instance)) return 1;
   bad = good, bad.state = state + 1;
-  CHECK(NAME_instance_init(&instance, &bad) != 0 && SAYS("the state memory is not 16-byte aligned"));
+  CHECK(NAME_instance_init(&instance, &bad) != 0 && SAYS("is null or"));
   if (unusable(&instance)) return 1;
   bad = good, bad.scratch = 0;
   CHECK((NAME_instance_init(&instance, &bad) == 0) == (UP_SCRATCH_BYTES == 0));
