@@ -12,7 +12,7 @@ constexpr char kFlags[] =
     "-DNDEBUG -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-exceptions -fno-rtti -fno-threadsafe-statics "
     "-fno-unwind-tables -fno-asynchronous-unwind-tables -fomit-frame-pointer -ffunction-sections -fdata-sections";
 // What the runtime's sources are not warned of.
-constexpr char kRuntimeFlags[] = "-Wno-unused-parameter -Wno-psabi";
+constexpr char kRuntimeFlags[] = "-Wno-unused-parameter -Wno-psabi -Wno-int-in-bool-context";
 
 std::vector<std::string> of_programs(const PackagePlan& plan) {
   std::vector<std::string> files;
@@ -98,7 +98,7 @@ std::string cmake_text(const PackagePlan& plan) {
       "separate_arguments(flags UNIX_COMMAND \"{1}\")\n"
       "target_compile_options({0} PRIVATE ${{flags}})\n"
       "set_source_files_properties(${{runtime}} ${{kernels}} PROPERTIES COMPILE_OPTIONS \"{2}\")\n",
-      plan.name, kFlags, std::string("-Wno-unused-parameter;-Wno-psabi"));
+      plan.name, kFlags, std::string("-Wno-unused-parameter;-Wno-psabi;-Wno-int-in-bool-context"));
   if (has_variants(plan)) {
     out += fmt::format("if({0}_PORTABLE_KERNELS)\n  target_compile_definitions({1} PRIVATE WICK_PORTABLE_KERNELS=1)\n",
                        up, plan.name);
@@ -109,13 +109,13 @@ std::string cmake_text(const PackagePlan& plan) {
           "    set(plain \"{0}\")\n{1}"
           "    set_source_files_properties(${{programs}} PROPERTIES COMPILE_OPTIONS \"${{plain}}\")\n"
           "    set_source_files_properties(${{runtime}} PROPERTIES COMPILE_OPTIONS "
-          "\"-Wno-unused-parameter;-Wno-psabi;${{plain}}\")\n"
+          "\"-Wno-unused-parameter;-Wno-psabi;-Wno-int-in-bool-context;${{plain}}\")\n"
           "  endif()\n",
           plan.target.plain_flags, older_processor(plan.target));
     }
     out +=
         "  set_source_files_properties(${kernels} PROPERTIES COMPILE_OPTIONS\n"
-        "    \"-Wno-unused-parameter;-Wno-psabi;-O2\")\nendif()\n";
+        "    \"-Wno-unused-parameter;-Wno-psabi;-Wno-int-in-bool-context;-O2\")\nendif()\n";
   }
   out += fmt::format(
       "\n# A program that runs a sample: for machines that have printf and an exit status.\n"
