@@ -93,9 +93,8 @@ Error Loader::check_memory() {
       return explain(text_, Error::MemoryAllocationFailed, "arena ", static_cast<uint64_t>(i), " needs ",
                      method_.arena_bytes(i), " bytes, ", static_cast<uint64_t>(arena.size()), " are given");
     }
-    if ((!arena.data() && method_.arena_bytes(i) != 0) || reinterpret_cast<uintptr_t>(arena.data()) % 16 != 0) {
-      return explain(text_, Error::InvalidArgument, "arena ", static_cast<uint64_t>(i),
-                     " is null or not 16-byte aligned");
+    if (reinterpret_cast<uintptr_t>(arena.data()) % 16 != 0) {
+      return explain(text_, Error::InvalidArgument, "arena ", static_cast<uint64_t>(i), " is not 16-byte aligned");
     }
   }
   const Span<uint8_t> own = memory_.method;
