@@ -183,6 +183,7 @@ Status QemuDevice::read_replies(const Call& call, Outcome* outcome) {
         break;
       case Reply::results: {
         const uint32_t count = reply.u32();
+        step.results.clear();
         for (uint32_t i = 0; reply.ok() && i < count; ++i) step.results.push_back(reply.tensor());
         if (reply.ok()) hand_over();
         break;
