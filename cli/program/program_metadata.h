@@ -27,7 +27,7 @@ struct InputFacts {
   std::optional<compiler::Type> type;  // with symbols; none for values burnt in at export
   std::vector<compiler::Sym> numbers;  // in the leading elements of a tensor of integers, if they have symbols; else 0
   compiler::Sym below = 0;             // the elements are indices into so many; 0: they are no indices
-  std::optional<GridFacts> grid;
+  std::optional<GridFacts> grid = std::nullopt;
 };
 
 /// A place in the user's model.

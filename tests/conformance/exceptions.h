@@ -174,7 +174,7 @@ inline constexpr Untested kUntested[] = {
     {"wick.convert.default", "stands in folded graphs only: compiler/quantize"},
     {"wick.lookup.default", "ours: what operators on one int8 value become, backends/cortex_m/test/pointwise_test.cpp"},
     {"wick.attention.default",
-     "ours: what written out attention becomes, compiler/passes/target/recognize_attention_test.cpp"},
+     "ours: what written out attention becomes, compiler/passes/recognize/recognize_attention_test.cpp"},
     {"wick.scratch.default", "holds nothing of its own: tests/toy_backend"},
     {"aten._assert_async.default", "returns nothing and refuses a false condition: tests/fixtures/structure"},
     {"aten.sym_constrain_range*", "constrains symbols: tests/fixtures/structure"},

@@ -17,8 +17,8 @@ const Value* operand(const Node& node, size_t index = 0) { return node.tensor_or
 
 using Mask = std::optional<TriangularMask>;
 
-Mask is_not_zero(Mask mask) { return mask ? Mask({mask->is_lower, 1}) : mask; }
-Mask is_zero(Mask mask) { return mask ? Mask({!mask->is_lower, 1}) : mask; }
+Mask where_not_zero(Mask mask) { return mask ? Mask({mask->is_lower, 1}) : mask; }
+Mask where_zero(Mask mask) { return mask ? Mask({!mask->is_lower, 1}) : mask; }
 Mask with_number(Mask mask, double number) { return mask ? Mask({mask->is_lower, number}) : mask; }
 
 // Whether matrices of the result are those of the operand, or their first rows and columns.
@@ -139,7 +139,7 @@ Mask mask_of_constant(const Value& value) {
 Mask mask_of_select(const Mask& condition, const Arg& chosen, const Arg& other, DType dtype) {
   const auto a = number_of(chosen, dtype), b = number_of(other, dtype);
   if (!a || !b || !condition || a->is(0) == b->is(0)) return std::nullopt;
-  return b->is(0) ? with_number(condition, a->real) : with_number(is_zero(condition), b->real);
+  return b->is(0) ? with_number(condition, a->real) : with_number(where_zero(condition), b->real);
 }
 
 Mask find(const Value& value, int depth) {
@@ -153,21 +153,21 @@ Mask find(const Value& value, int depth) {
   if (moves_data(node)) return keeps_matrices(node) ? inner() : std::nullopt;
   if (node.is("aten._to_copy.default")) {
     const Mask mask = inner();
-    if (value.dtype() == DType::boolean) return is_not_zero(mask);
+    if (value.dtype() == DType::boolean) return where_not_zero(mask);
     return mask && (mask->number == 1 || (is_floating(value.dtype()) && std::abs(mask->number) > 1)) ? mask
                                                                                                      : std::nullopt;
   }
-  if (node.is("aten.logical_not.default")) return is_zero(inner());
-  if (node.is("aten.bitwise_not.default") && value.dtype() == DType::boolean) return is_zero(inner());
+  if (node.is("aten.logical_not.default")) return where_zero(inner());
+  if (node.is("aten.bitwise_not.default") && value.dtype() == DType::boolean) return where_zero(inner());
   if (node.is(Binary::eq) || node.is(Binary::ne)) {
     const auto number = number_of(node.arg(1), DType::f64);
     if (!number || !number->is(0)) return std::nullopt;
-    return node.is(Binary::eq) ? is_zero(inner()) : is_not_zero(inner());
+    return node.is(Binary::eq) ? where_zero(inner()) : where_not_zero(inner());
   }
   if (node.is(Binary::conjunction) && value.dtype() == DType::boolean) {
     for (const size_t i : {size_t{0}, size_t{1}}) {
       const auto number = number_of(node.arg(i), DType::boolean);
-      if (number && !number->is(0)) return is_not_zero(inner(1 - i));
+      if (number && !number->is(0)) return where_not_zero(inner(1 - i));
     }
     return std::nullopt;
   }

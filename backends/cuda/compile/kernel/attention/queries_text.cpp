@@ -138,7 +138,8 @@ class AttentionWriter : public KernelWriter {
     result.line(fmt::format(
         "  if (bounds[w] != -infinity(0.0f)) joined += parts[w * {} + column] * exp(bounds[w] - most);", results_));
     result.line("}");
-    result.line(fmt::format("const f32 result = most == -infinity(0.0f) ? {} : joined / sum;", empty_row_text(kernel_)));
+    result.line(
+        fmt::format("const f32 result = most == -infinity(0.0f) ? {} : joined / sum;", empty_row_text(kernel_)));
     for (const auto* stores : {&kernel_.row_stores, &kernel_.column_stores}) {
       for (const Store& store : *stores) write_store(result, store, "");
     }

@@ -105,7 +105,7 @@ bool holds_scores(const Value* value, int depth = 0) {
 }
 
 // A node between scores and softmax.
-struct Step {
+struct ScoreStep {
   Value* term = nullptr;       // is added: a tensor that broadcasts to the sizes of the node
   bool is_subtracted = false;  // .. or subtracted
   Value* condition = nullptr;  // chooses between scores and `fill`
@@ -236,7 +236,7 @@ class AttentionMatch {
         value = moved(*node);
         continue;
       }
-      Step step;
+      ScoreStep step;
       step.factor = scale_;
       step.rows = rows_of(*value);
       step.dtype = value->dtype();
@@ -259,7 +259,7 @@ class AttentionMatch {
   }
 
   // What the node makes scores of; the step says how, unless it is a view, a cast or a factor.
-  static Value* next_scores(const Node& node, Step& step) {
+  static Value* next_scores(const Node& node, ScoreStep& step) {
     if (regroups_rows(node) || casts_float(node)) return moved(node);
     if (factor_of_node(node) || shift_of_node(node)) return node.tensor_or_null(0);
     if (is_add_or_sub(node) && node.real("alpha") == 1) {
@@ -275,7 +275,7 @@ class AttentionMatch {
     return chosen_scores(node, step);
   }
 
-  static Value* chosen_scores(const Node& node, Step& step) {
+  static Value* chosen_scores(const Node& node, ScoreStep& step) {
     const bool where = node.is("aten.where.self");
     if (!where && !node.is("aten.masked_fill.Scalar")) return nullptr;
     step.condition = node.tensor_or_null(where ? 0 : 1);
@@ -329,7 +329,7 @@ class AttentionMatch {
     return !is_finite_causal_ || (!bias_ && !keep_);
   }
 
-  bool read_term(Compose& c, const Step& step) {
+  bool read_term(Compose& c, const ScoreStep& step) {
     const double sign = step.is_subtracted ? -step.factor : step.factor;
     if (const auto mask = triangular_mask(*step.term); mask && !mask->is_lower && covers_matrices(*step.term)) {
       if (reads_as_causal(mask->number * sign)) return true;
@@ -338,7 +338,7 @@ class AttentionMatch {
     if (const auto select = step.term->producer ? match_select(*step.term->producer) : std::nullopt) {
       const auto zero = number_of(Arg(select->scores), step.term->dtype());
       if (zero && zero->is(0) && select->infinite && sign > 0) {
-        Step choice = step;
+        ScoreStep choice = step;
         choice.condition = select->condition;
         choice.keeps = select->keeps;
         choice.fill = kMinusInfinity;
@@ -354,7 +354,7 @@ class AttentionMatch {
     return true;
   }
 
-  bool read_choice(Compose& c, const Step& step) {
+  bool read_choice(Compose& c, const ScoreStep& step) {
     const double fill = step.fill * step.factor;
     const auto mask = covers_matrices(*step.condition) ? triangular_mask(*step.condition) : std::nullopt;
     if (mask && mask->is_lower == step.keeps && reads_as_causal(fill)) return true;
@@ -524,7 +524,7 @@ class AttentionMatch {
   bool scores_are_transposed_ = false;
   bool guarded_ = false;
   const Value* guard_scores_ = nullptr;
-  std::vector<Step> steps_;  // from the softmax on
+  std::vector<ScoreStep> steps_;  // from the softmax on
   bool chooses_finite_ = false;
   std::vector<Sizes> forms_;  // sizes of the scores but for the last, in all forms
   Sizes groups_;              // leading sizes of the attention
