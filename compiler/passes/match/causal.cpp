@@ -12,6 +12,7 @@ namespace wick::compiler {
 namespace {
 
 constexpr int kMaxDepth = 24;
+constexpr int kMaxNodes = 64;  // of arithmetic with counted numbers
 
 const Value* operand(const Node& node, size_t index = 0) { return node.tensor_or_null(index); }
 
@@ -62,26 +63,48 @@ std::optional<Count> through_view(const Node& node, const Count& count) {
   return std::nullopt;
 }
 
-std::optional<Count> count_of_argument(const Arg& arg, int depth) {
+// Of a vector that counts, along one of the last two dims.
+std::optional<Count> count_of_constant(const Value& value) {
+  const Sizes& sizes = value.sizes();
+  if (value.dtype() != DType::i64 || !is_static(sizes) || sizes.empty()) return std::nullopt;
+  const Sym count = numel(sizes);
+  const bool along_columns = sizes.back() == count;
+  if (count.value() < 2 || !(along_columns || (sizes.size() > 1 && sizes[sizes.size() - 2] == count)))
+    return std::nullopt;
+  std::vector<int64_t> numbers(static_cast<size_t>(count.value()));
+  value.data.read(0, numbers.size() * sizeof(int64_t), reinterpret_cast<uint8_t*>(numbers.data()));
+  int64_t step = 0;
+  if (__builtin_sub_overflow(numbers[1], numbers[0], &step)) return std::nullopt;
+  for (size_t i = 1; i < numbers.size(); ++i) {
+    int64_t own = 0;
+    if (__builtin_sub_overflow(numbers[i], numbers[i - 1], &own) || own != step) return std::nullopt;
+  }
+  return along_columns ? Count{0, step, numbers[0]} : Count{step, 0, numbers[0]};
+}
+
+std::optional<Count> count_of_argument(const Arg& arg, int& nodes_left) {
   if (const auto number = number_of(arg, DType::i64))
     return number->floating ? std::nullopt : std::optional(Count{0, 0, number->integer});
   const Value* value = arg.is<Value*>() ? arg.as<Value*>() : nullptr;
-  if (!value || !value->producer || depth > kMaxDepth) return std::nullopt;
+  if (value && value->is_constant()) return count_of_constant(*value);
+  if (!value || !value->producer || --nodes_left < 0) return std::nullopt;
   if (value->dtype() != DType::i64 && value->dtype() != DType::i32) return std::nullopt;
   const Node& node = *value->producer;
   if (node.is("aten.arange.start_step")) {
     const auto start = number_of(node.arg("start"), DType::i64), step = number_of(node.arg("step"), DType::i64);
-    return start && step ? std::optional(Count{0, step->integer, start->integer}) : std::nullopt;
+    if (!start || !step) return std::nullopt;
+    return Count{0, value->sizes()[0].is(1) ? 0 : step->integer, start->integer};
   }
-  if (node.is("aten._to_copy.default")) return count_of_argument(node.arg(size_t{0}), depth + 1);
+  if (node.is("aten._to_copy.default")) return count_of_argument(node.arg(size_t{0}), nodes_left);
   if (node.is("aten.view.default") || node.is("aten.expand.default")) {
-    const auto count = count_of_argument(node.arg(size_t{0}), depth + 1);
+    const auto count = count_of_argument(node.arg(size_t{0}), nodes_left);
     return count ? through_view(node, *count) : std::nullopt;
   }
   const bool subtracts = node.is(Binary::sub);
   if ((!subtracts && !node.is(Binary::add)) || node.arg(2).is<Value*>() || node.real("alpha") != 1) return std::nullopt;
-  const auto a = count_of_argument(node.arg(size_t{0}), depth + 1), b = count_of_argument(node.arg(1), depth + 1);
-  return a && b ? sum(*a, *b, subtracts) : std::nullopt;
+  const auto a = count_of_argument(node.arg(size_t{0}), nodes_left);
+  const auto b = a ? count_of_argument(node.arg(1), nodes_left) : std::nullopt;
+  return b ? sum(*a, *b, subtracts) : std::nullopt;
 }
 
 // difference <= most
@@ -96,7 +119,8 @@ Mask mask_of_comparison(const Node& node) {
   const bool less = node.is(Binary::lt), at_most = node.is(Binary::le);
   const bool greater = node.is(Binary::gt), at_least = node.is(Binary::ge);
   if (!less && !at_most && !greater && !at_least) return std::nullopt;
-  const auto a = count_of_argument(node.arg(size_t{0}), 0), b = count_of_argument(node.arg(1), 0);
+  int nodes_left = kMaxNodes;
+  const auto a = count_of_argument(node.arg(size_t{0}), nodes_left), b = count_of_argument(node.arg(1), nodes_left);
   if (!a || !b) return std::nullopt;
   const bool below = less || at_most;
   const auto difference = below ? sum(*a, *b, true) : sum(*b, *a, true);
@@ -154,8 +178,9 @@ Mask find(const Value& value, int depth) {
   if (node.is("aten._to_copy.default")) {
     const Mask mask = inner();
     if (value.dtype() == DType::boolean) return where_not_zero(mask);
-    return mask && (mask->number == 1 || (is_floating(value.dtype()) && std::abs(mask->number) > 1)) ? mask
-                                                                                                     : std::nullopt;
+    const bool widens =
+        is_floating(value.dtype()) && dtype_size_bytes(value.dtype()) >= dtype_size_bytes(operand(node)->dtype());
+    return mask && (widens || mask->number == 1 || std::isinf(mask->number)) ? mask : std::nullopt;
   }
   if (node.is("aten.logical_not.default")) return where_zero(inner());
   if (node.is("aten.bitwise_not.default") && value.dtype() == DType::boolean) return where_zero(inner());

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <unordered_map>
 
 #include "compiler/analysis/data_movement.h"
 #include "compiler/ops/compose.h"
@@ -12,13 +13,13 @@
 #include "compiler/passes/passes.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/rewrite.h"
+#include "compiler/support/failure.h"
 
 namespace wick::compiler {
 namespace {
 
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
-constexpr int kMaxSteps = 64;   // of a chain
-constexpr int kMaxNested = 12;  // of nodes with two operands
+constexpr int kMaxSteps = 64;  // of a chain
 
 bool is_computed_in_single(DType dtype) { return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16; }
 
@@ -66,19 +67,19 @@ bool transposes_matrices(const Node& node) {
 // The number by which a node multiplies its operand 0.
 std::optional<double> factor_of_node(const Node& node) {
   const bool divides = node.is(Binary::div);
-  if ((!divides && !node.is(Binary::mul)) || !node.tensor_or_null(0)) return std::nullopt;
+  const Value* x = node.tensor_or_null(0);
+  if ((!divides && !node.is(Binary::mul)) || !x || x->sizes() != node.result()->sizes()) return std::nullopt;
   if (divides && node.op->parsed->find("rounding_mode") >= 0) return std::nullopt;
   const auto number = factor_of(node.arg(1), node.result()->dtype());
   if (!number || !std::isfinite(number->real) || number->real == 0) return std::nullopt;
   return divides ? 1 / number->real : number->real;
 }
 
-// The finite number that a node adds to its operand 0.
-std::optional<double> shift_of_node(const Node& node) {
+bool adds_zero(const Node& node) {
   if (!node.is(Binary::add) || !node.tensor_or_null(0) || node.tensor_or_null(0)->type != node.result()->type)
-    return std::nullopt;
+    return false;
   const auto number = number_of(node.arg(1), node.result()->dtype());
-  return number && std::isfinite(number->real) ? std::optional(number->real) : std::nullopt;
+  return number && number->is(0) && !node.arg(2).is<Value*>();
 }
 
 bool casts_float(const Node& node) {
@@ -86,22 +87,30 @@ bool casts_float(const Node& node) {
          is_computed_in_single(moved(node)->dtype());
 }
 
+bool makes_scores(const Node& node, std::unordered_map<const Value*, bool>& known, int depth);
+
 // Whether the value is a product, or made of one by what may stand between scores and softmax.
-bool holds_scores(const Value* value, int depth = 0) {
+bool holds_scores(const Value* value, std::unordered_map<const Value*, bool>& known, int depth = 0) {
   const Node* node = value ? value->producer : nullptr;
-  if (!node || depth > kMaxNested) return false;
-  if (is_product(*node)) return true;
-  const bool adds = is_add_or_sub(*node) && !shift_of_node(*node);
-  if (adds || is_one_of(*node, {"aten.where.self", "aten.masked_fill.Scalar"})) {
-    for (size_t i = adds || node->is("aten.masked_fill.Scalar") ? 0 : 1; i < (adds ? 2 : 3); ++i) {
-      const Value* x = node->tensor_or_null(i);
-      if (x && x->type == value->type && holds_scores(x, depth + 1)) return true;
+  if (!node || depth > kMaxSteps) return false;
+  const auto [found, is_new] = known.try_emplace(value, false);
+  if (!is_new) return found->second;
+  return known[value] = makes_scores(*node, known, depth);
+}
+
+bool makes_scores(const Node& node, std::unordered_map<const Value*, bool>& known, int depth) {
+  if (is_product(node)) return true;
+  const bool adds = is_add_or_sub(node) && !adds_zero(node);
+  if (adds || is_one_of(node, {"aten.where.self", "aten.masked_fill.Scalar"})) {
+    for (size_t i = adds || node.is("aten.masked_fill.Scalar") ? 0 : 1; i < (adds ? 2 : 3); ++i) {
+      const Value* x = node.tensor_or_null(i);
+      if (x && x->type == node.result()->type && holds_scores(x, known, depth + 1)) return true;
     }
     return false;
   }
-  const bool passes = regroups_rows(*node) || transposes_matrices(*node) || casts_float(*node) ||
-                      factor_of_node(*node) || shift_of_node(*node);
-  return passes && holds_scores(node->tensor_or_null(0), depth + 1);
+  const bool passes =
+      regroups_rows(node) || transposes_matrices(node) || casts_float(node) || factor_of_node(node) || adds_zero(node);
+  return passes && holds_scores(node.tensor_or_null(0), known, depth + 1);
 }
 
 // A node between scores and softmax.
@@ -144,23 +153,21 @@ std::optional<GuardedWeights> guarded_weights(const Node& node) {
 
 class AttentionMatch {
  public:
-  explicit AttentionMatch(Node& product) : product_(product) {}
+  /// `weights_are_second`: the second operand of the product holds the weights, transposed.
+  AttentionMatch(Node& product, bool weights_are_second) : product_(product), weights_are_second_(weights_are_second) {}
 
   /// Makes the attention, of the sizes and the dtype of the product's result. Null: there is none.
   Value* build(Builder& b) {
     if (!match_weights() || !match_scores()) return nullptr;
     if (!find_groups()) return nullptr;
-    dtype_ = dtype_of_result();
-    Operand q = operand_of(Role::query, false), k = operand_of(Role::key, true), v = operand_of(Role::value, true);
-    if (!share_heads(k, v)) {
-      k = operand_of(Role::key, false), v = operand_of(Role::value, false);
-      k.own = *batches_of(*scores_), v.own = *batches_of(product_);
-    }
-    for (Operand* x : {&q, &k, &v}) {
-      x->value = narrowed(b, x->value);
-      if (!x->value) return nullptr;
+    Operand q, k, v;
+    dtype_ = narrow_dtype().value_or(product_.result()->dtype());
+    while (!find_operands(b, q, k, v)) {
+      if (dtype_ == product_.result()->dtype()) return nullptr;
+      dtype_ = product_.result()->dtype();
     }
     scale_ *= q.factor * k.factor;
+    if (!(std::abs(scale_) <= highest_score(DType::f32))) return nullptr;
     Compose c(b);
     return read_masks(c) ? make(b, q, k, v) : nullptr;
   }
@@ -168,38 +175,32 @@ class AttentionMatch {
  private:
   // --- from the product to the softmax ---
 
-  // Finds the weights among the product's operands. Weights of two softmaxes are not known apart.
   bool match_weights() {
     if (product_.args().size() < 2 || product_.result()->rank() < 2) return false;
-    for (const bool second : {false, true}) {
-      weights_are_second_ = second;
-      if (find_softmax(product_.arg(second ? 1 : 0).as<Value*>())) return true;
-    }
-    return false;
-  }
-
-  bool find_softmax(Value* value) {
-    bool is_transposed = false;
-    guarded_ = false, guard_scores_ = nullptr;
+    Value* value = product_.arg(weights_are_second_ ? 1 : 0).as<Value*>();
+    const Value* guarded = nullptr;  // weights of which rows are 0 if all scores are -inf
+    bool is_transposed = false, guard_is_transposed = false;
     for (int i = 0; i < kMaxSteps; ++i) {
       Node* node = value->producer;
       if (!node || !only_reader(*value)) return false;
       if (is_softmax(*node)) {
         softmax_ = node;
-        guarded_ = guarded_ || node->is("aten._safe_softmax.default");
+        guarded_ = guarded || node->is("aten._safe_softmax.default");
+        if (guarded && (guarded->sizes() != value->sizes() || guard_is_transposed != is_transposed)) return false;
         // As the first operand the weights of a query are a row, as the second a column.
         const bool is_single = numel(value->sizes()) == numel(leading(*value));
         return (is_single || is_transposed == weights_are_second_) && is_over_last_dim(*node);
       }
       if (const auto inside = guarded_weights(*node)) {
-        guarded_ = true;
+        if (guarded && guard_scores_ != inside->scores) return false;
+        guarded = value = inside->weights;
         guard_scores_ = inside->scores;
-        value = inside->weights;
+        guard_is_transposed = is_transposed;
       } else if (transposes_matrices(*node)) {
         is_transposed = !is_transposed;
         value = moved(*node);
-      } else if (regroups_matrices(*node, "aten.view.default") || (!weights_are_second_ && regroups_rows(*node)) ||
-                 casts_float(*node)) {
+      } else if (regroups_matrices(*node, "aten.view.default") ||
+                 (!weights_are_second_ && !is_transposed && regroups_rows(*node)) || casts_float(*node)) {
         value = moved(*node);
       } else {
         return false;
@@ -211,7 +212,7 @@ class AttentionMatch {
   static bool is_over_last_dim(const Node& softmax) {
     const Value* result = softmax.result();
     if (result->rank() < 2 || !is_computed_in_single(result->dtype())) return false;
-    return static_cast<size_t>(wrap_dim(softmax.integer("dim").value(), result->rank())) + 1 == result->rank();
+    return static_cast<size_t>(wrap_dim(softmax.static_integer("dim"), result->rank())) + 1 == result->rank();
   }
 
   // --- from the softmax to the scores ---
@@ -223,6 +224,7 @@ class AttentionMatch {
     // The guard of a row reads its scores too.
     const size_t readers = guard_scores_ ? 2 : 1;
     if (value->num_uses() != readers) return false;
+    bool is_cast_narrow = false;
     for (int i = 0; i < kMaxSteps; ++i) {
       Node* node = value->producer;
       if (!node || node->results().size() != 1 || (i > 0 && !only_reader(*value))) return false;
@@ -245,11 +247,11 @@ class AttentionMatch {
       Value* next = next_scores(*node, step);
       if (!next || next->rank() < 2) return false;
       if (const auto factor = factor_of_node(*node)) scale_ *= *factor;
-      // A softmax takes a number back that is added to all scores of a row.
-      if (shift_of_node(*node) && chooses_finite_) return false;
+      is_cast_narrow = is_cast_narrow || (casts_float(*node) && node->result()->dtype() != DType::f32);
       if (step.term || step.condition) {
         if (scores_are_transposed_ || !(step.factor > 0)) return false;
-        chooses_finite_ = chooses_finite_ || (step.condition && step.fill != kMinusInfinity);
+        // What is finite in the wider dtype may not be in the narrower one.
+        if (is_cast_narrow && (step.term || step.fill != kMinusInfinity)) return false;
         steps_.push_back(step);
       }
       forms_.push_back(rows_of(*next));
@@ -259,14 +261,14 @@ class AttentionMatch {
   }
 
   // What the node makes scores of; the step says how, unless it is a view, a cast or a factor.
-  static Value* next_scores(const Node& node, ScoreStep& step) {
+  Value* next_scores(const Node& node, ScoreStep& step) {
     if (regroups_rows(node) || casts_float(node)) return moved(node);
-    if (factor_of_node(node) || shift_of_node(node)) return node.tensor_or_null(0);
+    if (factor_of_node(node) || adds_zero(node)) return node.tensor_or_null(0);
     if (is_add_or_sub(node) && node.real("alpha") == 1) {
       step.is_subtracted = node.is(Binary::sub);
       for (const size_t i : {size_t{0}, size_t{1}}) {
         Value *x = node.tensor_or_null(i), *other = node.tensor_or_null(1 - i);
-        if (x->type != node.result()->type || !holds_scores(x) || (i == 1 && step.is_subtracted)) continue;
+        if (x->type != node.result()->type || !holds_scores(x, known_) || (i == 1 && step.is_subtracted)) continue;
         step.term = other;
         return x;
       }
@@ -356,6 +358,7 @@ class AttentionMatch {
 
   bool read_choice(Compose& c, const ScoreStep& step) {
     const double fill = step.fill * step.factor;
+    if (std::isfinite(step.fill) && std::abs(fill) > highest_score(step.dtype)) return false;
     const auto mask = covers_matrices(*step.condition) ? triangular_mask(*step.condition) : std::nullopt;
     if (mask && mask->is_lower == step.keeps && reads_as_causal(fill)) return true;
     if ((keep_ && fill != fill_) || (is_causal_ && fill != kMinusInfinity) || std::isnan(fill)) return false;
@@ -410,23 +413,23 @@ class AttentionMatch {
 
   // --- queries, keys and values ---
 
-  // That of the product, or the one of 16 bits that all its readers cast it to.
-  DType dtype_of_result() const {
+  // The one of 16 bits that all readers cast the product of f32 to.
+  std::optional<DType> narrow_dtype() const {
+    if (product_.result()->dtype() != DType::f32) return std::nullopt;
     std::optional<DType> found;
     std::vector<const Value*> values = {product_.result()};
     for (size_t i = 0; i < values.size(); ++i) {
-      if (values[i]->users().size() != values[i]->num_uses() || i > kMaxSteps) return product_.result()->dtype();
+      if (values[i]->users().size() != values[i]->num_uses() || i > kMaxSteps) return std::nullopt;
       for (const Node* user : values[i]->users()) {
         if (is_one_of(*user, {"aten.view.default", "aten.permute.default"})) {
           values.push_back(user->result());
           continue;
         }
-        const bool narrows = casts_float(*user) && (!found || *found == user->result()->dtype());
-        if (!narrows) return product_.result()->dtype();
+        if (!casts_float(*user) || (found && *found != user->result()->dtype())) return std::nullopt;
         found = user->result()->dtype();
       }
     }
-    return found.value_or(product_.result()->dtype());
+    return found;
   }
 
   enum class Role : uint8_t { query, key, value };
@@ -462,6 +465,21 @@ class AttentionMatch {
       out.value = value;
     }
     return out;
+  }
+
+  // False: not all are of dtype_, or cast from it.
+  bool find_operands(Builder& b, Operand& q, Operand& k, Operand& v) {
+    is_grouped_ = false;
+    q = operand_of(Role::query, false), k = operand_of(Role::key, true), v = operand_of(Role::value, true);
+    if (!share_heads(k, v)) {
+      k = operand_of(Role::key, false), v = operand_of(Role::value, false);
+      k.own = *batches_of(*scores_), v.own = *batches_of(product_);
+    }
+    for (Operand* x : {&q, &k, &v}) {
+      x->value = narrowed(b, x->value);
+      if (!x->value) return false;
+    }
+    return true;
   }
 
   // The elements of `value` as they were before a cast from dtype_. Null: there is none.
@@ -511,23 +529,26 @@ class AttentionMatch {
 
   Value* make(Builder& b, const Operand& q, const Operand& k, const Operand& v) const {
     const auto or_none = [](Value* mask) { return mask ? Arg(mask) : Arg(None{}); };
-    Value* out = b.call("wick.attention", {tensor_of(b, q, true), tensor_of(b, k), tensor_of(b, v), or_none(bias_),
-                                           or_none(keep_), fill_, scale_, is_causal_, guarded_, is_grouped_});
+    Value *query = tensor_of(b, q, true), *key = tensor_of(b, k), *value = tensor_of(b, v);
+    const Sym& keys = key->sizes()[key->rank() - 2];
+    if (keys != value->sizes()[value->rank() - 2] || query->sizes().back() != key->sizes().back()) return nullptr;
+    Value* out = b.call("wick.attention", {query, key, value, or_none(bias_), or_none(keep_), fill_, scale_, is_causal_,
+                                           guarded_, is_grouped_});
     if (weights_are_second_) out = b.transpose(out, -2, -1);
     return b.cast(b.reshape(out, product_.result()->sizes()), product_.result()->dtype());
   }
 
   Node& product_;  // of the weights and the values
-  bool weights_are_second_ = false;
+  const bool weights_are_second_;
   Node* softmax_ = nullptr;
   Node* scores_ = nullptr;  // the product of queries and keys
   bool scores_are_transposed_ = false;
   bool guarded_ = false;
   const Value* guard_scores_ = nullptr;
-  std::vector<ScoreStep> steps_;  // from the softmax on
-  bool chooses_finite_ = false;
-  std::vector<Sizes> forms_;  // sizes of the scores but for the last, in all forms
-  Sizes groups_;              // leading sizes of the attention
+  std::vector<ScoreStep> steps_;                  // from the softmax on
+  std::unordered_map<const Value*, bool> known_;  // which values hold scores; looked up only
+  std::vector<Sizes> forms_;                      // sizes of the scores but for the last, in all forms
+  Sizes groups_;                                  // leading sizes of the attention
   Sym queries_;
   DType dtype_ = DType::f32;
 
@@ -537,28 +558,41 @@ class AttentionMatch {
   bool is_causal_ = false, is_finite_causal_ = false, is_grouped_ = false;
 };
 
+// Null: the product ends no attention, or none that the target takes.
+Value* attention_of(Builder& b, Node& product, const PipelineOptions& options) {
+  for (const bool weights_are_second : {false, true}) {
+    try {
+      Value* made = AttentionMatch(product, weights_are_second).build(b);
+      if (!made) continue;
+      const auto attention = std::find_if(b.made().begin(), b.made().end(),
+                                          [](const Node* node) { return node->is("wick.attention.default"); });
+      if (options.takes && !options.takes(**attention)) return nullptr;
+      add_origins(**attention, product);
+      return made;
+    } catch (const Failure& failure) {
+      if (failure.diag.code == Code::internal) throw;
+    }
+  }
+  return nullptr;
+}
+
 Changed recognize(Graph& graph, const PipelineOptions& options) {
   const SymScope scope(graph.ranges);
   Changed changed = Changed::no;
-  std::vector<Node*> products;
+  std::vector<Node*> products, unread;
   for (const auto& node : graph.nodes()) {
     if (is_product(*node)) products.push_back(node.get());
   }
   for (Node* product : products) {
     Builder b(graph, product);
-    Value* made = AttentionMatch(*product).build(b);
-    const auto attention = std::find_if(b.made().begin(), b.made().end(),
-                                        [](const Node* node) { return node->is("wick.attention.default"); });
-    const bool taken = made && (!options.takes || options.takes(**attention));
-    if (taken) {
-      add_origins(**attention, *product);
+    if (Value* made = attention_of(b, *product, options)) {
       graph.replace(product->result(), made);
+      unread.push_back(product);
       changed = Changed::yes;
     }
-    std::vector<Node*> unread = b.made();
-    if (taken) unread.push_back(product);
-    erase_unread(graph, unread);
+    unread.insert(unread.end(), b.made().begin(), b.made().end());
   }
+  erase_unread(graph, unread);
   return changed;
 }
 
@@ -572,7 +606,9 @@ Changed recognize(Graph& graph, const PipelineOptions& options) {
 // the second operand, transposed. Between these nodes there may be views that leave matrices as they are, and casts:
 // the attention works on 16-bit floats if queries, keys, values and all readers of the result do.
 // Requires: nothing else reads the scores and the weights; the target takes the attention.
-// Keeps: every value, rounded at fewer places; NaN in rows of which all scores are -inf, unless the model guards them.
+// Keeps: every finite value up to rounding, which is that of attention in f32; NaN in rows of which all scores are
+// -inf, unless the model guards them. Differs where scores that a mask hides are NaN or plus infinity: they are hidden,
+// too.
 Result<Changed> recognize_attention(Graph& graph, const PipelineOptions& options) {
   return for_each_graph(graph, [&](Graph& g) { return recognize(g, options); });
 }

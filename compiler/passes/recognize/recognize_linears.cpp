@@ -51,6 +51,8 @@ Result<Changed> recognize_linears(Graph& graph, const PipelineOptions& options) 
   ASSIGN_OR_RETURN(const Changed changed,
                    for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kLinearRules)); }));
   if (changed == Changed::no) return Changed::no;
+  // A matrix of several products is transposed once.
+  RETURN_IF_ERROR(common_subexpressions(graph));
   ASSIGN_OR_RETURN(const Changed folded, fold_constants(graph, options.fold, options.release));
   return changed | folded;
 }

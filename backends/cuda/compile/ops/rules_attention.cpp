@@ -21,6 +21,9 @@ Verdict fits(const Node& node, const compiler::TargetOptions&) {
   if (node.results().size() > 1 && node.result(1)->num_uses() > 0) return Verdict::no("its log-sum-exp is read");
   if (q->dtype() == DType::f64) return Verdict::no("f64 decomposes");
   if (q->rank() < 3 || k->rank() != q->rank() || v->rank() != q->rank()) return Verdict::no("operands differ in rank");
+  // Their result is 0, and that of other rows without a score NaN.
+  if (has_argument(node, "guarded") && !node.boolean("guarded") && SymScope::range(k->sizes()[k->rank() - 2]).min == 0)
+    return Verdict::no("there may be no keys");
   const Sym features = q->sizes().back(), results = v->sizes().back();
   if (!features.is_const() || !results.is_const())
     return Verdict::no("the number of features is known only at run time");
