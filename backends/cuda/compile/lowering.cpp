@@ -331,6 +331,8 @@ bool Lowering::absorb(const Value* result, const Value* operand, const Element& 
   Unfinished& open = *tensor(operand).unfinished;
   Indices at;
   if (to_result) {
+    // A view may turn out to have other elements at run time, which is checked before the call.
+    if (!(numel(result->sizes()) == numel(operand->sizes()))) return false;
     at = to_result(open.at);
   } else if (result->sizes() == operand->sizes()) {
     at = open.at;
