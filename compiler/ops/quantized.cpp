@@ -145,6 +145,7 @@ struct SignedRange {
 };
 std::optional<SignedRange> signed_range(const Node& node) {
   const int64_t low = node.static_integer("quant_min"), high = node.static_integer("quant_max");
+  if (low < INT32_MIN || high > INT32_MAX) return std::nullopt;
   constexpr std::tuple<DType, int64_t, int64_t> kRanges[] = {{DType::i8, INT8_MIN, INT8_MAX},
                                                              {DType::i16, INT16_MIN, INT16_MAX}};
   for (const auto& [dtype, least, most] : kRanges) {

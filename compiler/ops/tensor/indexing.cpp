@@ -383,6 +383,7 @@ Results decompose_diagonal_scatter(Builder& b, Node& node) {
   require(x->rank() >= 2 && dim1 != dim2 && source->rank() + 1 == x->rank(),
           "diagonal_scatter: the dimensions do not fit");
   const Sym rows = x->sizes()[static_cast<size_t>(dim1)], columns = x->sizes()[static_cast<size_t>(dim2)];
+  require(offset >= -INT32_MAX, "diagonal_scatter: the offset lies outside");
   const int64_t above = offset < 0 ? -offset : 0;
   Value* along_rows = c.pad(source, {above, rows - above - source->sizes().back()});
   Value* row = b.unsqueeze(c.arange(rows, DType::i64), 1);
