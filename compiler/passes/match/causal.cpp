@@ -12,7 +12,7 @@ namespace wick::compiler {
 namespace {
 
 constexpr int kMaxDepth = 24;
-constexpr int kMaxNodes = 64;  // of arithmetic with counted numbers
+constexpr int kMaxCountingNodes = 64;  // of arithmetic with counted numbers
 
 const Value* operand(const Node& node, size_t index = 0) { return node.tensor_or_null(index); }
 
@@ -119,7 +119,7 @@ Mask mask_of_comparison(const Node& node) {
   const bool less = node.is(Binary::lt), at_most = node.is(Binary::le);
   const bool greater = node.is(Binary::gt), at_least = node.is(Binary::ge);
   if (!less && !at_most && !greater && !at_least) return std::nullopt;
-  int nodes_left = kMaxNodes;
+  int nodes_left = kMaxCountingNodes;
   const auto a = count_of_argument(node.arg(size_t{0}), nodes_left), b = count_of_argument(node.arg(1), nodes_left);
   if (!a || !b) return std::nullopt;
   const bool below = less || at_most;
