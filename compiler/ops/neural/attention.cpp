@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler/ops/arguments.h"
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
 #include "compiler/ops/pointwise/half_numbers.h"
@@ -11,7 +12,7 @@ namespace {
 
 using Results = std::vector<Value*>;
 
-const char* mask_name(const Node& node) { return node.op->parsed->find("attn_bias") >= 0 ? "attn_bias" : "attn_mask"; }
+const char* mask_name(const Node& node) { return has_argument(node, "attn_bias") ? "attn_bias" : "attn_mask"; }
 
 Sizes attention_sizes(const Node& node) {
   const Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value");
@@ -19,7 +20,7 @@ Sizes attention_sizes(const Node& node) {
   if (q->dtype() != k->dtype() || q->dtype() != v->dtype()) reject("attention: query, key and value differ in dtype");
   require_equal(q->sizes().back(), k->sizes().back(), "attention: features of query and key");
   require_equal(k->sizes()[k->rank() - 2], v->sizes()[v->rank() - 2], "attention: length of key and value");
-  const bool grouped = node.op->parsed->find("enable_gqa") >= 0 && node.boolean("enable_gqa");
+  const bool grouped = has_argument(node, "enable_gqa") && node.boolean("enable_gqa");
   const size_t own = grouped ? 3 : 2;  // dimensions of the query that keys do not share
   if (q->rank() < own || k->rank() < own || v->rank() < own) reject("grouped attention needs heads");
   const auto lead = [&](const Value* x) { return Sizes(x->sizes().begin(), x->sizes().end() - own); };
@@ -67,10 +68,10 @@ Value* causal_mask(Compose& c, const Sym& rows, const Sym& columns) {
 Value* masked(Compose& c, Node& node, Value* scores) {
   const double lowest = -std::numeric_limits<double>::infinity();
   const Sym rows = scores->sizes()[scores->rank() - 2], columns = scores->sizes().back();
-  if (node.op->parsed->find("is_causal") >= 0 && node.boolean("is_causal"))
+  if (has_argument(node, "is_causal") && node.boolean("is_causal"))
     scores = c.where(causal_mask(c, rows, columns), scores, lowest, scores->dtype());
   const char* name = mask_name(node);
-  Value* mask = node.op->parsed->find(name) >= 0 ? node.optional_tensor(name) : nullptr;
+  Value* mask = has_argument(node, name) ? node.optional_tensor(name) : nullptr;
   if (!mask) return scores;
   const Sizes together = broadcast(scores->sizes(), mask->sizes());
   if (together.size() != scores->rank()) reject("attention: the mask has more dimensions than the scores");
@@ -118,13 +119,11 @@ Value* attend(Compose& c, Node& node, Value* q, Value* k, Value* v) {
   return guarded(c, masked(c, node, matmul(c, q, c.b.transpose(k, -2, -1))), v);
 }
 
-DType wide(DType dtype) { return is_16_bit(dtype) ? DType::f32 : dtype; }
-
 // Keys and values, with as many heads as the query if the node shares them.
 std::pair<Value*, Value*> keys_and_values(Builder& b, Node& node, const Value& q) {
   Value *k = node.tensor("key"), *v = node.tensor("value");
-  k = b.cast(k, wide(k->dtype())), v = b.cast(v, wide(v->dtype()));
-  if (node.op->parsed->find("enable_gqa") < 0 || !node.boolean("enable_gqa")) return {k, v};
+  k = b.cast(k, wide_dtype(k->dtype())), v = b.cast(v, wide_dtype(v->dtype()));
+  if (!has_argument(node, "enable_gqa") || !node.boolean("enable_gqa")) return {k, v};
   require(q.rank() >= 3 && k->rank() >= 3 && v->rank() >= 3, "grouped attention needs heads");
   const Sym heads = q.sizes()[q.rank() - 3];
   return {repeat_heads(b, k, heads), repeat_heads(b, v, heads)};
@@ -147,7 +146,7 @@ Results decompose_attention(Builder& b, Node& node) {
   Value* q = node.tensor("query");
   const auto [k, v] = keys_and_values(b, node, *q);
   const DType dtype = q->dtype();
-  Value* scores = matmul(c, b.cast(q, wide(dtype)), b.transpose(k, -2, -1));
+  Value* scores = matmul(c, b.cast(q, wide_dtype(dtype)), b.transpose(k, -2, -1));
   if (node.real("scale") != 1) scores = c.mul(scores, node.real("scale"));
   if (Value* bias = node.optional_tensor("bias")) {
     Value* sums = c.add(scores, b.cast(bias, scores->dtype()));
@@ -165,11 +164,11 @@ Results decompose_attention(Builder& b, Node& node) {
 Results decompose_sdpa(Builder& b, Node& node) {
   Compose c(b);
   Value* q = node.tensor("query");
-  if (node.op->parsed->find("dropout_p") >= 0 && node.real("dropout_p") != 0) {
+  if (has_argument(node, "dropout_p") && node.real("dropout_p") != 0) {
     reject("attention with dropout is not supported: export the model in eval mode");
   }
   const DType dtype = q->dtype();
-  q = scaled_query(c, node, q, [&](Value* x) { return b.cast(x, wide(dtype)); });
+  q = scaled_query(c, node, q, [&](Value* x) { return b.cast(x, wide_dtype(dtype)); });
   const auto [k, v] = keys_and_values(b, node, *q);
   Results results{b.cast(attend(c, node, q, k, v), dtype)};
   for (size_t i = 1; i < node.results().size(); ++i) {
@@ -199,9 +198,9 @@ const OpDef kAttentionRows[] = {
      "dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> "
      "(Tensor, Tensor)",
      infer_sdpa, decompose_sdpa, nullptr, kPure, Cases()},
-    // What a model has written out: softmax(query @ key^T * scale + bias) @ value, where scores that `keep` leaves out
-    // are `fill`, and with `is_causal` those of keys behind the query -inf. A bias of 16 bits rounds the sums to its
-    // dtype. `guarded`: rows of -inf alone give 0.
+    // Attention that a model has written out: softmax(query @ key^T * scale + bias) @ value, where scores that `keep`
+    // leaves out are `fill`, and with `is_causal` those of keys behind the query -inf. A bias of 16 bits rounds the
+    // sums to its dtype. `guarded`: rows of -inf alone give 0.
     {"wick::attention(Tensor query, Tensor key, Tensor value, Tensor? bias, Tensor? keep, float fill, float scale, "
      "bool is_causal, bool guarded, bool enable_gqa) -> Tensor",
      infer_attention, decompose_attention, nullptr, kPure, Cases()},

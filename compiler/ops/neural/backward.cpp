@@ -4,6 +4,7 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/pointwise/half_numbers.h"
 
 namespace wick::compiler {
 namespace {
@@ -19,8 +20,6 @@ Bools output_mask(const Node& node) {
 void set_masked(Node& node, size_t index, bool wanted, DType dtype, Sizes sizes) {
   set_result(node, index, dtype, wanted ? std::move(sizes) : Sizes{0});
 }
-
-DType wide_dtype(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype; }
 
 // The mask is multiplied: NaN and infinities that were dropped are NaN.
 Results decompose_dropout_backward(Builder& b, Node& node) {

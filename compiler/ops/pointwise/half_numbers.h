@@ -9,6 +9,8 @@ double half_number(double number, DType dtype);
 
 /// f16 or bf16.
 bool is_16_bit(DType dtype);
+/// f32 for these, the dtype itself otherwise.
+inline DType wide_dtype(DType dtype) { return is_16_bit(dtype) ? DType::f32 : dtype; }
 
 /// Whether the tensor is known to have one element.
 bool is_element(const Value* x);

@@ -81,16 +81,15 @@ bool is_minus_infinity(const Arg& arg, DType dtype) {
   return element && element->floating && element->real == -INFINITY;
 }
 std::optional<MaskSelect> match_select(const Node& node) {
-  const bool where = node.is("aten.where.self");
-  if (!where && !node.is("aten.masked_fill.Scalar")) return std::nullopt;
+  const auto choice = choice_of(node);
+  if (!choice) return std::nullopt;
   const DType dtype = node.result()->dtype();
   for (const bool keeps : {true, false}) {
-    if (!where && keeps) continue;
-    const Arg& fill = node.arg(where && !keeps ? 1 : 2);
-    Value* scores = value_operand(node, where && keeps ? 1 : where ? 2 : 0);
-    Value* condition = value_operand(node, where ? 0 : 1);
-    if (!is_lowest(fill, dtype) || scores->dtype() != dtype || condition->dtype() != DType::boolean) continue;
-    return MaskSelect{condition, scores, keeps, is_minus_infinity(fill, dtype)};
+    const Arg& fill = keeps ? *choice->other : *choice->chosen;
+    Value* scores = tensor_or_null(keeps ? *choice->chosen : *choice->other);
+    if (!scores || !is_lowest(fill, dtype) || scores->dtype() != dtype) continue;
+    if (choice->condition->dtype() != DType::boolean) continue;
+    return MaskSelect{choice->condition, scores, keeps, is_minus_infinity(fill, dtype)};
   }
   return std::nullopt;
 }

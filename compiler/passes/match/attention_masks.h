@@ -54,7 +54,7 @@ struct LiveScores {
   bool is_live = true;   // false: the opposite
 };
 
-/// Of comparisons with -inf, negations, and any or all over the last dim. A row of one score is that score.
+/// Knows comparisons with -inf, negations, and any or all over the last dim. A row of one score is that score.
 std::optional<LiveScores> live_scores(const Value* condition, int depth = 0);
 
 /// True if no row of the mask consists only of minus infinity.

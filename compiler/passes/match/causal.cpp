@@ -6,6 +6,7 @@
 #include "compiler/analysis/data_movement.h"
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/constants/reals.h"
+#include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/rewrite.h"
 
 namespace wick::compiler {
@@ -63,7 +64,7 @@ std::optional<Count> through_view(const Node& node, const Count& count) {
   return std::nullopt;
 }
 
-// Of a vector that counts, along one of the last two dims.
+// A vector that counts, along one of the last two dims.
 std::optional<Count> count_of_constant(const Value& value) {
   const Sizes& sizes = value.sizes();
   if (value.dtype() != DType::i64 || !is_static(sizes) || sizes.empty()) return std::nullopt;
@@ -159,10 +160,13 @@ Mask mask_of_constant(const Value& value) {
   return found && found->number != 0 ? found : std::nullopt;
 }
 
-// Of a select: `chosen` where the condition holds, `other` elsewhere.
-Mask mask_of_select(const Mask& condition, const Arg& chosen, const Arg& other, DType dtype) {
-  const auto a = number_of(chosen, dtype), b = number_of(other, dtype);
-  if (!a || !b || !condition || a->is(0) == b->is(0)) return std::nullopt;
+Mask find(const Value& value, int depth);
+
+// Numbers on both sides, one of which is 0.
+Mask mask_of_choice(const Choice& choice, int depth, DType dtype) {
+  const auto a = number_of(*choice.chosen, dtype), b = number_of(*choice.other, dtype);
+  if (!a || !b || a->is(0) == b->is(0)) return std::nullopt;
+  const Mask condition = find(*choice.condition, depth + 1);
   return b->is(0) ? with_number(condition, a->real) : with_number(where_zero(condition), b->real);
 }
 
@@ -196,9 +200,7 @@ Mask find(const Value& value, int depth) {
     }
     return std::nullopt;
   }
-  if (node.is("aten.where.self")) return mask_of_select(inner(), node.arg(1), node.arg(2), value.dtype());
-  if (node.is("aten.masked_fill.Scalar"))
-    return mask_of_select(inner(1), node.arg(2), node.arg(size_t{0}), value.dtype());
+  if (const auto choice = choice_of(node)) return mask_of_choice(*choice, depth, value.dtype());
   return mask_of_comparison(node);
 }
 

@@ -12,8 +12,8 @@ struct TriangularMask {
   double number = 1;     // not 0; of bools 1
 };
 
-/// Of bools or numbers: a constant, comparisons of counted numbers, selects between 0 and another number, and views,
-/// slices, casts and logic of these. Empty if `value` is no such mask, or if that is not known.
+/// Knows constants of bools or numbers, comparisons of counted numbers, selects between 0 and another number, and
+/// views, slices, casts and logic of these. Empty if `value` is no such mask, or if that is not known.
 std::optional<TriangularMask> triangular_mask(const Value& value);
 
 }  // namespace wick::compiler

@@ -26,6 +26,11 @@ bool is_add_or_sub(const Node& node) {
 }
 
 bool is_plain_add(const Node& node) { return node.is(Binary::add) && is_add_or_sub(node) && node.real("alpha") == 1; }
+std::optional<Choice> choice_of(const Node& node) {
+  if (node.is("aten.where.self")) return Choice{node.tensor_or_null(0), &node.arg(1), &node.arg(2)};
+  if (node.is("aten.masked_fill.Scalar")) return Choice{node.tensor_or_null(1), &node.arg(2), &node.arg(size_t{0})};
+  return std::nullopt;
+}
 bool is_softmax(const Node& node) { return node.is("aten._softmax.default") || node.is("aten._safe_softmax.default"); }
 
 }  // namespace wick::compiler

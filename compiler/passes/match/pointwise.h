@@ -14,6 +14,13 @@ std::optional<Sizes> broadcast_sizes(const Node& node, size_t except = 0, const 
 bool is_add_or_sub(const Node& node);
 /// a + b, without factor.
 bool is_plain_add(const Node& node);
+/// `chosen` where the condition holds, `other` elsewhere: tensors or numbers.
+struct Choice {
+  Value* condition = nullptr;
+  const Arg *chosen = nullptr, *other = nullptr;
+};
+/// A where or a masked_fill by a number.
+std::optional<Choice> choice_of(const Node& node);
 /// A softmax, also one that gives 0 for rows of minus infinity.
 bool is_softmax(const Node& node);
 

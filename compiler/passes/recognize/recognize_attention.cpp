@@ -101,9 +101,10 @@ bool holds_scores(const Value* value, std::unordered_map<const Value*, bool>& kn
 bool makes_scores(const Node& node, std::unordered_map<const Value*, bool>& known, int depth) {
   if (is_product(node)) return true;
   const bool adds = is_add_or_sub(node) && !adds_zero(node);
-  if (adds || is_one_of(node, {"aten.where.self", "aten.masked_fill.Scalar"})) {
-    for (size_t i = adds || node.is("aten.masked_fill.Scalar") ? 0 : 1; i < (adds ? 2 : 3); ++i) {
-      const Value* x = node.tensor_or_null(i);
+  const auto choice = choice_of(node);
+  if (adds || choice) {
+    for (const Arg* side : {choice ? choice->chosen : &node.arg(size_t{0}), choice ? choice->other : &node.arg(1)}) {
+      const Value* x = tensor_or_null(*side);
       if (x && x->type == node.result()->type && holds_scores(x, known, depth + 1)) return true;
     }
     return false;
@@ -140,13 +141,11 @@ struct GuardedWeights {
 };
 
 std::optional<GuardedWeights> guarded_weights(const Node& node) {
-  const bool where = node.is("aten.where.self");
-  if (!where && !node.is("aten.masked_fill.Scalar")) return std::nullopt;
-  const auto live = live_scores(node.tensor_or_null(where ? 0 : 1));
-  if (!live || !live->of_rows || (!where && live->is_live)) return std::nullopt;
-  const bool zero_first = where && !live->is_live;
-  const auto number = number_of(node.arg(zero_first ? 1 : 2), node.result()->dtype());
-  Value* weights = node.tensor_or_null(!where ? 0 : zero_first ? 2 : 1);
+  const auto choice = choice_of(node);
+  const auto live = choice ? live_scores(choice->condition) : std::nullopt;
+  if (!live || !live->of_rows) return std::nullopt;
+  const auto number = number_of(live->is_live ? *choice->other : *choice->chosen, node.result()->dtype());
+  Value* weights = tensor_or_null(live->is_live ? *choice->chosen : *choice->other);
   if (!number || !number->is(0) || !weights || weights->type != node.result()->type) return std::nullopt;
   return GuardedWeights{weights, live->scores};
 }
@@ -250,7 +249,7 @@ class AttentionMatch {
       is_cast_narrow = is_cast_narrow || (casts_float(*node) && node->result()->dtype() != DType::f32);
       if (step.term || step.condition) {
         if (scores_are_transposed_ || !(step.factor > 0)) return false;
-        // What is finite in the wider dtype may not be in the narrower one.
+        // A number that is finite in the wider dtype may not be in the narrower one.
         if (is_cast_narrow && (step.term || step.fill != kMinusInfinity)) return false;
         steps_.push_back(step);
       }
@@ -260,7 +259,7 @@ class AttentionMatch {
     return false;
   }
 
-  // What the node makes scores of; the step says how, unless it is a view, a cast or a factor.
+  // The operand that the node makes scores of; the step says how, unless it is a view, a cast or a factor.
   Value* next_scores(const Node& node, ScoreStep& step) {
     if (regroups_rows(node) || casts_float(node)) return moved(node);
     if (factor_of_node(node) || adds_zero(node)) return node.tensor_or_null(0);
@@ -278,13 +277,12 @@ class AttentionMatch {
   }
 
   static Value* chosen_scores(const Node& node, ScoreStep& step) {
-    const bool where = node.is("aten.where.self");
-    if (!where && !node.is("aten.masked_fill.Scalar")) return nullptr;
-    step.condition = node.tensor_or_null(where ? 0 : 1);
+    const auto choice = choice_of(node);
+    if (!choice) return nullptr;
+    step.condition = choice->condition;
     for (const bool keeps : {true, false}) {
-      if (!where && keeps) continue;
-      Value* x = node.tensor_or_null(!where ? 0 : keeps ? 1 : 2);
-      const auto fill = number_of(node.arg(where && !keeps ? 1 : 2), node.result()->dtype());
+      Value* x = tensor_or_null(keeps ? *choice->chosen : *choice->other);
+      const auto fill = number_of(keeps ? *choice->other : *choice->chosen, node.result()->dtype());
       if (!x || !fill || x->type != node.result()->type) continue;
       step.keeps = keeps;
       step.fill = fill->real;

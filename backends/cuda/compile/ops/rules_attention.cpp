@@ -4,16 +4,16 @@
 
 #include "backends/cuda/compile/ops/arithmetic.h"
 #include "backends/cuda/compile/ops/op_rule.h"
+#include "compiler/ops/arguments.h"
 
 namespace wick::cuda {
 namespace {
 
+using compiler::has_argument;
 using compiler::SymScope;
 using compiler::Verdict;
 
 constexpr int64_t kMostFeatures = 256;
-
-bool has_argument(const Node& node, const char* name) { return node.op->parsed->find(name) >= 0; }
 
 Verdict fits(const Node& node, const compiler::TargetOptions&) {
   const Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value");
@@ -40,7 +40,7 @@ Verdict fits(const Node& node, const compiler::TargetOptions&) {
   return Verdict::yes();
 }
 
-// What is added to scores, and the bools that choose between scores and a number.
+// The tensor that is added to scores, and the bools that choose between scores and a number.
 struct Masks {
   const Value *bias = nullptr, *keep = nullptr;
   double fill = -std::numeric_limits<double>::infinity();
