@@ -15,7 +15,7 @@ namespace {
 // GCC and by clang on each instruction set.
 constexpr uint64_t kFunctionsBytes = 768, kMethodFunctionsBytes = 384;
 
-// Of a handle: itself, the text of its last error, and its members. A multiple of 8 bytes.
+// The bytes of a handle: itself, the text of its last error, and its members. A multiple of 8 bytes.
 uint64_t instance_bytes(uint64_t pointer_bytes, uint64_t member_bytes) {
   return (2 * pointer_bytes + member_bytes + 7) / 8 * 8;
 }

@@ -86,7 +86,7 @@ bool is_dynamic(const MethodPlan& method) {
   return std::any_of(method.inputs.begin(), method.inputs.end(), [](const Port& port) { return port.is_dynamic; });
 }
 
-// Of an instance.
+// The functions of an instance.
 std::string functions_text(const ProgramPlan& program, const MethodPlan& method, size_t index) {
   std::string out = fmt::format(
       "\n"
@@ -136,7 +136,7 @@ std::string single_functions_text(const MethodPlan& method) {
                    method.prefix);
 }
 
-// What a handle holds, and the way from one to the other.
+// The struct that a handle holds, and the casts between the two.
 std::string instance_text(const ProgramPlan& program) {
   return fmt::format(
       "struct Instance {{\n"

@@ -54,7 +54,7 @@ void write_delegates(const MethodPlan& method, JsonWriter& json) {
   json.end();
 }
 
-// What elements of an input or output stand for; nothing where that is not known.
+// Writes which numbers the elements of an input or output stand for; nothing where that is not known.
 void write_quantization(const std::vector<std::shared_ptr<const Quantization>>& all, size_t index, JsonWriter& json) {
   if (index >= all.size() || !all[index]) return;
   json.field("scale", all[index]->scales[0]);

@@ -86,7 +86,7 @@ struct MethodPlan {
   std::vector<InputNumbers> input_numbers;  // of each input
   std::vector<int32_t> mutated_inputs;      // the leading outputs: which input each belongs to
   std::vector<int32_t> output_leaves;       // leaf number of each output after the mutated inputs
-  /// What inputs, and outputs after the mutated inputs, are quantized to (quantize/border.h); empty or null: nothing.
+  /// The quantization of inputs, and of outputs after the mutated inputs (quantize/border.h); empty or null: none.
   std::vector<std::shared_ptr<const Quantization>> input_quantization, output_quantization;
   std::string border;  // text of a Border
   SymRanges ranges;

@@ -1,4 +1,4 @@
-// What the inputs and outputs of a quantized model are to its caller: real numbers, or the elements. C++20.
+// The border of a quantized model: inputs and outputs are to its caller real numbers, or the elements. C++20.
 #pragma once
 #include <memory>
 #include <optional>
@@ -31,7 +31,7 @@ std::string to_text(const Border& border);
 /// `dtype`; `method` is its name in the message.
 Status set_border(Graph& graph, const Border& border, std::string_view method);
 
-/// Of each input and output: what its elements stand for; of real numbers, what they are quantized to first or were
+/// For each input and output: what its elements stand for; of real numbers, what they are quantized to first or were
 /// dequantized from last. Null where nothing is known, or there is more than one scale.
 struct BorderQuantization {
   std::vector<std::shared_ptr<const Quantization>> inputs, outputs;

@@ -56,7 +56,7 @@ TEST(SetBorder, MovesConversionsOutAndIn) {
       const Graph& graph = *function->graph;
       EXPECT_EQ(graph.outputs[0].value->dtype(), e.dtype);
       EXPECT_EQ(to_text(graph.outputs[0].value->type), e.name + outside);
-      // What the elements stand for is known, before and after.
+      // The numbers that the elements stand for are known, before and after.
       for (const std::string& text : {real, elements}) {
         auto known = parse_graph(text);
         const BorderQuantization q = border_quantization(*known->graph);

@@ -107,7 +107,7 @@ TEST_F(FixedMethodTest, RefusesMemoryThatItCannotUse) {
   ASSERT_EQ(method_.load(tables, good, kKernels), Error::Ok) << method_.error_text();
   EXPECT_EQ(method_.run(), Error::Ok) << method_.error_text();
   EXPECT_EQ(method_.output(1), nullptr);
-  // What nothing uses may be anything.
+  // Memory that nothing uses may be anything.
   const FixedTables none = {{}, {}, {}, nullptr, {}, {}, nullptr};
   EXPECT_EQ(method_.load(none, {{}, {state, kState}, {}}, kKernels), Error::Ok) << method_.error_text();
 }

@@ -90,7 +90,7 @@ inline std::string all_replaced(std::string text, const std::string& from, const
   return text;
 }
 
-/// Of a program of this name.
+/// The text of a test for a program of this name.
 inline std::string hostile_program(const std::string& name) {
   std::string upper = name;
   for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));

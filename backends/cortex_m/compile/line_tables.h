@@ -14,7 +14,7 @@ inline constexpr size_t kInt16Elements = 65536;  // -32768 .. 32767
 
 /// Of lookup_int16, with the fewest elements that are enough.
 std::vector<int32_t> int16_table(const std::vector<double>& numbers, const Affine& q);
-/// Of lookup_int16 for elements of int8 (`numbers`: what the function gives for all of them) that are int16 with
+/// The table of lookup_int16 for elements of int8 (`numbers`: the function of all of them) that are int16 with
 /// kStepsOfInt8 steps for each of theirs: the element at each of them is that of the function, which may be infinite,
 /// or not a number, which is the zero point.
 inline constexpr int kStepsOfInt8 = 128;

@@ -141,7 +141,7 @@ TEST(CortexMMixedElements, TablesOfInt8AreExact) {
   }
 }
 
-// What a quantizer rounds on the way to a result of int16 is rounded, too.
+// Roundings of the quantizer on the way to a result of int16 are kept.
 TEST(CortexMMixedElements, FunctionsOfOneInt8ValueAreOneTable) {
   const std::string text = "graph f(%x: f32[4, 9]) {\n" + on_grid("b", "x", kNarrow, 2.5) + "  %t = aten.tanh(%b)\n" +
                            on_grid("u", "t", kNarrow, 1) + "  %s = aten.sigmoid(%b)\n" + on_grid("v", "s", kWide, 1) +

@@ -409,7 +409,7 @@ TEST(CortexMCompileRecurrent, WhatItDoesNotTake) {
   }
 }
 
-// What becomes int16 between a layer and its readers is off by as much as elements of the result would be.
+// A value that becomes int16 between a layer and its readers is off by as much as elements of the result would be.
 TEST(CortexMCompileRecurrent, RoundingIsAskedOfEveryResult) {
   const auto says = [](const std::string& all, const char* part) { return all.find(part) != std::string::npos; };
   const auto of_weights = [](const char* weights) {

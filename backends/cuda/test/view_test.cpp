@@ -199,7 +199,7 @@ TEST_F(CudaViews, AReshapeWithoutStridesIsIndexArithmeticOfItsReader) {
   expect_like_portable({numbers(DType::f32, {6, 8}, 1), numbers(DType::f32, {8, 20}, 2)}, 1e-6);
 }
 
-// What comes behind a view is part of the kernel before it, whatever sizes the view gives its result.
+// A reader behind a view is part of the kernel before it, whatever sizes the view gives its result.
 TEST_F(CudaViews, AViewOfAnUnfinishedResultDoesNotEndItsKernel) {
   struct Case {
     const char *makes, *sizes, *moves, *moved;

@@ -395,8 +395,9 @@ class EmbeddingBags {
     return b_.slice(b_.call("aten.index_put", {none, Values{bag}, elements, true}), 0, 0, bags_);
   }
 
-  // Of each bag, combine(..) over its elements [n, ..]; `otherwise` for empty ones. Each step combines each element
-  // with the one 1, 2, 4 .. places before it, if that is of the same bag: the last one of a bag ends as that of all.
+  // Gives for each bag combine(..) over its elements [n, ..]; `otherwise` for empty ones. Each step combines each
+  // element with the one 1, 2, 4 .. places before it, if that is of the same bag: the last one of a bag ends as that of
+  // all.
   template <typename Combine>
   Value* scanned(Value* elements, double otherwise, Combine combine) {
     constexpr int64_t kNoBound = int64_t{1} << 40;

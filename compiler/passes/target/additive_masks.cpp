@@ -269,8 +269,8 @@ class Masker {
     return bytes ? b.constant(mask.tensor(), std::move(*bytes), mask.name) : nullptr;
   }
 
-  // Of a condition that compares constant integers with one another and was too large to be stored (positions of a
-  // causal mask): odd f32 numbers, positive where it holds. Null for other conditions.
+  // Signs of a condition that compares constant integers with one another and was too large to be stored (positions of
+  // a causal mask): odd f32 numbers, positive where it holds. Null for other conditions.
   static Value* signs_of(Builder& b, const Value& condition) {
     static constexpr struct {
       Binary comparison;

@@ -4,8 +4,8 @@
 
 namespace wick::cortex_m {
 
-/// What rounding the weights or h puts h off by, in three deviations of errors that are spread at random; of relu at
-/// most. 0 of layers that the backend does not take for another reason.
+/// The error of h that rounding the weights or h makes, in three deviations of errors that are spread at random; of
+/// relu at most. 0 of layers that the backend does not take for another reason.
 double error_of_recurrent(const compiler::Node& node);
 
 }  // namespace wick::cortex_m

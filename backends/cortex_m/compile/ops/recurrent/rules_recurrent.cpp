@@ -274,7 +274,7 @@ double error_of_rounded_states(const Node& node, const Layers& layers) {
   return error;
 }
 
-// What rounding the weights of a layer in one direction puts h off by.
+// The error of h that rounding the weights of a layer makes in one direction.
 double error_of_direction(const Node& node, const Layers& layers, int64_t layer, int64_t direction) {
   const Values params = node.tensors("params");
   const size_t first = layers.weights_of_each * static_cast<size_t>(layer * layers.directions + direction);
