@@ -17,6 +17,7 @@ using compiler::DelegateStep;
 using compiler::JsonWriter;
 using compiler::NodeName;
 using compiler::printable;
+using compiler::printable_sentence;
 
 // "24 x 1 x 1", without the ones at the end.
 std::string extent_text(const std::array<std::string, 3>& extent) {
@@ -140,8 +141,8 @@ void print_delegate(size_t index, const DelegateReport& report) {
     table.row({fmt::format("{}", i), printable(step.kernel, 60), printable(step.schedule, 40), nodes_text(step),
                extent_text(step.grid), extent_text(step.block), fmt::format("{}", step.read_bytes),
                fmt::format("{}", step.written_bytes), fmt::format("{}", step.flops),
-               fmt::format("{:.1f}", step.time_us), step.bound, printable(step.why), printable(node.source, 60),
-               printable(node.module, 60)});
+               fmt::format("{:.1f}", step.time_us), step.bound, printable_sentence(step.why),
+               printable(node.source, 60), printable(node.module, 60)});
   }
   fmt::print("{}", table.text());
   fmt::print("  {:.1f} us of kernels, {:.1f} us between them; {} bytes of weights, {} of arena, {} of state\n",

@@ -15,6 +15,7 @@ namespace {
 
 using compiler::JsonWriter;
 using compiler::printable;
+using compiler::printable_sentence;
 
 std::string count_text(double count) { return fmt::format("{:.0f}", std::round(count)); }
 std::string count_text(uint64_t count) { return count == 0 ? "" : std::to_string(count); }
@@ -55,7 +56,7 @@ void print_plain_rows(const MethodExplained& method) {
   Table table({">", "operator", "runs on", "why", "source", "module"});
   for (size_t i = 0; i < method.rows.size(); ++i) {
     const InstructionRow& row = method.rows[i];
-    table.row({fmt::format("{}", i), printable(row.what, 80), printable(row.where, 40), printable(row.why),
+    table.row({fmt::format("{}", i), printable(row.what, 80), printable(row.where, 40), printable_sentence(row.why),
                printable(row.source, 60), printable(row.module, 60)});
   }
   fmt::print("{}", table.text());
@@ -69,7 +70,7 @@ void print_costs(const MethodExplained& method) {
     const compiler::CallCost none, &cost = row.cost ? *row.cost : none;
     table.row({fmt::format("{}", i), printable(row.what, 80), row.cost ? cost.variant : printable(row.where, 40),
                count_text(cost.macs), count_text(cost.constant_bytes), count_text(cost.scratch_bytes),
-               count_text(row.live_bytes), row.cost ? instructions_text(cost) : "", printable(row.why),
+               count_text(row.live_bytes), row.cost ? instructions_text(cost) : "", printable_sentence(row.why),
                printable(row.source, 60), printable(row.module, 60)});
   }
   table.row({"", "(executor)", "", "", "", "", "", instructions_text(method.totals.executor), "", "", ""});
@@ -112,7 +113,7 @@ void print_buffers(const MethodExplained& method) {
   Table table({"buffer", ">bytes", "kept by", "why"});
   for (const compiler::BufferPlace& buffer : method.buffers) {
     table.row({printable(buffer.name, 60), fmt::format("{}", buffer.size_bytes),
-               buffer.backend.empty() ? "the program" : buffer.backend, printable(buffer.reason)});
+               buffer.backend.empty() ? "the program" : buffer.backend, printable_sentence(buffer.reason)});
   }
   fmt::print("{}", table.text());
 }

@@ -103,8 +103,8 @@ void add_pass_times(const std::vector<PassTiming>& timings, std::vector<StageTim
   }
 }
 
-bool keeps(const Target& target, const Node& node, const TargetOptions& options) {
-  return target.keep && target.keep(node, options);
+Verdict keeps(const Target& target, const Node& node, const TargetOptions& options) {
+  return target.keep ? target.keep(node, options) : Verdict::no("");
 }
 
 PipelineOptions pipeline_options(const std::string& method, const CompileOptions& options, const FileMap* map,
@@ -161,7 +161,13 @@ Result<PartitionReport> run_target(Graph& graph, const std::string& method, cons
   pipeline.own_passes = target.own_passes;
   pipeline.strict_nan = options.strict_nan;
   pipeline.facts = target.facts;
-  pipeline.keep = [&](const Node& node) { return keeps(target, node, target_opts) || portable.keep(node); };
+  RefusedComposites composites;
+  pipeline.keep = [&](const Node& node) {
+    const Verdict verdict = keeps(target, node, target_opts);
+    if (verdict.taken || portable.keep(node)) return true;
+    composites.add_split(node, verdict.reason);
+    return false;
+  };
   pipeline.takes = [&](const Node& node) { return ask(target, node, target_opts).taken; };
   if (target.folds_where_taken) pipeline.takes_quantized = pipeline.takes;
   StayingNodes staying;
@@ -169,13 +175,12 @@ Result<PartitionReport> run_target(Graph& graph, const std::string& method, cons
   RETURN_IF_ERROR(run_pipeline(graph, pipeline));
   keep_repeated(pipeline);
   // Passes see nodes before quantization is folded, so their verdicts are those of a graph that is ready to partition.
-  RefusedComposites composites;
   pipeline.keep = [&](const Node& node) {
     if (portable.keep(node)) return true;
     if (node.results().empty()) return false;
     const Value* result = node.results()[0];
     if (composites.taken.count(result)) return true;
-    return keeps(target, node, target_opts) && !composites.results.count(result);
+    return keeps(target, node, target_opts).taken && !composites.results.count(result);
   };
   Verdicts verdicts = ask_all(graph, target, target_opts);
   staying.explain(verdicts);

@@ -43,6 +43,11 @@ void StayingNodes::clear() {
 
 bool StayingNodes::has(const Node& node) const { return !node.results().empty() && reasons_.count(node.result()) > 0; }
 
+void RefusedComposites::add_split(const Node& node, const std::string& reason) {
+  if (!reason.empty() && node.origin)
+    reasons_.try_emplace(node.origin, Whole{std::string(node.op->name()), reason, false, true});
+}
+
 size_t RefusedComposites::add(const Graph& graph, const Verdicts& verdicts, const KeepFn& portable,
                               const StayingNodes& staying) {
   size_t count = 0;
@@ -66,12 +71,16 @@ size_t RefusedComposites::add(const Graph& graph, const Verdicts& verdicts, cons
 void RefusedComposites::explain(std::vector<NodePlace>& nodes, const StayingNodes& staying) {
   std::erase_if(reasons_, [&](const auto& each) { return each.second.is_staying && staying.has_cause_at(each.first); });
   // An operator that no decomposition applied to is itself outside, and says so already.
+  const auto find = [&](const NodePlace& place) {
+    const auto whole = reasons_.find(place.origin);
+    return whole != reasons_.end() && !place.backend.empty() && !whole->second.is_split ? reasons_.end() : whole;
+  };
   for (const NodePlace& place : nodes) {
-    const auto whole = place.backend.empty() ? reasons_.find(place.origin) : reasons_.end();
+    const auto whole = find(place);
     if (whole != reasons_.end() && whole->second.op == place.op) reasons_.erase(whole);
   }
   for (NodePlace& place : nodes) {
-    const auto whole = place.backend.empty() ? reasons_.find(place.origin) : reasons_.end();
+    const auto whole = find(place);
     if (whole == reasons_.end()) continue;
     const std::string& reason = whole->second.reason;
     if (reason != place.reason)

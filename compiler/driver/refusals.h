@@ -34,12 +34,16 @@ class StayingNodes {
   std::unordered_set<OriginPtr> causes_;              // looked up only
 };
 
-/// Composites that were kept for the target, which then does not take them.
+/// Composites that the target does not take as a whole: it said so before they were split into their parts, or after
+/// they were kept for it.
 class RefusedComposites {
  public:
+  /// A composite that is about to be split. No reason: the target has no whole form of its operator.
+  void add_split(const Node& node, const std::string& reason);
   /// Adds those of the graph, and returns how many there are.
   size_t add(const Graph& graph, const Verdicts& verdicts, const KeepFn& portable, const StayingNodes& staying);
-  /// The first part of each of them that stays outside says why the composite did, unless a pass says it of a part.
+  /// The first part of each says why it is not a whole: of those that were split, the first one that is left; of those
+  /// that were kept, the first one that stays outside, unless a pass says it of a part.
   void explain(std::vector<NodePlace>& nodes, const StayingNodes& staying);
 
   std::unordered_set<const Value*> results;
@@ -50,6 +54,7 @@ class RefusedComposites {
   struct Whole {
     std::string op, reason;
     bool is_staying = false;
+    bool is_split = false;
   };
   std::map<OriginPtr, Whole> reasons_;  // by origin, looked up only
 };

@@ -7,6 +7,7 @@
 
 #include "compiler/import/archive/archive.h"
 #include "compiler/import/archive/archive_test_writer.h"
+#include "compiler/ir/text/text.h"
 
 namespace wick::compiler {
 namespace {
@@ -15,13 +16,17 @@ void replace(std::string& json, const std::string& old_text, const std::string& 
   json.replace(json.find(old_text), old_text.size(), text);
 }
 
-Result<Function> import_json(const ImportOptions& options, const std::string& json) {
-  pt2::TestZip zip = pt2::test_archive();
-  zip.at("m/models/model.json").data = json;
-  const std::string bytes = zip.bytes();
+// The bytes of constants lie in `bytes`.
+Result<Function> import_bytes(const ImportOptions& options, const std::string& bytes) {
   ASSIGN_OR_RETURN(pt2::Archive archive, pt2::Archive::open(pt2::bytes_of(bytes), "test.pt2"));
   ASSIGN_OR_RETURN(pt2::ExportedProgram program, pt2::read_exported_program(archive, "model"));
   return import_program(program, "forward", options);
+}
+
+Result<Function> import_json(const ImportOptions& options, const std::string& json) {
+  pt2::TestZip zip = pt2::test_archive();
+  zip.at("m/models/model.json").data = json;
+  return import_bytes(options, zip.bytes());
 }
 
 // test_program_json(), whose size s7 has no upper bound, with these rules.
@@ -180,6 +185,65 @@ TEST(Importer, AWrappedOperatorInPlaceGivesTheNewContents) {
   const auto linear = std::find_if(nodes.begin(), nodes.end(), is("aten.linear.default"));
   ASSERT_TRUE(relu != nodes.end() && linear != nodes.end());
   EXPECT_EQ((*linear)->arg(0).template as<Value*>(), (*relu)->result(0));
+}
+
+// What torch.export writes of a model on a GPU, or move_to_device_pass of a program.
+TEST(Importer, AProgramOfAnotherDeviceIsTheSameGraph) {
+  pt2::TestZip zip = pt2::test_archive();
+  zip.at("m/models/model.json").data = pt2::test_program_json();
+  const std::string here_bytes = zip.bytes();
+  const Result<Function> here = import_bytes({}, here_bytes);
+  ASSERT_TRUE(here.ok()) << compiler::render(here.diag());
+  size_t moved = 0;
+  for (pt2::TestEntry& entry : zip.entries) {
+    if (!entry.name.ends_with(".json")) continue;
+    const std::string cpu = R"({"type": "cpu", "index": null})";
+    for (size_t at = 0; (at = entry.data.find(cpu)) != std::string::npos; ++moved)
+      entry.data.replace(at, cpu.size(), R"({"type": "cuda", "index": 0})");
+  }
+  ASSERT_GT(moved, 0u);
+  const std::string there_bytes = zip.bytes();
+  const Result<Function> there = import_bytes({}, there_bytes);
+  ASSERT_TRUE(there.ok()) << compiler::render(there.diag());
+  EXPECT_EQ(to_text(*here->graph, "f"), to_text(*there->graph, "f"));
+}
+
+// A program may name devices as it likes; all of it runs on one. A tensor that stays on its device may be returned as
+// it is, so that a write reaches it; one that is moved to another device is a copy.
+TEST(Importer, ATensorOfAnotherDeviceHasMemoryOfItsOwn) {
+  const auto reads_written = [&](const std::string& from, const std::string& to) {
+    std::string json = pt2::test_program_json();
+    replace(json, R"("nodes": [)",
+            R"("nodes": [{"target": "torch.ops.aten.to.device", "inputs": [{"name": "self", "arg": {"as_tensor": )"
+            R"({"name": "x"}}, "kind": 1}, {"name": "device", "arg": {"as_device": )" +
+                to +
+                R"(}, "kind": 1}, {"name": "dtype", "arg": {"as_scalar_type": 7}, "kind": 1}], "outputs": )"
+                R"([{"as_tensor": {"name": "moved"}}], "metadata": {}, "is_hop_single_tensor_return": null, "name": )"
+                R"("moved"}, {"target": "torch.ops.aten.relu_.default", "inputs": [{"name": "self", "arg": )"
+                R"({"as_tensor": {"name": "moved"}}, "kind": 1}], "outputs": [{"as_tensor": {"name": "written"}}], )"
+                R"("metadata": {}, "is_hop_single_tensor_return": null, "name": "written"}, )");
+    const std::string cpu = R"({"type": "cpu", "index": null})";
+    for (size_t at = json.find(cpu); at != std::string::npos; at = json.find(cpu, at + from.size()))
+      json.replace(at, cpu.size(), from);
+    const size_t type = json.find(R"("linear": {)"), end = json.find(R"("add": {)");
+    std::string meta = json.substr(type + sizeof("\"linear\"") - 1, end - type - sizeof("\"linear\"") + 1);
+    replace(meta, from, to);
+    json.insert(type, "\"moved\"" + meta + "\"written\"" + meta);
+    const Result<Function> function = import_json({}, json);
+    EXPECT_TRUE(function.ok()) << compiler::render(function.diag());
+    if (!function.ok()) return false;
+    for (const auto& node : function->graph->nodes()) {
+      const Node* read = node->is("aten.linear.default") ? node->tensor("input")->producer : nullptr;
+      if (read) return read->is("aten.relu.default");
+    }
+    return false;
+  };
+  const std::string cpu = R"({"type": "cpu", "index": null})", cuda = R"({"type": "cuda", "index": null})",
+                    first = R"({"type": "cuda", "index": 0})", second = R"({"type": "cuda", "index": 1})";
+  for (const auto& same : {std::pair(cpu, cpu), std::pair(cuda, cuda), std::pair(cuda, first), std::pair(first, first)})
+    EXPECT_TRUE(reads_written(same.first, same.second)) << same.first << same.second;
+  for (const auto& other : {std::pair(cpu, cuda), std::pair(first, cpu), std::pair(first, second)})
+    EXPECT_FALSE(reads_written(other.first, other.second)) << other.first << other.second;
 }
 
 TEST(Importer, AnUndecomposedVmapIsRefusedWithTheWayOut) {

@@ -82,8 +82,9 @@ struct TargetOptions {
 struct Target {
   const char* name;          // on the command line
   const char* id = nullptr;  // of the delegate at run time; null: form kernels
-  /// Says which composites reach `supports` whole. Null: none.
-  bool (*keep)(const Node& node, const TargetOptions& options) = nullptr;
+  /// Says which composites reach `supports` whole. A reason is given where the backend has a whole form of others of
+  /// their operator. Null: none.
+  Verdict (*keep)(const Node& node, const TargetOptions& options) = nullptr;
   /// The node, its operands' types and constants, and options.ranges. Called after all passes.
   Verdict (*supports)(const Node& node, const TargetOptions& options) = nullptr;
   /// Whether it is profitable to make one delegate of these nodes. Null: always.

@@ -164,4 +164,6 @@ std::string render(const Diag& diag) {
 
 std::string printable(std::string_view text, size_t max_chars) { return escape(text, max_chars, true); }
 
+std::string printable_sentence(std::string_view text, size_t max_chars) { return escape(text, max_chars, false); }
+
 }  // namespace wick::compiler

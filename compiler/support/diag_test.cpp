@@ -59,5 +59,7 @@ TEST(Printable, KeepsValidUtf8AndEscapesTheRest) {
 
 TEST(Printable, CutsLongNames) { EXPECT_EQ(printable("abcdef", 3), "abc..."); }
 
+TEST(Printable, KeepsQuotesOfSentences) { EXPECT_EQ(printable_sentence("a file's \"x\"\n"), "a file's \"x\"\\n"); }
+
 }  // namespace
 }  // namespace wick::compiler

@@ -38,7 +38,9 @@ compiler::Verdict supports(const compiler::Node& node, const compiler::TargetOpt
   if (refused.count(node.op->name())) return compiler::Verdict::no("refused by this test");
   return xnnpack::supports(node, options);
 }
-bool keep(const compiler::Node& node, const compiler::TargetOptions& options) { return supports(node, options).taken; }
+compiler::Verdict keep(const compiler::Node& node, const compiler::TargetOptions& options) {
+  return supports(node, options);
+}
 
 const compiler::Target& target() {
   static const compiler::Target target = [] {

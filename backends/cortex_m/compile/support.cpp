@@ -109,10 +109,10 @@ const OpRule* find_rule(const Node& node) {
 }
 
 // A data movement that decomposes does so into others.
-bool keep(const Node& node, const compiler::TargetOptions&) {
-  if (node.is("aten._safe_softmax.default")) return false;  // additive_masks handles its guard
-  const OpRule* rule = find_rule(node);
-  return rule && rule != &kMovementRule;
+Verdict keep(const Node& node, const compiler::TargetOptions&) {
+  const bool is_guarded = node.is("aten._safe_softmax.default");  // additive_masks handles its guard
+  const OpRule* rule = is_guarded ? nullptr : find_rule(node);
+  return rule && rule != &kMovementRule ? Verdict::yes() : Verdict::no("");
 }
 
 Verdict supports(const Node& node, const compiler::TargetOptions& options) {

@@ -9,7 +9,7 @@ extern const compiler::Target kTarget;
 inline constexpr size_t kMaxRank = 16;  // of the runtime's tensors
 
 // support.cpp
-bool keep(const compiler::Node& node, const compiler::TargetOptions& options);
+compiler::Verdict keep(const compiler::Node& node, const compiler::TargetOptions& options);
 compiler::Verdict supports(const compiler::Node& node, const compiler::TargetOptions& options);
 std::vector<compiler::Value*> rewrite(compiler::Builder& builder, compiler::Node& node,
                                       const compiler::TargetOptions& options);

@@ -11,12 +11,13 @@ namespace wick::cuda {
 
 using compiler::Node;
 using compiler::TargetOptions;
+using compiler::Verdict;
 
 namespace {
 
-bool keep(const Node& node, const TargetOptions& options) {
+Verdict keep(const Node& node, const TargetOptions& options) {
   const OpRule* rule = find_rule(node);
-  return rule && rule->keeps_whole && supports(node, options).taken;
+  return rule && rule->keeps_whole ? supports(node, options) : Verdict::no("");
 }
 
 constexpr compiler::TargetOption kOptions[] = {

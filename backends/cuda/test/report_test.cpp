@@ -300,6 +300,42 @@ TEST_F(CudaReport, NoNodeOfAModelIsMissingAndNoBuffersAliveTogetherOverlap) {
 
 // --- the cost model ---
 
+// Attention that the kernel does not compute, as the exporter and as an author spells it.
+TEST(CudaReasons, PartsOfAnAttentionSayWhyItIsNotOneKernel) {
+  const auto reasons = [](const std::string& text) {
+    CompileResult result;
+    EXPECT_FALSE(program_of(text, "cuda", {{"gpu", "none"}}, &result).empty());
+    std::string found;
+    for (const auto& node : result.methods[0].nodes) found += node.reason.empty() ? "" : node.reason + "\n";
+    return found;
+  };
+  const auto plain = [](const std::string& query, const std::string& key) {
+    return fmt::format(
+        "graph f(%q: {0}, %k: {1}, %v: {1}) {{\n  %y: {0} = aten.scaled_dot_product_attention(%q, %k, "
+        "%v)\n  return %y\n}}",
+        query, key);
+  };
+  const std::string sdpa = "aten.scaled_dot_product_attention.default as a whole: ";
+  EXPECT_EQ(reasons(plain("f64[2, 3, 8]", "f64[2, 5, 8]")),
+            sdpa + "its kernel computes in f32, and the operands are f64\n");
+  EXPECT_EQ(reasons(plain("f32[2, 3, 257]", "f32[2, 5, 257]")), sdpa + "257 features, of at most 256\n");
+  EXPECT_EQ(reasons(plain("f32[2, 2, 3, 8]", "f32[2, 5, 8]")),
+            sdpa + "the operands differ in rank, or have fewer than 3 dimensions\n");
+  EXPECT_EQ(reasons(plain("f32[2, 3, 256]", "f32[2, 5, 256]")), "");
+  const auto by_hand = [](const std::string& dtype) {
+    return fmt::format(R"(graph f(%q: {0}[2, 3, 8], %k: {0}[2, 8, 5], %v: {0}[2, 5, 8]) {{
+  %s: {0}[2, 3, 5] = aten.bmm(%q, %k)
+  %w: {0}[2, 3, 5] = aten._softmax(%s, -1, false)
+  %y: {0}[2, 3, 8] = aten.bmm(%w, %v)
+  return %y
+}})",
+                       dtype);
+  };
+  EXPECT_EQ(reasons(by_hand("f64")),
+            "wick.attention.default as a whole: its kernel computes in f32, and the operands are f64\n");
+  EXPECT_EQ(reasons(by_hand("f32")), "");
+}
+
 TEST(CudaCostModel, TakesTheLargestOfItsTerms) {
   const Chip& chip = *find_chip("h200");
   EXPECT_EQ(predict(chip, Arithmetic::f32, 0, 0).us, 3.0);

@@ -126,6 +126,8 @@ class GraphReader {
   };
   std::vector<Operand> operands_of(const pt2::Node& node, const Node& made);
   std::optional<Placement> placement_of(std::string_view name) const;
+  // Whether the file records one device for both tensors: one that was moved to another has memory of its own.
+  bool on_one_device(std::string_view a, std::string_view b) const;
   void place(std::string_view name, const Binding& binding) const;
   void bind_results(const pt2::Node& node, Node* made, const std::vector<std::string>& names);
   RefPtr shared_ref(const Operand& operand, const Sharing& sharing, std::string_view name, Value* result);

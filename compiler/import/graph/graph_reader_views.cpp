@@ -57,6 +57,13 @@ Diag unknown_storage(const OpDef& def, const std::string& name, std::string why)
 
 }  // namespace
 
+bool GraphReader::on_one_device(std::string_view a, std::string_view b) const {
+  const auto first = source_.tensor_values.find(std::string(a)), second = source_.tensor_values.find(std::string(b));
+  if (first == source_.tensor_values.end() || second == source_.tensor_values.end()) return true;
+  const pt2::Device &x = first->second.device, &y = second->second.device;
+  return x.type == y.type && x.index.value_or(0) == y.index.value_or(0);
+}
+
 std::optional<Placement> GraphReader::placement_of(std::string_view name) const {
   const auto recorded = source_.tensor_values.find(std::string(name));
   if (recorded == source_.tensor_values.end()) return std::nullopt;
@@ -139,6 +146,10 @@ void GraphReader::bind_results(const pt2::Node& node, Node* made, const std::vec
     for (const Operand& operand : operands) placements.push_back(operand.placement ? &*operand.placement : nullptr);
     for (size_t i = 0; i < results.size() && !operands.empty(); ++i)
       sharing[i] = def.facts.shares({*made, i, placements});
+  }
+  for (size_t i = 0; i < results.size() && i < names.size(); ++i) {
+    const int from = sharing[i].operand;
+    if (from >= 0 && !on_one_device(operands[static_cast<size_t>(from)].name, names[i])) sharing[i] = {};
   }
   const auto shares = [&](const Sharing& answer) {
     return answer.operand >= 0 && operands[static_cast<size_t>(answer.operand)].ref &&

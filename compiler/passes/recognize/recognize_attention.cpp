@@ -32,7 +32,7 @@ Sizes matrices(Sizes lead, const Sym& rows, const Sym& columns) {
 }
 
 bool is_product(const Node& node) {
-  return is_one_of(node, {"aten.bmm.default", "aten.mm.default"}) && is_computed_in_single(node.result()->dtype());
+  return is_one_of(node, {"aten.bmm.default", "aten.mm.default"}) && is_floating(node.result()->dtype());
 }
 
 // A view or an expansion, whose matrices, the last two dims, stay as they are and in order.
@@ -165,6 +165,8 @@ class AttentionMatch {
       if (dtype_ == product_.result()->dtype()) return nullptr;
       dtype_ = product_.result()->dtype();
     }
+    const DType weights = softmax_->result()->dtype();
+    if (!is_computed_in_single(weights) && dtype_ != weights) return nullptr;
     scale_ *= q.factor * k.factor;
     if (!(std::abs(scale_) <= highest_score(DType::f32))) return nullptr;
     Compose c(b);
@@ -210,7 +212,7 @@ class AttentionMatch {
 
   static bool is_over_last_dim(const Node& softmax) {
     const Value* result = softmax.result();
-    if (result->rank() < 2 || !is_computed_in_single(result->dtype())) return false;
+    if (result->rank() < 2) return false;
     return static_cast<size_t>(wrap_dim(softmax.static_integer("dim"), result->rank())) + 1 == result->rank();
   }
 
@@ -349,7 +351,8 @@ class AttentionMatch {
     Value* term = regrouped(c.b, step.term, step.rows);
     if (!term) return false;
     if (sign != 1) term = c.mul(term, sign);
-    if (bias_) term = c.add(c.b.cast(bias_, DType::f32), c.b.cast(term, DType::f32));
+    const DType wide = step.dtype == DType::f64 ? DType::f64 : DType::f32;
+    if (bias_) term = c.add(c.b.cast(bias_, wide), c.b.cast(term, wide));
     bias_ = c.b.cast(term, step.dtype);
     return true;
   }
@@ -564,7 +567,7 @@ Value* attention_of(Builder& b, Node& product, const PipelineOptions& options) {
       if (!made) continue;
       const auto attention = std::find_if(b.made().begin(), b.made().end(),
                                           [](const Node* node) { return node->is("wick.attention.default"); });
-      if (options.takes && !options.takes(**attention)) return nullptr;
+      if (options.keep && !options.keep(**attention)) return nullptr;
       add_origins(**attention, product);
       return made;
     } catch (const Failure& failure) {

@@ -1,4 +1,7 @@
 // Attention as one kernel. Others than these forms decompose to matmul, softmax, matmul.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -19,22 +22,25 @@ Verdict fits(const Node& node, const compiler::TargetOptions&) {
   const Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value");
   if (has_argument(node, "dropout_p") && node.real("dropout_p") != 0) return Verdict::no("it drops out");
   if (node.results().size() > 1 && node.result(1)->num_uses() > 0) return Verdict::no("its log-sum-exp is read");
-  if (q->dtype() == DType::f64) return Verdict::no("f64 decomposes");
-  if (q->rank() < 3 || k->rank() != q->rank() || v->rank() != q->rank()) return Verdict::no("operands differ in rank");
+  if (q->dtype() == DType::f64) return Verdict::no("its kernel computes in f32, and the operands are f64");
+  if (q->rank() < 3 || k->rank() != q->rank() || v->rank() != q->rank())
+    return Verdict::no("the operands differ in rank, or have fewer than 3 dimensions");
   // Their result is 0, and that of other rows without a score NaN.
   if (has_argument(node, "guarded") && !node.boolean("guarded") && SymScope::range(k->sizes()[k->rank() - 2]).min == 0)
     return Verdict::no("there may be no keys");
   const Sym features = q->sizes().back(), results = v->sizes().back();
   if (!features.is_const() || !results.is_const())
     return Verdict::no("the number of features is known only at run time");
-  if (features.value() > kMostFeatures || results.value() > kMostFeatures) return Verdict::no("more than 256 features");
+  if (features.value() > kMostFeatures || results.value() > kMostFeatures)
+    return Verdict::no(
+        fmt::format("{} features, of at most {}", std::max(features.value(), results.value()), kMostFeatures));
   for (size_t i = 0; i + 2 < q->rank(); ++i) {
     for (const Value* x : {k, v}) {
       const Sym &own = x->sizes()[i], &wanted = q->sizes()[i];
       if (own == wanted || own.is(1)) continue;
       const bool groups =
           i + 3 == q->rank() && own.is_const() && wanted.is_const() && wanted.value() % own.value() == 0;
-      if (!groups) return Verdict::no("heads that do not divide");
+      if (!groups) return Verdict::no("the heads of queries are no multiple of those of keys and values");
     }
   }
   return Verdict::yes();
