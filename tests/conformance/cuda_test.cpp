@@ -47,10 +47,20 @@ struct Built {
 // NOLINTNEXTLINE(concurrency-mt-unsafe)
 const char* const kDevice = std::getenv("WICK_CUDA_DEVICE");
 
+// Takes what only moves elements, too.
+const compiler::Target& target() {
+  static const compiler::Target target = [] {
+    compiler::Target out = cuda::kTarget;
+    out.profitable = cuda::knows_sizes;
+    return out;
+  }();
+  return target;
+}
+
 compiler::CompileOptions options_of_run() {
   const char* const gpu = kDevice ? std::getenv("WICK_CUDA_GPU") : "none";  // NOLINT(concurrency-mt-unsafe)
   compiler::CompileOptions options;
-  options.targets = {&cuda::kTarget};
+  options.targets = {&target()};
   if (gpu) options.targets[0].settings.emplace_back("gpu", gpu);
   return options;
 }

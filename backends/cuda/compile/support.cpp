@@ -150,11 +150,27 @@ std::vector<Value*> inputs_for_sizes(const std::vector<const Node*>& nodes, cons
   return inputs;
 }
 
-// The sizes that the partition's kernels need must follow from those of its inputs or the graph's. A node that needs
-// another one stays outside.
-Verdict sizes_known(const std::vector<const Node*>& nodes, const compiler::Graph* graph) {
+// The program would have to wait for the delegate before it knows the number.
+bool is_only_read_as_number(const Node& node) {
+  if (!node.op->has(compiler::kView)) return false;
+  const auto& users = node.result()->users();
+  return !users.empty() && node.result()->num_uses() == users.size() &&
+         std::all_of(users.begin(), users.end(),
+                     [](const Node* user) { return user->is("aten._local_scalar_dense.default"); });
+}
+
+// Whether it shows the elements of tensors of the host in another order, or fewer of them. A view of a mutable buffer
+// is worth a delegate: the buffer can stay on the device for others.
+bool shows_elements_of_host(const Node& node) {
+  const Value* x = node.op->has(compiler::kView) ? node.tensor_or_null(0) : nullptr;
+  return x && x->kind != compiler::ValueKind::state;
+}
+
+}  // namespace
+
+Verdict knows_sizes(const std::vector<const Node*>& nodes, const compiler::TargetOptions& options) {
   Symbols known = known_to(nodes);
-  inputs_for_sizes(nodes, graph, known);
+  inputs_for_sizes(nodes, options.graph, known);
   Verdict verdict = Verdict::yes();
   for (const Node* node : nodes) {
     Symbols needed;
@@ -168,19 +184,10 @@ Verdict sizes_known(const std::vector<const Node*>& nodes, const compiler::Graph
   return verdict;
 }
 
-// The program would have to wait for the delegate before it knows the number.
-bool is_only_read_as_number(const Node& node) {
-  if (!node.op->has(compiler::kView)) return false;
-  const auto& users = node.result()->users();
-  return !users.empty() && node.result()->num_uses() == users.size() &&
-         std::all_of(users.begin(), users.end(),
-                     [](const Node* user) { return user->is("aten._local_scalar_dense.default"); });
-}
-
-}  // namespace
-
 Verdict profitable(const std::vector<const Node*>& nodes, const compiler::TargetOptions& options) {
-  return sizes_known(nodes, options.graph);
+  if (std::all_of(nodes.begin(), nodes.end(), [](const Node* node) { return shows_elements_of_host(*node); }))
+    return Verdict::no("the partition holds only views: bringing their elements to the device would save nothing");
+  return knows_sizes(nodes, options);
 }
 
 std::vector<Value*> reads_sizes_of(const std::vector<const Node*>& nodes, const compiler::TargetOptions& options) {

@@ -15,6 +15,9 @@ constexpr compiler::TargetOption kAllowTf32Option = {
 
 compiler::Verdict supports(const compiler::Node& node, const compiler::TargetOptions& options);
 compiler::Verdict holds(const compiler::Value& state, const compiler::TargetOptions& options);
+/// The sizes that the kernels of a partition need must follow from those of its inputs or of the graph's. A node that
+/// needs another one stays outside.
+compiler::Verdict knows_sizes(const std::vector<const compiler::Node*>& nodes, const compiler::TargetOptions& options);
 compiler::Verdict profitable(const std::vector<const compiler::Node*>& nodes, const compiler::TargetOptions& options);
 std::vector<compiler::Value*> reads_sizes_of(const std::vector<const compiler::Node*>& nodes,
                                              const compiler::TargetOptions& options);

@@ -575,6 +575,27 @@ TEST(CudaPartition, TakesTimeThatGrowsWithTheGraphOnly) {
   EXPECT_LT(many, 32 * few);
 }
 
+// The host shows elements in another order as fast as it could send them; a view of what the device holds is another
+// matter.
+TEST(CudaPartition, ViewsAloneStayOnTheHost) {
+  const auto program = [](const std::string& last) {
+    return "graph f(%x: f32[4, 6]) {\n  %a: f32[6, 4] = aten.permute(%x, [1, 0])\n  %b: f32[2, 12] = aten.view(%a, [2, "
+           "12])\n" +
+           last + "\n}";
+  };
+  const auto views = outside_of(program("  return %b"));
+  ASSERT_EQ(views.size(), 2u);
+  for (const auto& [op, reason] : views)
+    EXPECT_EQ(reason, "the partition holds only views: bringing their elements to the device would save nothing") << op;
+  EXPECT_TRUE(outside_of(program("  %y: f32[2, 12] = aten.relu(%b)\n  return %y")).empty());
+  EXPECT_TRUE(outside_of(R"(graph f(%x: f32[4]) {
+  state %cache: f32[4, 4] "cache"
+  %row: f32[4] = aten.select.int(%cache, 0, 1)
+  return %row
+})")
+                  .empty());
+}
+
 // M4: what two methods have in common is in the file once.
 TEST(CudaPartition, MethodsWithEqualWeightsShareThemInTheFile) {
   const auto fixture = testing::expand_fixture("tests/fixtures/models/tcn.wfix.gz");
