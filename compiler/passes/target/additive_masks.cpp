@@ -8,6 +8,7 @@
 #include "compiler/analysis/value_ranges.h"
 #include "compiler/analysis/zero_signs.h"
 #include "compiler/ir/quantization.h"
+#include "compiler/ops/pointwise/half_numbers.h"
 #include "compiler/ops/rules.h"
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/constants/weights.h"
@@ -21,6 +22,8 @@ namespace wick::compiler {
 namespace {
 
 constexpr int kMaxDepthOfSum = 16;
+// Numbers from here on round to infinity in f16.
+constexpr double kFirstInfiniteHalf = 65520;
 
 Value* mask_operand(const Node& node, size_t index) { return node.arg(index).as<Value*>(); }
 
@@ -152,10 +155,21 @@ class Masker {
     return live ? b.cast(live, mask.dtype()) : nullptr;
   }
 
+  // Whether elements are not minus infinity, from what they are cast from: a backend that computes the casts need not
+  // give their results to a test that it does not compute.
+  static Value* test_elements(Builder& b, Value* mask) {
+    const Node* cast = mask->producer && mask->producer->is("aten._to_copy.default") ? mask->producer : nullptr;
+    const DType from = cast ? moved(*cast)->dtype() : mask->dtype(), to = mask->dtype();
+    if (from == DType::f32 && to == DType::f16)
+      return b.call("aten.logical_not", {b.call("aten.le.Scalar", {moved(*cast), -kFirstInfiniteHalf})});
+    if (is_16_bit(from) && to == DType::f32) return test_elements(b, moved(*cast));
+    return b.call("aten.ne.Scalar", {mask, -INFINITY});
+  }
+
   // Whether a row of the mask has an element above minus infinity. Selected scores count as such.
   static Value* live_mask(Builder& b, Value& mask) {
     const auto select = mask.producer ? match_select(*mask.producer) : std::nullopt;
-    Value* above = select ? select->condition : b.call("aten.ne.Scalar", {&mask, -INFINITY});
+    Value* above = select ? select->condition : test_elements(b, &mask);
     if (select && !select->keeps) above = b.call("aten.logical_not", {above});
     if (above->rank() == 0) return nullptr;
     return b.call("aten.any.dims", {above, Ints{static_cast<int64_t>(above->rank()) - 1}, true});

@@ -40,6 +40,27 @@ Results truths(Builder& b, Node& node) {
   return {b.call("aten.ne.Scalar", {node.tensor("self"), 0.0})};
 }
 
+// Operands of f16 and f32: kernels compute in f32. What eager reads as f16, round_numbers has rounded.
+Results mixed_operands(Builder& b, Node& node) {
+  const bool is_known = node.op->facts.binary != Binary::none ||
+                        is_one_of(node, {"aten.maximum.default", "aten.minimum.default", "aten.where.self"});
+  if (!is_known || !is_half_or_single(node.result())) return {};
+  const DType dtype = node.result()->dtype();
+  bool is_mixed = false;
+  for (const Value* x : node.operands()) {
+    if (x->dtype() == DType::boolean) continue;
+    if (!is_half_or_single(x)) return {};
+    is_mixed = is_mixed || x->dtype() != dtype;
+  }
+  if (!is_mixed) return {};
+  Args args = node.args();
+  for (Arg& arg : args) {
+    Value* x = tensor_or_null(arg);
+    if (x && x->dtype() != DType::boolean) arg = b.cast(x, DType::f32);
+  }
+  return {b.cast(b.call(node.op->name(), std::move(args)), dtype)};
+}
+
 // --- max pooling ---
 
 constexpr int64_t kMaxWindows = 16;
@@ -128,7 +149,7 @@ Results shortened_convolution(Builder& b, Node& node) {
   return {b.call(from->op->name(), std::move(args))};
 }
 
-constexpr Respelling kRespellings[] = {adaptive_max_pool,     distances, product_of_all,
+constexpr Respelling kRespellings[] = {adaptive_max_pool,     distances, mixed_operands, product_of_all,
                                        shortened_convolution, truths,    var_mean};
 
 Changed respell_nodes(Graph& graph) {
@@ -154,9 +175,9 @@ Changed respell_nodes(Graph& graph) {
 // Replaces operators that few backends have by operators that more backends have.
 //   before: v, m = var_mean(x)        after: v = var(x); m = mean(x)
 // Also handles prod of all elements; adaptive_max_pool2d and adaptive_max_pool3d without indices, as maxima along one
-// dimension after the other; cdist of few rows; conversions to bool, as comparisons with 0; and convolutions of unknown
-// size whose last rows are cut off, which get more padding in front and less behind. Applies to f32 and f16. Keeps:
-// values up to rounding, NaN and infinities.
+// dimension after the other; cdist of few rows; conversions to bool, as comparisons with 0; arithmetic on f16 beside
+// f32, on operands of one dtype; and convolutions of unknown size whose last rows are cut off, which get more padding
+// in front and less behind. Applies to f32 and f16. Keeps: values up to rounding, NaN and infinities.
 Result<Changed> respell(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return respell_nodes(g); });
 }
