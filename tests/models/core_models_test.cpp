@@ -67,7 +67,7 @@ TEST_P(CoreModel, CostsWhatThePlainOneDoes) {
     SCOPED_TRACE(backend);
     const Cost plain = cost_of(GetParam(), backend), core = cost_of(GetParam() + "_core", backend);
     EXPECT_EQ(core.delegates, plain.delegates);
-    EXPECT_LE(core.outside, plain.outside + 1);
+    EXPECT_EQ(core.outside, plain.outside);
     expect_within_5_percent(core.launches, plain.launches, "launches");
     expect_within_5_percent(core.arena_bytes, plain.arena_bytes, "bytes of memory");
   }

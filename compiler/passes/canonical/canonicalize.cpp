@@ -232,6 +232,29 @@ Value* drop_expand(Builder& b, Node& node) {
   return nullptr;
 }
 
+// What an operator makes of elements that are repeated is repeated, too: it computes each of them once.
+Value* sink_expand(Builder& b, Node& node) {
+  if (!node.op->has(kPointwise) || node.results().size() != 1) return nullptr;
+  Args args = node.args();
+  Sizes sizes;  // to which the operands broadcast without expands
+  const Node* expand = nullptr;
+  for (size_t i = 0; i < args.size(); ++i) {
+    Value* operand = node.tensor_or_null(i);
+    if (!operand) continue;
+    const bool expands = operand->producer && operand->producer->is("aten.expand.default") &&
+                         counts_the_same(node, operand->producer->tensor_or_null(0));
+    if (expands) {
+      expand = operand->producer;
+      args[i] = operand = expand->tensor_or_null(0);
+    }
+    sizes = broadcast(sizes, operand->sizes());
+  }
+  if (!expand || sizes == node.result()->sizes()) return nullptr;
+  Value* out = b.call(node.op->name(), std::move(args));
+  add_origins(*out->producer, *expand);
+  return b.expand(out, node.result()->sizes());
+}
+
 // hardtanh is clamp, for floating dtypes.
 Value* use_clamp(Builder& b, Node& node) {
   if (!node.is("aten.hardtanh.default") || !is_floating(node.result()->dtype())) return nullptr;
@@ -263,8 +286,8 @@ Value* widen_constants(Builder& b, Node& node) {
 }
 
 constexpr Rule kCanonicalRules[] = {
-    erase_identity, erase_cast,       erase_view, erase_cat,   erase_neutral, erase_double_negation, merge_casts,
-    use_view,       use_regular_view, use_number, drop_expand, use_clamp,     widen_constants,
+    erase_identity,   erase_cast, erase_view,  erase_cat,   erase_neutral, erase_double_negation, merge_casts, use_view,
+    use_regular_view, use_number, drop_expand, sink_expand, use_clamp,     widen_constants,
 };
 
 }  // namespace
@@ -273,7 +296,7 @@ constexpr Rule kCanonicalRules[] = {
 //   before: y = mul(expand(x, [4, 4]), c)             after: y = mul(x, 2.0)
 // Requires: composites are decomposed.
 // Ensures: there are no identities, no casts to the same dtype or through a wider one, no expands before operators that
-// broadcast, no permutes or selects that are views, and no as_strided that is one of these. Uniform constants beside a
+// work element by element, no permutes or selects that are views, and no as_strided that is one of these. Uniform constants beside a
 // tensor of their dtype are numbers; small ones beside a tensor of a wider dtype, that of the result, are widened.
 // Keeps: every value, including NaN and the sign of zero.
 Result<Changed> canonicalize(Graph& graph) {
