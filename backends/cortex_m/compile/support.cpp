@@ -52,13 +52,15 @@ bool reads_floats(const Node& node) {
   return std::any_of(operands.begin(), operands.end(), [](const Value* value) { return !value->is_quantized(); });
 }
 
-std::string refuse_all_sizes(const Node& node) {
+std::string refuse_all_sizes(const Node& node, bool takes_unknown_rows) {
   std::vector<Value*> values = node.operands();
   const auto is_read = [](const Value* result) { return result->num_uses() > 0; };
   std::copy_if(node.results().begin(), node.results().end(), std::back_inserter(values), is_read);
   for (const Value* value : values) {
     if (!value->type.is_tensor()) return "it reads a number computed at run time";
-    std::string reason = compiler::refuse_sizes(*value, {{}, kMaxRank, compiler::Unknown::none});
+    const bool any_rows = takes_unknown_rows && value->rank() > 0 && value->sizes().back().is_const();
+    const compiler::Unknown unknown = any_rows ? compiler::Unknown::any : compiler::Unknown::none;
+    std::string reason = compiler::refuse_sizes(*value, {{}, kMaxRank, unknown});
     if (!reason.empty()) return reason;
   }
   return "";
@@ -122,7 +124,7 @@ Verdict supports(const Node& node, const compiler::TargetOptions& options) {
   if (!rule) return Verdict::no("the backend has no integer form of this operator");
   if (configuration(options).stock_only && computes_on_int16(node) && !converts_numbers(node))
     return Verdict::no("stock has no operators on int16");
-  const std::string reason = refuse_all_sizes(node);
+  const std::string reason = refuse_all_sizes(node, rule->takes_unknown_rows);
   return reason.empty() ? rule->supports(node, configuration(options)) : Verdict::no(reason);
 }
 
@@ -135,7 +137,7 @@ std::vector<Value*> rewrite(compiler::Builder& builder, Node& node, const compil
 
 // Products of a matmul or a convolution; taps in the padding count.
 uint64_t macs(const Node& node) {
-  const auto count = [](const Value* value) { return static_cast<uint64_t>(numel(value->sizes()).value()); };
+  const auto count = [](const Value* value) { return compiler::layout::elements(value->sizes()); };
   if (const compiler::Gemm& gemm = node.op->facts.gemm) {
     const auto& inner = node.arg(gemm.left).as<Value*>()->sizes();
     return inner.empty() ? 0 : count(node.result()) * static_cast<uint64_t>(inner.back().value());

@@ -25,6 +25,12 @@ bool require_int8(KernelContext& context, const Tensor& a, const Tensor& b) {
          require_dtype(context, b, DType::i8, "the output is not int8");
 }
 
+bool settle_like(KernelContext& context, const Tensor& like, Tensor& out) {
+  bool agree = out.rank == like.rank;
+  for (size_t d = 0; agree && d < out.rank; ++d) agree = out.sizes[d] == like.sizes[d];
+  return require(context, agree || resize(out, like.shape()) == Error::Ok, "the output cannot have the input's sizes");
+}
+
 bool read_int(KernelContext& context, const EValue& value, int64_t min, int64_t max, int32_t* out,
               const char* message) {
   if (!require(context, min <= value.integer && value.integer <= max, message)) return false;

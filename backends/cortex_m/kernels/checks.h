@@ -11,6 +11,9 @@ bool require(KernelContext& context, bool condition, const char* message);
 bool require_dtype(KernelContext& context, const Tensor& tensor, DType dtype, const char* message);
 bool require_int8(KernelContext& context, const Tensor& a, const Tensor& b);
 
+/// Gives `out` the sizes of `like`, which may differ from call to call.
+bool settle_like(KernelContext& context, const Tensor& like, Tensor& out);
+
 /// `value` as int32 if it is in [min, max].
 bool read_int(KernelContext& context, const EValue& value, int64_t min, int64_t max, int32_t* out, const char* message);
 /// A zero point of int8, and the negated one that some operators call an offset.

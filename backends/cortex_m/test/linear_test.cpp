@@ -311,6 +311,64 @@ std::string refusal(const Model& model, const std::string& backend = "cortex-m")
   return outside.empty() ? "" : outside[0];
 }
 
+// Rows that are known only at run time: of each leading dimension or of all, with one scale or one for each output, of
+// eight bits and of four, called with the fewest, some and the most.
+TEST(CortexMCompileLinear, RowsMayBeKnownOnlyAtRunTime) {
+  for (const size_t rank : {1u, 2u, 3u}) {
+    for (size_t unknown = 1; unknown < size_t{1} << rank; ++unknown) {
+      for (const bool per_channel : {false, true}) {
+        for (const bool narrow : {false, true}) {
+          Model model = small();
+          model.inputs = 64;
+          model.outputs = 2;
+          model.weights.assign(128, 3);
+          model.weights[5] = narrow ? -8 : -128;
+          model.leading.assign(rank, 3);
+          if (per_channel) model.channel_scales = {0.03125, 0.015625};
+          if (per_channel) model.bias = "";
+          std::string text = model.text(), sizes, ranges;
+          for (size_t d = 0; d < rank; ++d) {
+            const bool is_unknown = (unknown >> d & 1) != 0;
+            sizes += is_unknown ? fmt::format("s{}, ", d) : "3, ";
+            if (is_unknown) ranges += fmt::format("  range s{}: 1..5\n", d);
+          }
+          const std::string fixed = model.sizes(model.inputs), open = sizes + fmt::format("{}", model.inputs);
+          text.replace(text.find(fixed), fixed.size(), open);
+          text.insert(text.find('\n') + 1, ranges);
+          for (const char* cpu : kCpus) {
+            SCOPED_TRACE(fmt::format("{} {}", cpu, text));
+            Pipeline p = std::move(Pipeline::from_text(text).backend(backend_for(cpu)));
+            EXPECT_TRUE(p.outside().empty());
+            for (const int32_t rows : {1, 2, 5}) {
+              std::vector<int32_t> called;
+              for (size_t d = 0; d < rank; ++d) called.push_back((unknown >> d & 1) != 0 ? rows : 3);
+              called.push_back(static_cast<int32_t>(model.inputs));
+              size_t count = 1;
+              for (const int32_t size : called) count *= static_cast<size_t>(size);
+              std::vector<float> x(count);
+              for (size_t i = 0; i < count; ++i) x[i] = static_cast<float>(i % 31) * 0.25f - 3.5f;
+              p.run_and_compare(one_step(), {float_input(called, x)});
+            }
+            EXPECT_EQ(p.failures(), "");
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(CortexMCompileLinear, UnknownRowsStayOutsideOfStocksPrograms) {
+  std::string text = small().text();
+  text.replace(text.find("[2, 3]"), 6, "[s0, 3]");
+  text.insert(text.find('\n') + 1, "  range s0: 1..5\n");
+  Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+  p.options().profile = compiler::Profile::stock;
+  const std::vector<std::string> outside = p.outside();
+  ASSERT_FALSE(outside.empty());
+  EXPECT_NE(outside[0].find("stock's quantized_linear takes those that it was compiled for"), std::string::npos)
+      << outside[0];
+}
+
 TEST(CortexMCompileLinear, SumsThatCouldExceed32BitsStayOutside) {
   Model model = small();
   model.outputs = 1;

@@ -296,9 +296,9 @@ constexpr Rule kCanonicalRules[] = {
 //   before: y = mul(expand(x, [4, 4]), c)             after: y = mul(x, 2.0)
 // Requires: composites are decomposed.
 // Ensures: there are no identities, no casts to the same dtype or through a wider one, no expands before operators that
-// work element by element, no permutes or selects that are views, and no as_strided that is one of these. Uniform constants beside a
-// tensor of their dtype are numbers; small ones beside a tensor of a wider dtype, that of the result, are widened.
-// Keeps: every value, including NaN and the sign of zero.
+// work element by element, no permutes or selects that are views, and no as_strided that is one of these. Uniform
+// constants beside a tensor of their dtype are numbers; small ones beside a tensor of a wider dtype, that of the
+// result, are widened. Keeps: every value, including NaN and the sign of zero.
 Result<Changed> canonicalize(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kCanonicalRules)); });
 }

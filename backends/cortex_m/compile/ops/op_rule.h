@@ -18,6 +18,9 @@ struct OpRule {
   bool clamps = false;
   /// It computes on int8 beside int16 as they are, so that what `supports` refuses is refused on one dtype, too.
   bool takes_mixes = false;
+  /// Its operators give their results the sizes that operands have at run time: all but the last size may be unknown,
+  /// unless `supports` says otherwise.
+  bool takes_unknown_rows = false;
 };
 
 /// The row of an operator; that of tables or of data movement if it has none; null.

@@ -47,6 +47,7 @@ Verdict supports_convert(const Node& node, const Configuration& configuration) {
   const Value *x = node.operands()[0], *y = node.result();
   if (x->is_constant()) return Verdict::no("it converts a constant");
   if (x->is_quantized() && y->is_quantized()) {
+    if (!is_static(x->sizes())) return Verdict::no("sizes known only at run time, between two scales");
     if (flips_highest_bit(*x, *y)) return Verdict::yes();
     for (const Value* each : {x, y}) {
       const std::string reason = refuse_parameters(*each);
@@ -87,7 +88,7 @@ std::vector<Value*> rewrite_convert(Builder& b, Node& node, const Configuration&
 }
 
 constexpr OpRule kRules[] = {
-    {"wick.convert.default", supports_convert, rewrite_convert, true},
+    {"wick.convert.default", supports_convert, rewrite_convert, true, false, true},
 };
 
 }  // namespace

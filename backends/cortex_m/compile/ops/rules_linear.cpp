@@ -136,6 +136,11 @@ Verdict supports_linear(const Node& node, const Configuration& configuration) {
   std::string reason = read_linear(node, &linear);
   if (reason.empty()) reason = refuse_large_sums(linear, *node.tensor("weight"));
   if (!reason.empty()) return Verdict::no(reason);
+  const bool is_fixed = is_static(node.result()->sizes());
+  if (!is_fixed && configuration.stock_only)
+    return Verdict::no("rows known only at run time: stock's quantized_linear takes those that it was compiled for");
+  if (!is_fixed && !linear.centered.elements.empty())
+    return Verdict::no("rows known only at run time, beside weights with several zero points");
   if (configuration.stock_only && linear.per_channel())
     return Verdict::no("stock's quantized_linear takes one scale for all outputs; Wick's own takes one for each");
   if (configuration.stock_only && is_narrow(node))
@@ -169,9 +174,12 @@ Value* kernel_sum(Builder& b, const Linear& linear, Value* weights) {
   return constant(b, {1, count}, std::move(sums), "kernel_sum");
 }
 
-Value* channel_constant(Builder& b, const Linear& linear, int32_t Requantization::* field, const char* name) {
+// A scale for all outputs is repeated `count_of_scales` times.
+Value* channel_constant(Builder& b, const Linear& linear, int32_t Requantization::* field, size_t count_of_scales,
+                        const char* name) {
   std::vector<int32_t> list;
   for (const Requantization& each : linear.requantizations) list.push_back(each.*field);
+  if (list.size() == 1) list.resize(count_of_scales, list[0]);
   const auto count = static_cast<int64_t>(list.size());
   return constant(b, {count}, std::move(list), name);
 }
@@ -209,9 +217,10 @@ std::vector<Value*> rewrite_linear(Builder& b, Node& node, const Configuration& 
                          int64_t{-linear.input.zero},
                          int64_t{-linear.filter_zero},
                          int64_t{linear.output.zero}};
-  if (linear.per_channel() || packed) {
-    for (Value* each : {channel_constant(b, linear, &Requantization::multiplier, "multipliers"),
-                        channel_constant(b, linear, &Requantization::shift, "shifts")})
+  if (linear.per_channel() || packed || !is_static(node.result()->sizes())) {
+    const size_t scales = packed ? 1 : num_outputs(*weights);
+    for (Value* each : {channel_constant(b, linear, &Requantization::multiplier, scales, "multipliers"),
+                        channel_constant(b, linear, &Requantization::shift, scales, "shifts")})
       args.push_back(each);
     for (const int64_t bound : {min, max}) args.push_back(bound);
     return {b.call(packed ? "wick_cortex_m.linear_int4" : "wick_cortex_m.linear_per_channel", std::move(args))};
@@ -224,7 +233,7 @@ std::vector<Value*> rewrite_linear(Builder& b, Node& node, const Configuration& 
 }
 
 constexpr OpRule kRules[] = {
-    {"aten.linear.default", supports_linear, rewrite_linear, true},
+    {"aten.linear.default", supports_linear, rewrite_linear, true, false, true},
 };
 
 }  // namespace

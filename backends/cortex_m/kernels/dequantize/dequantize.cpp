@@ -3,7 +3,9 @@
 namespace wick::cortex_m {
 
 bool read_dequantize(KernelContext& context, Span<EValue*> args, Dequantize* dequantize) {
-  const Tensor &input = *args[0]->tensor, &out = *args[6]->tensor;
+  const Tensor& input = *args[0]->tensor;
+  Tensor& out = *args[6]->tensor;
+  if (!settle_like(context, input, out)) return false;
   dequantize->dtype = input.dtype;
   dequantize->count = out.numel;
   dequantize->q = input.data;

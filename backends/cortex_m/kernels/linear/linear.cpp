@@ -5,21 +5,33 @@
 namespace wick::cortex_m {
 namespace {
 
+/// The rows of the input, which may differ from call to call.
+bool settle_rows(const Tensor& input, Tensor& out) {
+  int32_t sizes[kMaxRank];
+  bool agree = true;
+  for (size_t d = 0; d < out.rank; ++d) {
+    sizes[d] = d + 1u == out.rank ? out.sizes[d] : input.sizes[d];
+    agree = agree && sizes[d] == out.sizes[d];
+  }
+  return agree || resize(out, {sizes, out.rank}) == Error::Ok;
+}
+
 /// Contiguous all: an input [.., K], weights [N, K] (of four bits [N, bytes of K weights]) and an output [.., N].
-bool read_sizes(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out, bool packed,
+bool read_sizes(KernelContext& context, const Tensor& input, const Tensor& weights, Tensor& out, bool packed,
                 Linear* linear) {
   if (!require_int8(context, input, out) ||
       !require_dtype(context, weights, packed ? DType::u8 : DType::i8,
                      packed ? "the packed weights are not uint8" : "the weights are not int8") ||
       !require(context, weights.rank == 2 && input.rank > 0 && out.rank == input.rank,
                "wanted weights of rank 2, and an input and an output of the same rank of at least 1") ||
+      !require(context, settle_rows(input, out), "the output cannot have as many rows as the input") ||
       !require(context, is_contiguous(input) && is_contiguous(weights) && is_contiguous(out),
                "input, weights and output are not all contiguous"))
     return false;
   const size_t last = input.rank - 1u;
   const int64_t inputs = input.sizes[last];
-  bool agree = (packed ? int4_row_bytes(inputs) : inputs) == weights.sizes[1] && out.sizes[last] == weights.sizes[0];
-  for (size_t d = 0; d < last; ++d) agree = agree && input.sizes[d] == out.sizes[d];
+  const bool agree =
+      (packed ? int4_row_bytes(inputs) : inputs) == weights.sizes[1] && out.sizes[last] == weights.sizes[0];
   linear->num_inputs = inputs;
   linear->num_outputs = weights.sizes[0];
   linear->rows = linear->num_outputs == 0 ? 0 : static_cast<int64_t>(out.numel) / linear->num_outputs;

@@ -119,13 +119,27 @@ TEST(CortexMLinear, PerChannelHasAScaleForEachOutput) {
     const TestTensor w = make_ints(DType::i8, {c.num_outputs, c.num_inputs}, c.w);
     const TestTensor bias = make_ints(DType::i32, {with_bias ? c.num_outputs : 0}, with_bias ? c.bias : kNone);
     const TestTensor sum = make_ints(DType::i32, {1, c.num_outputs}, c.kernel_sum());
-    TestTensor out = make_out(DType::i8, c.with_last(c.num_outputs));
+    std::vector<int32_t> upper = c.with_last(c.num_outputs);  // the output was planned for as many rows or more
+    for (size_t d = 0; d + 1 < upper.size(); ++d) upper[d] += static_cast<int32_t>(random.in(0, 2));
+    TestTensor out = make_dynamic(DType::i8, upper);
     ASSERT_TRUE(runs(kPerChannel,
                      {x, w, with_bias ? Arg(bias) : Arg(nullptr), with_sum ? Arg(sum) : Arg(nullptr), c.input_offset,
                       c.filter_offset, c.p.offset, make_ints(DType::i32, {c.num_outputs}, multipliers),
                       make_ints(DType::i32, {c.num_outputs}, shifts), c.p.min, c.p.max, out}));
     ASSERT_TRUE(equals(out, expected));
   }
+}
+
+TEST(CortexMLinear, RowsBeyondTheMemoryOfTheOutputAreRefused) {
+  const TestTensor w = make(DType::i8, {2, 2}, {1}), scales = make_ints(DType::i32, {2}, {0, 0});
+  const auto call = [&](int rows) {
+    const TestTensor x = make(DType::i8, {rows, 2}, {1});
+    TestTensor out = make_dynamic(DType::i8, {3, 2});
+    return run(kPerChannel, {x, w, nullptr, nullptr, 0, 0, 0, scales, scales, -128, 127, out}).message;
+  };
+  EXPECT_EQ(call(1), "");
+  EXPECT_EQ(call(3), "");
+  EXPECT_NE(call(4).find("as many rows"), std::string::npos);
 }
 
 TEST(CortexMLinear, PerChannelChecksItsScales) {
@@ -268,7 +282,7 @@ TEST_F(CortexMLinearChecks, SizesDtypesAndLayouts) {
   expect_refused(bias, make(DType::i32, {3}, {1}), "bias");
   expect_refused(bias, make(DType::i32, {5}, {1}), "bias");
   expect_refused(x, make(DType::i8, {2, 2}, {1}), "wanted an input [.., K]");
-  expect_refused(x, make(DType::i8, {1, 3}, {1}), "wanted an input [.., K]");
+  expect_refused(x, make(DType::i8, {1, 3}, {1}), "as many rows");
   expect_refused(x, make(DType::i8, {}, {1}), "rank");
   expect_refused(out, make_out(DType::i8, {2, 3}), "wanted an input [.., K]");
   expect_refused(out, make_out(DType::i8, {2, 1, 4}), "rank");

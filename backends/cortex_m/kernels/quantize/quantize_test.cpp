@@ -40,6 +40,21 @@ TEST(CortexMQuantize, IsItsEquationAndKeepsTheLayout) {
   }
 }
 
+TEST(CortexMQuantize, ResultsHaveTheSizesOfTheInput) {
+  for (const int rows : {1, 2, 3}) {
+    const TestTensor x = make(DType::f32, {rows, 2}, {1}), q = make(DType::i8, {rows, 2}, {2});
+    TestTensor quantized = make_dynamic(DType::i8, {3, 2}), real = make_dynamic(DType::f32, {3, 2});
+    ASSERT_TRUE(runs(kQuantize, {x, 0.5, 0, -128, 127, DType::i8, quantized}));
+    EXPECT_TRUE(equals(quantized, std::vector<double>(static_cast<size_t>(2 * rows), 2)));
+    EXPECT_EQ(quantized.tensor.sizes[0], rows);
+    ASSERT_TRUE(runs(kDequantize, {q, 0.5, 0, -128, 127, DType::i8, real}));
+    EXPECT_TRUE(equals(real, std::vector<double>(static_cast<size_t>(2 * rows), 1)));
+  }
+  const TestTensor x = make(DType::f32, {4, 2}, {1});
+  TestTensor q = make_dynamic(DType::i8, {3, 2});
+  EXPECT_TRUE(refuses(kQuantize, {x, 0.5, 0, -128, 127, DType::i8, q}, "sizes"));
+}
+
 TEST(CortexMQuantize, ChecksItsArguments) {
   const TestTensor x = make(DType::f32, {4}, {1}), f64 = make(DType::f64, {4}, {1}), rest = make(DType::f32, {3}, {1});
   TestTensor q = make_out(DType::i8, {4}), u = make_out(DType::u8, {4});
