@@ -38,6 +38,12 @@ class Cli : public ::testing::Test {
     ASSERT_TRUE(write_arrays(path(name), arrays).ok());
   }
 
+  void save_bytes(const std::string& name, const std::vector<uint8_t>& bytes) const {
+    std::ofstream stream(path(name), std::ios::binary);
+    stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    ASSERT_TRUE(stream.good());
+  }
+
   void compile(const std::string& model, const std::string& name) const {
     const Outcome outcome = wick("compile " + fixture(model) + " --backend portable -o " + path(name));
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;

@@ -18,7 +18,7 @@ FileKind kind_of(Span<const uint8_t> bytes) {
     return bytes.size() >= at + 4 && memcmp(bytes.data() + at, magic, 4) == 0;
   };
   if (has(0, "PK\x03\x04") || has(0, "PK\x05\x06")) return FileKind::pt2;
-  if (has(4, "ET12")) return FileKind::pte;
+  if (has(4, "ET12") || has(4, "BP08")) return FileKind::pte;
   if (has(4, "FT01")) return FileKind::ptd;
   return FileKind::other;
 }

@@ -27,7 +27,7 @@ void add_test_lower(CommandLine& line);
 /// Prints the diagnostic to stderr and returns its exit code.
 int report(const compiler::Diag& diag);
 
-enum class FileKind { pt2, pte, ptd, other };
+enum class FileKind { pt2, pte, ptd, other };  // pte: a .bpte, too
 /// By content, not by name.
 FileKind kind_of(Span<const uint8_t> bytes);
 /// The error of a file that is neither a .pte nor a .pt2.

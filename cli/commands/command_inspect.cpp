@@ -28,9 +28,10 @@ Status inspect(const InspectFlags& flags) {
   if (kind != FileKind::pte)
     return no_program(flags.file, map.bytes()).with_help("wick verify checks other kinds of files");
   ASSIGN_OR_RETURN(Session session, Session::open(flags.file, {}));
-  if (!flags.json) return print_program(flags.file, session.program(), flags.instructions);
+  const InspectedProgram file = {flags.file, session.program(), session.bundled()};
+  if (!flags.json) return print_program(file, flags.instructions);
   compiler::JsonWriter json;
-  RETURN_IF_ERROR(write_program(flags.file, session.program(), flags.instructions, json));
+  RETURN_IF_ERROR(write_program(file, flags.instructions, json));
   fmt::print("{}\n", json.text());
   return {};
 }
@@ -39,7 +40,7 @@ Status inspect(const InspectFlags& flags) {
 
 void add_inspect(CommandLine& line) {
   auto flags = std::make_shared<InspectFlags>();
-  Command command = line.command("inspect", "Show what is in a .pte or .pt2", [flags] {
+  Command command = line.command("inspect", "Show what is in a .pte, .bpte or .pt2", [flags] {
     const Status status = inspect(*flags);
     return status.ok() ? 0 : report(status.diag());
   });
@@ -48,7 +49,7 @@ void add_inspect(CommandLine& line) {
       "  wick inspect model.pte\n"
       "  wick inspect model.pte --instructions\n"
       "  wick inspect model.pt2 --json");
-  command.option("file", flags->file, "a .pte or .pt2").takes("FILE").required();
+  command.option("file", flags->file, "a .pte, .bpte or .pt2").takes("FILE").required();
   command.flag("--instructions", flags->instructions, "list the instructions of a .pte with their source lines");
   command.flag("--json", flags->json, "print JSON");
 }

@@ -7,6 +7,7 @@
 #include "cli/arrays/array_summary.h"
 #include "cli/call_options.h"
 #include "cli/command.h"
+#include "cli/commands/run_test_sets.h"
 #include "cli/output_files.h"
 #include "cli/text/progress.h"
 #include "compiler/support/json_writer.h"
@@ -22,7 +23,7 @@ using compiler::Status;
 struct RunFlags : CallOptions {
   std::string output;
   std::vector<std::string> steps;
-  bool json = false;
+  bool json = false, testset = false;
 };
 
 /// One call: `method` (empty: the default one) over the arrays of `input` ("": none), into `output` ("": dropped).
@@ -147,6 +148,10 @@ Status run_once(const RunFlags& flags, Session& session, RunProgress& progress) 
 }
 
 int run_command(const RunFlags& flags) {
+  if (flags.testset && !(flags.steps.empty() && flags.inputs.empty() && flags.output.empty())) {
+    return report(Diag(Code::usage, "--testset takes its inputs from the file and writes no outputs")
+                      .with_help("leave out -i, -o and --step"));
+  }
   if (!flags.steps.empty() && (!flags.inputs.empty() || !flags.output.empty())) {
     return report(Diag(Code::usage, "--step names its own input and output files").with_help("leave out -i and -o"));
   }
@@ -158,8 +163,9 @@ int run_command(const RunFlags& flags) {
   options.tracer = progress.tracer();
   Result<Session> session = Session::open(flags.program, options);
   if (!session.ok()) return report(session.diag());
-  const Status status =
-      steps->empty() ? run_once(flags, *session, progress) : run_steps(flags, *steps, *session, progress);
+  const Status status = flags.testset    ? run_test_sets(*session, flags.method, flags.json)
+                        : steps->empty() ? run_once(flags, *session, progress)
+                                         : run_steps(flags, *steps, *session, progress);
   return status.ok() ? 0 : report(status.diag());
 }
 
@@ -177,6 +183,7 @@ void add_run(CommandLine& line) {
       "Examples:\n"
       "  wick run model.pte -i input.npz -o output.npz\n"
       "  wick run model.pte --seed 7\n"
+      "  wick run model.bpte --testset\n"
       "  wick run llm.pte --step prefill:prompt.npz=first.npz --step decode:token.npz=second.npz");
   add_call_options(command, *flags, "run").required();
   command.option("-o,--output", flags->output, "write the outputs to this .npz (or .npy, if there is one output)")
@@ -184,6 +191,8 @@ void add_run(CommandLine& line) {
   command.option("--step", flags->steps, "[METHOD:]IN.npz=OUT.npz: one call; may repeat, state is kept between calls")
       .takes("CALL")
       .one_at_a_time();
+  command.flag("--testset", flags->testset,
+               "run the test sets of a .bpte and compare with the outputs that it expects");
   add_threads_option(command, *flags);
   add_device_option(command, flags->device, "run");
   command.flag("--json", flags->json, "describe the outputs as JSON");

@@ -40,8 +40,9 @@ Result<Facts> verify_program(const std::string& path, const std::vector<std::str
     RETURN_IF_ERROR(session.prepare(method.name()));
     for (size_t chain = 0; chain < method.num_chains(); ++chain) instructions += method.num_instructions(chain);
   }
-  return Facts{"pte", fmt::format("{} methods, {} instructions, {} segments", program.num_methods(), instructions,
-                                  program.num_segments())};
+  return Facts{session.bundled() ? "bpte" : "pte",
+               fmt::format("{} methods, {} instructions, {} segments", program.num_methods(), instructions,
+                           program.num_segments())};
 }
 
 Result<Facts> verify_data(const std::string& path, Span<const uint8_t> bytes) {
@@ -91,7 +92,7 @@ Result<Facts> verify_file(const std::string& path, const std::vector<std::string
     case FileKind::pt2: return verify_model(path, map.bytes());
     case FileKind::other: break;
   }
-  if (path.ends_with(".pte")) return verify_program(path, data);
+  if (path.ends_with(".pte") || path.ends_with(".bpte")) return verify_program(path, data);
   if (path.ends_with(".ptd")) return verify_data(path, map.bytes());
   if (path.ends_with(".pt2")) return verify_model(path, map.bytes());
   const bool npy =
@@ -99,7 +100,7 @@ Result<Facts> verify_file(const std::string& path, const std::vector<std::string
   if (npy) return verify_arrays(path);
   return Diag(Code::incompatible_file, "unknown kind of file")
       .at_file(path)
-      .with_help("wick verify takes .pte, .ptd, .pt2, .npz, .npy and .ir");
+      .with_help("wick verify takes .pte, .bpte, .ptd, .pt2, .npz, .npy and .ir");
 }
 
 int verify_command(const std::vector<std::string>& files, const std::vector<std::string>& data, bool as_json) {
@@ -147,7 +148,7 @@ void add_verify(CommandLine& line) {
       "Examples:\n"
       "  wick verify model.pt2 model.pte input.npz\n"
       "  wick verify model.pte --data weights.ptd --json");
-  command.option("files", flags->files, ".pte, .ptd, .pt2, .npz, .npy or .ir files").takes("FILE").required();
+  command.option("files", flags->files, ".pte, .bpte, .ptd, .pt2, .npz, .npy or .ir files").takes("FILE").required();
   command.option("--data", flags->data, "a .ptd file with weights of the .pte; may repeat")
       .takes("FILE")
       .one_at_a_time();

@@ -418,6 +418,25 @@ void add_constants(const MethodMeta& method, Ranges* ranges) {
   }
 }
 
+void print_test_sets(const BundledProgram& bundled) {
+  Table table({"test sets of method", ">number"});
+  for (size_t i = 0; i < bundled.num_suites(); ++i)
+    table.row({printable(bundled.method(i)), fmt::format("{}", bundled.num_sets(i))});
+  fmt::print("{}", table.text());
+}
+
+void write_test_sets(const BundledProgram& bundled, JsonWriter& json) {
+  json.key("test_sets");
+  json.array();
+  for (size_t i = 0; i < bundled.num_suites(); ++i) {
+    json.object();
+    json.field("method", bundled.method(i));
+    json.field("sets", static_cast<uint64_t>(bundled.num_sets(i)));
+    json.end();
+  }
+  json.end();
+}
+
 }  // namespace
 
 FileBytes file_bytes(const Program& program) {
@@ -488,10 +507,11 @@ std::string prepared_for(const Program& program) {
   return facts.ok() ? std::string(facts->begin(), facts->end()) : "";
 }
 
-Status print_program(const std::string& path, const Program& program, bool instructions) {
+Status print_program(const InspectedProgram& file, bool instructions) {
+  const Program& program = file.program;
   ASSIGN_OR_RETURN(const std::vector<MethodFacts> facts, read_facts(program));
   const FileBytes bytes = file_bytes(program);
-  fmt::print("{}", heading(fmt::format("{}: ExecuTorch program, {} bytes, of which {} constants", path,
+  fmt::print("{}", heading(fmt::format("{}: ExecuTorch program, {} bytes, of which {} constants", file.path,
                                        program.file().size(), constant_bytes(program))));
   const std::string prepared = prepared_for(program);
   if (!prepared.empty()) fmt::print("prepared for {}\n", printable(prepared));
@@ -511,6 +531,7 @@ Status print_program(const std::string& path, const Program& program, bool instr
                   fmt::format("{}", segment.size())});
   }
   fmt::print("{}", segments.text());
+  if (file.bundled) print_test_sets(*file.bundled);
   for (size_t i = 0; i < program.num_methods(); ++i) print_method(program.method(i), facts[i], instructions);
   Table constants({"constant", "type", ">bytes", "where"});
   constexpr size_t kShown = 20;
@@ -525,13 +546,14 @@ Status print_program(const std::string& path, const Program& program, bool instr
   return {};
 }
 
-Status write_program(const std::string& path, const Program& program, bool instructions, JsonWriter& json) {
+Status write_program(const InspectedProgram& file, bool instructions, JsonWriter& json) {
+  const Program& program = file.program;
   ASSIGN_OR_RETURN(const std::vector<MethodFacts> facts, read_facts(program));
   const FileBytes bytes = file_bytes(program);
   json.object();
   json.field("schema", "wick.inspect.1");
   json.field("kind", "pte");
-  json.field("file", path);
+  json.field("file", file.path);
   json.field("file_bytes", static_cast<uint64_t>(program.file().size()));
   json.field("constant_bytes", constant_bytes(program));
   json.field("prepared_for", prepared_for(program));
@@ -568,6 +590,7 @@ Status write_program(const std::string& path, const Program& program, bool instr
     json.end();
   }
   json.end();
+  if (file.bundled) write_test_sets(*file.bundled, json);
   json.end();
   return {};
 }

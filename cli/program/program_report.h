@@ -4,6 +4,7 @@
 
 #include "compiler/support/json_writer.h"
 #include "compiler/support/result.h"
+#include "wick/bundled_program.h"
 #include "wick/program.h"
 
 namespace wick::cli {
@@ -18,12 +19,18 @@ FileBytes file_bytes(const Program& program);
 uint64_t constant_bytes(const Program& program);
 uint64_t constant_bytes(const MethodMeta& method);
 
+/// What the report is about; `bundled`: the test sets around the program, or null.
+struct InspectedProgram {
+  const std::string& path;
+  const Program& program;
+  const BundledProgram* bundled;
+};
+
 /// Tables for a terminal. `instructions` adds every instruction with its source. Errors: corrupt_file (metadata).
-compiler::Status print_program(const std::string& path, const Program& program, bool instructions);
+compiler::Status print_program(const InspectedProgram& file, bool instructions);
 
 /// The same as one JSON object, "wick.inspect.1". Errors: corrupt_file (metadata).
-compiler::Status write_program(const std::string& path, const Program& program, bool instructions,
-                               compiler::JsonWriter& json);
+compiler::Status write_program(const InspectedProgram& file, bool instructions, compiler::JsonWriter& json);
 
 /// One instruction in words: "aten::add.out(v1, v2, v3)", "jump to 7 if v3 is false".
 std::string instruction_text(const MethodMeta& method, const InstructionMeta& instruction);

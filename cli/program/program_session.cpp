@@ -251,28 +251,29 @@ Diag execution_diag(const std::string& path, const MethodMeta& method, const dev
   return diag;
 }
 
+NamedArray to_array(std::string name, HostValue value) {
+  const uint8_t flag = value.boolean ? 1 : 0;
+  switch (value.tag) {
+    case Tag::integer: return number_array(std::move(name), DType::i64, &value.integer);
+    case Tag::real: return number_array(std::move(name), DType::f64, &value.real);
+    case Tag::boolean: return number_array(std::move(name), DType::boolean, &flag);
+    default: break;
+  }
+  NamedArray array;
+  array.name = std::move(name);
+  array.dtype = value.tensor.dtype;
+  array.sizes.assign(value.tensor.sizes.begin(), value.tensor.sizes.end());
+  array.bytes = std::move(value.tensor.bytes);
+  return array;
+}
+
 std::vector<NamedArray> output_arrays(const MethodFacts& facts, std::vector<HostValue> outputs) {
   std::vector<NamedArray> arrays;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    HostValue& output = outputs[i];
     std::string name = output_name(facts, i);
-    const uint8_t flag = output.boolean ? 1 : 0;
-    switch (output.tag) {
-      case Tag::integer: arrays.push_back(number_array(std::move(name), DType::i64, &output.integer)); break;
-      case Tag::real: arrays.push_back(number_array(std::move(name), DType::f64, &output.real)); break;
-      case Tag::boolean: arrays.push_back(number_array(std::move(name), DType::boolean, &flag)); break;
-      case Tag::tensor: {
-        NamedArray array;
-        array.name = std::move(name);
-        array.dtype = output.tensor.dtype;
-        array.sizes.assign(output.tensor.sizes.begin(), output.tensor.sizes.end());
-        array.bytes = std::move(output.tensor.bytes);
-        arrays.push_back(std::move(array));
-        break;
-      }
-      case Tag::string: fmt::print(stderr, "note: {} is a string and has no array\n", name); break;
-      default: break;
-    }
+    if (outputs[i].tag == Tag::string) fmt::print(stderr, "note: {} is a string and has no array\n", name);
+    if (outputs[i].tag == Tag::none || outputs[i].tag == Tag::string) continue;
+    arrays.push_back(to_array(std::move(name), std::move(outputs[i])));
   }
   return arrays;
 }

@@ -53,6 +53,9 @@ class Session {
   compiler::Diag diag_of(const device::Refusal& refusal, const std::string& method) const;
 
   const Program& program() const { return module_->program(); }
+  /// The test sets of a .bpte; null for a .pte.
+  const BundledProgram* bundled() const { return module_->bundled(); }
+  const std::string& path() const { return path_; }
   int num_threads() const { return num_threads_; }
 
  private:
@@ -73,6 +76,9 @@ compiler::Diag execution_diag(const std::string& path, const Method& method);
 compiler::Diag execution_diag(const std::string& path, const MethodMeta& method, const device::Refusal& refusal);
 
 using device::instruction_source;
+
+/// A tensor or a number as an array.
+NamedArray to_array(std::string name, HostValue value);
 
 /// Outputs as arrays called outK and mut_K; None has no entry, nor has a string (a note goes to stderr).
 std::vector<NamedArray> output_arrays(const MethodFacts& facts, std::vector<HostValue> outputs);

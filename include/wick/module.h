@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "wick/bundled_program.h"
 #include "wick/method.h"
 
 namespace wick {
@@ -78,13 +79,16 @@ struct ModuleError {
 /// zeroed at load. Use it from one thread at a time.
 class Module {
  public:
-  /// Maps the file. Null, with `error` filled in, if the file cannot be read or is not a valid program.
+  /// Maps the file: a .pte, or a .bpte, whose program it takes. Null, with `error` filled in, if the file cannot be
+  /// read or is not a valid program.
   static std::unique_ptr<Module> load(const std::string& path, const ModuleOptions& options, ModuleError* error);
-  /// Copies the bytes of a .pte.
+  /// Copies the bytes of such a file.
   static std::unique_ptr<Module> load(Span<const uint8_t> bytes, const ModuleOptions& options, ModuleError* error);
   ~Module();
 
   const Program& program() const;
+  /// The test sets of a .bpte; null for a .pte.
+  const BundledProgram* bundled() const;
   IsaLevel isa() const;
   /// The method, loaded if it was not yet; null on error. Owned by the module.
   Method* method(const std::string& name, ModuleError* error);

@@ -108,6 +108,7 @@ struct Module::State {
   Mapping file;
   std::deque<Mapping> data_files;
   std::vector<DataMap> data;
+  std::unique_ptr<BundledProgram> bundled;
   std::unique_ptr<Program> program;
   std::map<std::string, LoadedMethod> methods;
   Mapping shared_arena;
@@ -148,6 +149,12 @@ bool Module::State::load_data(ModuleError* error) {
 bool Module::State::load_program(Span<const uint8_t> bytes, const std::string& name, ModuleError* error) {
   char buffer[1024];
   ErrorText text(buffer);
+  if (BundledProgram::is_bundled(bytes)) {
+    const Result<BundledProgram> whole = BundledProgram::load(bytes, {&text});
+    if (!whole.ok()) return fail(error, kind_of_file(whole.error()), whole.error(), name + text.c_str());
+    bundled.reset(new BundledProgram(*whole));
+    bytes = bundled->program();
+  }
   Result<Program> loaded = Program::load(bytes, {&text});
   if (!loaded.ok()) return fail(error, kind_of_file(loaded.error()), loaded.error(), name + text.c_str());
   program.reset(new Program(*loaded));
@@ -278,6 +285,7 @@ Method* Module::State::load_method(const std::string& name, ModuleError* error) 
 Module::Module(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Module::~Module() = default;
 const Program& Module::program() const { return *state_->program; }
+const BundledProgram* Module::bundled() const { return state_->bundled.get(); }
 IsaLevel Module::isa() const { return state_->isa; }
 Method* Module::method(const std::string& name, ModuleError* error) { return state_->load_with_sharers(name, error); }
 

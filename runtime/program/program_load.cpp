@@ -48,7 +48,8 @@ Error check_identifier(Span<const uint8_t> file, ErrorText* text) {
                    " bytes, a program has 64 or more");
   }
   if (schema::has_magic(file.data(), file.size(), schema::kIdentifierOffset, schema::kBundledProgramIdentifier)) {
-    return explain(text, Error::InvalidProgram, "this is a bundled program (BP08): take the program out of it first");
+    return explain(text, Error::InvalidProgram,
+                   "this is a bundled program (BP08), which holds a program: load it as BundledProgram");
   }
   if (!schema::has_magic(file.data(), file.size(), schema::kIdentifierOffset, schema::kProgramIdentifier)) {
     return explain(text, Error::InvalidProgram, "no ExecuTorch program: identifier ET12 not found at byte 4");

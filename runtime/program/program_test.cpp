@@ -122,7 +122,7 @@ TEST(Program, RefusesBadHeaders) {
   outcome = load_changed([](auto& bytes) { bytes[7] = '3'; });
   EXPECT_EQ(outcome.text, "no ExecuTorch program: identifier ET12 not found at byte 4");
   outcome = load_changed([](auto& bytes) { memcpy(bytes.data() + 4, "BP08", 4); });
-  EXPECT_EQ(outcome.text, "this is a bundled program (BP08): take the program out of it first");
+  EXPECT_EQ(outcome.text, "this is a bundled program (BP08), which holds a program: load it as BundledProgram");
   outcome = load_changed([](auto& bytes) { bytes.resize(63); });
   EXPECT_EQ(outcome.text, "file has 63 bytes, a program has 64 or more");
   EXPECT_EQ(outcome.error, Error::InvalidArgument);

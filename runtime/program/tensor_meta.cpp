@@ -4,33 +4,6 @@
 namespace wick {
 namespace {
 
-/// Numbers below 30 are dtypes of the format; those without a size of ours are refused.
-bool read_shape(const pte::Tensor& tensor, TensorMeta* meta, const char** why) {
-  meta->dtype = static_cast<DType>(tensor.scalar_type());
-  const size_t element_bytes = dtype_size_bytes(meta->dtype);
-  if (element_bytes == 0) return *why = "unknown dtype", false;
-  if (!tensor.sizes() || !tensor.dim_order()) return *why = "sizes or dim order are missing", false;
-  meta->sizes = span_of(tensor.sizes());
-  meta->dim_order = span_of(tensor.dim_order());
-  const size_t rank = meta->sizes.size();
-  if (rank > kMaxRank) return *why = "rank above 16", false;
-  if (meta->dim_order.size() != rank) return *why = "dim order and sizes differ in length", false;
-
-  // The tensor only lives for this check; sizes are not written.
-  int32_t strides[kMaxRank];
-  Tensor layout;
-  layout.dtype = meta->dtype;
-  layout.rank = static_cast<uint8_t>(rank);
-  layout.sizes = const_cast<int32_t*>(meta->sizes.data());
-  layout.strides = strides;
-  layout.dim_order = meta->dim_order.data();
-  if (compute_layout(layout) != Error::Ok) return *why = "bad size, 2^31 elements or more, or bad dim order", false;
-  meta->numel = layout.numel;
-  if (meta->numel > (SIZE_MAX / 2) / element_bytes) return *why = "too many bytes", false;
-  meta->nbytes = meta->numel * element_bytes;
-  return true;
-}
-
 /// The sub-range of a segment that starts at offsets[index].
 Error read_subsegment(const FileView& view, const pte::SubsegmentOffsets& list, uint32_t index, size_t nbytes,
                       Span<const uint8_t>* bytes, const char** why) {
@@ -103,9 +76,38 @@ Error read_unbounded(const pte::Tensor& tensor, TensorMeta* meta, const char** w
 
 }  // namespace
 
+bool read_shape(DType dtype, Span<const int32_t> sizes, Span<const uint8_t> dim_order, TensorMeta* meta,
+                const char** why) {
+  meta->dtype = dtype;
+  const size_t element_bytes = dtype_size_bytes(dtype);
+  if (element_bytes == 0) return *why = "unknown dtype", false;
+  meta->sizes = sizes;
+  meta->dim_order = dim_order;
+  const size_t rank = sizes.size();
+  if (rank > kMaxRank) return *why = "rank above 16", false;
+  if (dim_order.size() != rank) return *why = "dim order and sizes differ in length", false;
+
+  // The tensor only lives for this check; sizes are not written.
+  int32_t strides[kMaxRank];
+  Tensor layout;
+  layout.dtype = dtype;
+  layout.rank = static_cast<uint8_t>(rank);
+  layout.sizes = const_cast<int32_t*>(sizes.data());
+  layout.strides = strides;
+  layout.dim_order = dim_order.data();
+  if (compute_layout(layout) != Error::Ok) return *why = "bad size, 2^31 elements or more, or bad dim order", false;
+  meta->numel = layout.numel;
+  if (meta->numel > (SIZE_MAX / 2) / element_bytes) return *why = "too many bytes", false;
+  meta->nbytes = meta->numel * element_bytes;
+  return true;
+}
+
 Error read_tensor(const FileView& view, const pte::Tensor& tensor, TensorMeta* meta, const char** why) {
   *why = "";
-  if (!read_shape(tensor, meta, why)) return Error::InvalidProgram;
+  if (!tensor.sizes() || !tensor.dim_order()) return *why = "sizes or dim order are missing", Error::InvalidProgram;
+  if (!read_shape(static_cast<DType>(tensor.scalar_type()), span_of(tensor.sizes()), span_of(tensor.dim_order()), meta,
+                  why))
+    return Error::InvalidProgram;
   if (tensor.storage_offset() != 0) return *why = "storage offset is not 0", Error::NotSupported;
   if (tensor.layout() != 0) return *why = "layout is not strided", Error::NotSupported;
   switch (tensor.shape_dynamism()) {

@@ -18,6 +18,7 @@
 #include "tests/fuzz/program_edit.h"
 #include "tests/fuzz/random.h"
 #include "tests/fuzz/run_program.h"
+#include "wick/bundled_program.h"
 #include "wick/error_text.h"
 
 namespace wick::testing {
@@ -100,6 +101,17 @@ int run_pte(Span<const uint8_t> file) {
   return 0;
 }
 
+int run_bpte(Span<const uint8_t> file) {
+  char buffer[1024];
+  ErrorText text(buffer);
+  const auto bundled = BundledProgram::load(file, {&text});
+  if (!bundled.ok()) {
+    EXPECT_GT(text.size(), 0u);
+    return 4;
+  }
+  return run_pte(bundled->program());
+}
+
 int run_ptd(Span<const uint8_t> file) {
   char buffer[1024];
   ErrorText text(buffer);
@@ -157,6 +169,12 @@ TEST(Mutants, OfWhatExportedProgramsSayAreRefusedOrRun) {
 
 TEST(Mutants, OfProgramsAreRefusedOrRun) {
   const auto counts = run_mutants(seeds("tests/fixtures/stock/1.5", ".pte", 20'000), run_pte);
+  EXPECT_GT(counts.count(0), 0u);
+  EXPECT_GT(counts.count(4), 0u);
+}
+
+TEST(Mutants, OfBundledProgramsAreRefusedOrRun) {
+  const auto counts = run_mutants(seeds("tests/fixtures/stock/1.5", ".bpte", 20'000), run_bpte);
   EXPECT_GT(counts.count(0), 0u);
   EXPECT_GT(counts.count(4), 0u);
 }
