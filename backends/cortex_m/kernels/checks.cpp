@@ -109,9 +109,13 @@ bool is_nhwc(const Tensor& tensor) {
   return true;
 }
 
-bool read_image(KernelContext& context, const Tensor& tensor, Image* image) {
-  if (!require(context, tensor.rank == 4, "an activation does not have 4 dimensions") ||
-      !require(context, tensor.numel == 0 || is_nhwc(tensor), "an activation is not channels-last in memory"))
+bool read_image(KernelContext& context, const Tensor& tensor, ImageSizes sizes, Image* image) {
+  if (!require(context, tensor.rank == 4, "an activation does not have 4 dimensions")) return false;
+  if (sizes == ImageSizes::nhwc) {
+    *image = {tensor.sizes[0], tensor.sizes[1], tensor.sizes[2], tensor.sizes[3]};
+    return require(context, tensor.numel == 0 || is_contiguous(tensor), "an activation is not contiguous");
+  }
+  if (!require(context, tensor.numel == 0 || is_nhwc(tensor), "an activation is not channels-last in memory"))
     return false;
   *image = {tensor.sizes[0], tensor.sizes[2], tensor.sizes[3], tensor.sizes[1]};
   return true;

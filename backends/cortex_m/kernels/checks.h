@@ -53,11 +53,16 @@ inline bool read_scratch_words(KernelContext& context, Span<EValue*> args, size_
 /// Is the rank 4 and the memory NHWC, size-1 dimensions aside?
 bool is_nhwc(const Tensor& tensor);
 
-/// The sizes of an activation: logically NCHW, physically NHWC.
+/// The sizes of an activation, which lies in memory as NHWC.
 struct Image {
   int64_t n, h, w, c;
 };
-bool read_image(KernelContext& context, const Tensor& tensor, Image* image);
+/// The order of an activation's sizes: NCHW of channels-last tensors, NHWC of contiguous ones.
+enum class ImageSizes : uint8_t { nchw, nhwc };
+bool read_image(KernelContext& context, const Tensor& tensor, ImageSizes sizes, Image* image);
+inline bool read_image(KernelContext& context, const Tensor& tensor, Image* image) {
+  return read_image(context, tensor, ImageSizes::nchw, image);
+}
 
 /// How many positions a window takes along one dimension: (input + 2 padding - dilation (kernel - 1) - 1) / stride + 1,
 /// 0 if it does not fit even once. With `ceil_mode` also a last one that begins before the end of input and padding.

@@ -57,15 +57,15 @@ bool read_channels(KernelContext& context, const EValue& bias, Span<EValue*> arg
   return true;
 }
 
-bool read_images(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out, Image* from,
-                 Image* to) {
-  return require_int8(context, input, out) && read_images_of_any_dtype(context, input, weights, out, from, to);
+bool read_images(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out,
+                 ImageSizes sizes, Image* from, Image* to) {
+  return require_int8(context, input, out) && read_images_of_any_dtype(context, input, weights, out, sizes, from, to);
 }
 
 bool read_images_of_any_dtype(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out,
-                              Image* from, Image* to) {
-  return require_dtype(context, weights, DType::i8, "the weights are not int8") && read_image(context, input, from) &&
-         read_image(context, out, to) &&
+                              ImageSizes sizes, Image* from, Image* to) {
+  return require_dtype(context, weights, DType::i8, "the weights are not int8") &&
+         read_image(context, input, sizes, from) && read_image(context, out, sizes, to) &&
          require(context, weights.rank == 4 && is_contiguous(weights),
                  "the weights are not contiguous with 4 dimensions") &&
          require(context, weights.numel > 0, "the weights are empty") &&

@@ -3,8 +3,9 @@
 namespace wick::cortex_m {
 
 bool read_pooling(KernelContext& context, Span<EValue*> lists, bool ceil_mode, const Tensor& input, const Tensor& out,
-                  Window* window, Image* from, Image* to) {
-  if (!require_int8(context, input, out) || !read_image(context, input, from) || !read_image(context, out, to) ||
+                  ImageSizes order, Window* window, Image* from, Image* to) {
+  if (!require_int8(context, input, out) || !read_image(context, input, order, from) ||
+      !read_image(context, out, order, to) ||
       !read_pair(context, *lists[0], 1, true, window->kernel, "kernel_size is not two numbers of at least 1") ||
       !read_pair(context, *lists[1], 1, true, window->stride, "stride is not two numbers of at least 1") ||
       !read_pair(context, *lists[2], 0, true, window->padding, "padding is not two numbers of at least 0") ||

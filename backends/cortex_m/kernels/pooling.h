@@ -8,7 +8,7 @@ namespace wick::cortex_m {
 /// and channels; the output has the positions of the window. A padding is smaller than its kernel, so that each
 /// position covers at least one pixel.
 bool read_pooling(KernelContext& context, Span<EValue*> lists, bool ceil_mode, const Tensor& input, const Tensor& out,
-                  Window* window, Image* from, Image* to);
+                  ImageSizes sizes, Window* window, Image* from, Image* to);
 
 /// The part of the window at output position `at` that lies on the input.
 struct Extent {

@@ -91,7 +91,7 @@ TEST_F(SharedMemory, ScratchIsNoConstantAndApartFromOtherTensors) {
         EXPECT_EQ(message_if_shared(scratch, *value.tensor), kRefused);
     }
   });
-  EXPECT_EQ(kernels.size(), 17u);
+  EXPECT_EQ(kernels.size(), 21u);
 }
 
 TEST_F(SharedMemory, OutputsAreApartFromElementsThatKernelsCheck) {
@@ -107,7 +107,7 @@ TEST_F(SharedMemory, OutputsAreApartFromElementsThatKernelsCheck) {
       EXPECT_TRUE(refusal.find("shares memory") != std::string::npos || refusal == kRefused) << arg << ": " << refusal;
     }
   });
-  EXPECT_EQ(kernels.size(), 19u);
+  EXPECT_EQ(kernels.size(), 22u);
 }
 
 }  // namespace

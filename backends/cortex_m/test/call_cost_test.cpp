@@ -179,6 +179,20 @@ TEST(CallCost, UnknownKernelsAndOddArgumentsHaveNoCost) {
   EXPECT_GT(found.instructions(), 1e18);
 }
 
+// An operator on sizes NHWC takes what its twin on channels-last images does.
+TEST(CallCost, ImagesOfEitherSizesCostTheSame) {
+  const auto convolution = [](const char* name, std::vector<int64_t> from, std::vector<int64_t> to) {
+    const CallArgument stride = numbers({1, 1}), padding = numbers({1, 1});
+    return cost(name, {tensor(from), tensor({24, 3, 3, 16}, DType::i8, true), CallArgument(), stride, padding, stride,
+                       CallArgument(), tensor(to)});
+  };
+  const CallCost nchw = convolution("cortex_m::quantized_conv2d.out", {1, 16, 7, 9}, {1, 24, 7, 9});
+  const CallCost nhwc = convolution("cortex_m::quantized_conv2d_nhwc.out", {1, 7, 9, 16}, {1, 7, 9, 24});
+  EXPECT_EQ(nhwc.macs, nchw.macs);
+  EXPECT_GT(nhwc.macs, 0u);
+  EXPECT_EQ(nhwc.instructions(), nchw.instructions());
+}
+
 // scripts/fit_cortex_m_costs.py adds rows.
 TEST(CallCost, EveryKernelHasRowsAndEveryRowIsOfAKernel) {
   const std::set<std::string_view> kernels = {

@@ -60,12 +60,39 @@ constexpr SameKernel kSameKernels[] = {
     {"wick_cortex_m::conv2d.out", "cortex_m::quantized_conv2d.out"},
     {"wick_cortex_m::depthwise_conv2d.out", "cortex_m::quantized_depthwise_conv2d.out"},
     {"wick_cortex_m::depthwise_conv2d_int4.out", "cortex_m::quantized_depthwise_conv2d.out"},
+    {"cortex_m::pad_contiguous.out", "cortex_m::pad.out"},
     {"wick_cortex_m::lstm_projected.out", "wick_cortex_m::lstm.out"},
 };
 std::string_view measured_as(std::string_view kernel) {
   const auto found = std::find_if(std::begin(kSameKernels), std::end(kSameKernels),
                                   [&](const SameKernel& row) { return row.kernel == kernel; });
   return found == std::end(kSameKernels) ? kernel : found->measured;
+}
+
+// Operators on images whose sizes are NHWC, and those that compute them on channels-last images.
+constexpr SameKernel kNhwc[] = {
+    {"cortex_m::quantized_conv2d_nhwc.out", "cortex_m::quantized_conv2d.out"},
+    {"cortex_m::quantized_depthwise_conv2d_nhwc.out", "cortex_m::quantized_depthwise_conv2d.out"},
+    {"cortex_m::quantized_transpose_conv2d_nhwc.out", "cortex_m::quantized_transpose_conv2d.out"},
+    {"cortex_m::quantized_avg_pool2d_nhwc.out", "cortex_m::quantized_avg_pool2d.out"},
+    {"cortex_m::quantized_max_pool2d_nhwc.out", "cortex_m::quantized_max_pool2d.out"},
+};
+
+void make_channels_last(CallArgument& image) {
+  if (image.sizes.size() != 4) return;
+  image.sizes = {image.sizes[0], image.sizes[3], image.sizes[1], image.sizes[2]};
+  image.dim_order = {0, 2, 3, 1};
+}
+
+// The call of an operator on channels-last images that takes as long.
+OperatorCall as_channels_last(OperatorCall call) {
+  const auto found =
+      std::find_if(std::begin(kNhwc), std::end(kNhwc), [&](const SameKernel& row) { return row.kernel == call.name; });
+  if (found == std::end(kNhwc)) return call;
+  call.name = found->measured;
+  make_channels_last(call.arguments.front());
+  if (call.arguments.size() > 1) make_channels_last(call.arguments.back());
+  return call;
 }
 
 // Fills in the instructions of each term. A kernel is known if the table has a row of it; a term that it lacks costs
@@ -95,8 +122,9 @@ CallCost call_cost(const OperatorCall& call, Span<const std::string> prepared_fo
     const bool is_scratch = argument.is_tensor && argument.dtype == DType::u8 && !argument.is_constant;
     if (variants && is_scratch) cost.scratch_bytes += argument.bytes();
   }
-  count_terms(call, variants != nullptr, cost);
-  price(call.name, isa, cost);
+  const OperatorCall counted = as_channels_last(call);
+  count_terms(counted, variants != nullptr, cost);
+  price(counted.name, isa, cost);
   return cost;
 }
 

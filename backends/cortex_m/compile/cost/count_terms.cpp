@@ -440,6 +440,7 @@ constexpr Counter kCounters[] = {
     {"cortex_m::softmax.out", 2, count_rows},
     {"cortex_m::transpose.out", 3, count_turned},
     {"cortex_m::pad.out", 2, count_pad},
+    {"cortex_m::pad_contiguous.out", 2, count_pad},
     {"wick_cortex_m::layer_norm.out", 2, count_rows},
     {"wick_cortex_m::softmax_int16.out", 2, count_rows},
     {"wick_cortex_m::log_softmax.out", 2, count_rows},

@@ -11,6 +11,6 @@ struct AvgPool2d {
   int8_t* y;
   Span<uint8_t> scratch;  // of any size
 };
-bool read_avg_pool2d(KernelContext& context, Span<EValue*> args, AvgPool2d* pool);
+bool read_avg_pool2d(KernelContext& context, Span<EValue*> args, ImageSizes sizes, AvgPool2d* pool);
 
 }  // namespace wick::cortex_m

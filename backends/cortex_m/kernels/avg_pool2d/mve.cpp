@@ -46,13 +46,10 @@ void average_channels(const Taps& taps, int8_t* out) {
   }
 }
 
-}  // namespace
-
-void quantized_avg_pool2d(KernelContext& context, Span<EValue*> args) {
+void average_windows(KernelContext& context, Span<EValue*> args, ImageSizes sizes, KernelFn reference) {
   AvgPool2d pool;
-  if (!read_avg_pool2d(context, args, &pool)) return;
-  if (int64_t{pool.window.kernel[0]} * pool.window.kernel[1] > kMostTaps)
-    return reference::quantized_avg_pool2d(context, args);
+  if (!read_avg_pool2d(context, args, sizes, &pool)) return;
+  if (int64_t{pool.window.kernel[0]} * pool.window.kernel[1] > kMostTaps) return reference(context, args);
   Taps taps = {};
   taps.channels = static_cast<int32_t>(pool.from.c);
   taps.row_bytes = static_cast<int32_t>(pool.from.w) * taps.channels;
@@ -65,6 +62,16 @@ void quantized_avg_pool2d(KernelContext& context, Span<EValue*> args) {
     average_channels(taps, out);
     out += taps.channels;
   });
+}
+
+}  // namespace
+
+void quantized_avg_pool2d(KernelContext& context, Span<EValue*> args) {
+  average_windows(context, args, ImageSizes::nchw, reference::quantized_avg_pool2d);
+}
+
+void quantized_avg_pool2d_nhwc(KernelContext& context, Span<EValue*> args) {
+  average_windows(context, args, ImageSizes::nhwc, reference::quantized_avg_pool2d_nhwc);
 }
 
 }  // namespace wick::cortex_m::mve

@@ -2,6 +2,7 @@
 //   y = round_half_away(sum of the taps on the input / their number)
 // The padding never counts. Stock's kernel ignores zero_point, multiplier and shift, which only its reference in Python
 // reads; so does this one. Only code for DSP needs the scratch tensor. Source: arm_avgpool_s8.
+// quantized_avg_pool2d_nhwc: the same on contiguous images whose sizes are NHWC.
 #include "backends/cortex_m/kernels/avg_pool2d/avg_pool2d.h"
 
 namespace wick::cortex_m::reference {
@@ -16,14 +17,22 @@ int8_t average(const int8_t* x, const Image& from, const Extent& rows, const Ext
   return static_cast<int8_t>((sum > 0 ? sum + count / 2 : sum - count / 2) / count);
 }
 
-}  // namespace
-
-void quantized_avg_pool2d(KernelContext& context, Span<EValue*> args) {
+void average_windows(KernelContext& context, Span<EValue*> args, ImageSizes sizes) {
   AvgPool2d pool;
-  if (!read_avg_pool2d(context, args, &pool)) return;
+  if (!read_avg_pool2d(context, args, sizes, &pool)) return;
   write_windows(
       pool.window, pool.from, pool.x, pool.to, pool.y,
       [&](const int8_t* x, const Extent& rows, const Extent& columns) { return average(x, pool.from, rows, columns); });
+}
+
+}  // namespace
+
+void quantized_avg_pool2d(KernelContext& context, Span<EValue*> args) {
+  average_windows(context, args, ImageSizes::nchw);
+}
+
+void quantized_avg_pool2d_nhwc(KernelContext& context, Span<EValue*> args) {
+  average_windows(context, args, ImageSizes::nhwc);
 }
 
 }  // namespace wick::cortex_m::reference

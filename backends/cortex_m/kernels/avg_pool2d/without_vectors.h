@@ -39,11 +39,12 @@ inline void average_one(const PoolTaps& taps, int8_t* out) {
   *out = rounded_average(sum, taps.rows * taps.columns);
 }
 
-inline void avg_pool2d_without_vectors(KernelContext& context, Span<EValue*> args) {
+inline void avg_pool2d_without_vectors(KernelContext& context, Span<EValue*> args, ImageSizes sizes,
+                                       KernelFn reference) {
   AvgPool2d pool;
-  if (!read_avg_pool2d(context, args, &pool)) return;
+  if (!read_avg_pool2d(context, args, sizes, &pool)) return;
   // As many taps as a sum of 32 bits takes; images of more would have 16 MB.
-  if (pool.from.h * pool.from.w >= 1 << 24) return reference::quantized_avg_pool2d(context, args);
+  if (pool.from.h * pool.from.w >= 1 << 24) return reference(context, args);
   write_pools(pool.window, pool.from, pool.x, pool.to, pool.y, average_four, average_one);
 }
 

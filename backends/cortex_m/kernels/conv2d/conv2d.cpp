@@ -16,9 +16,9 @@ int64_t least_scratch_bytes(const Window& window, const Image& from, int64_t inp
 
 }  // namespace
 
-bool read_conv2d(KernelContext& context, Span<EValue*> args, Conv2d* c) {
+bool read_conv2d(KernelContext& context, Span<EValue*> args, ImageSizes sizes, Conv2d* c) {
   const Tensor &input = *args[0]->tensor, &weights = *args[1]->tensor;
-  if (!read_images(context, input, weights, *args[13]->tensor, &c->from, &c->to) ||
+  if (!read_images(context, input, weights, *args[13]->tensor, sizes, &c->from, &c->to) ||
       !read_window(context, weights, *args[3], *args[4], *args[5], Paddings::two_or_four, &c->window))
     return false;
   c->inputs = weights.sizes[3];

@@ -16,6 +16,6 @@ struct Conv2d {
 
   int64_t out_step() const { return all_outputs > 0 ? all_outputs : to.c; }
 };
-bool read_conv2d(KernelContext& context, Span<EValue*> args, Conv2d* c);
+bool read_conv2d(KernelContext& context, Span<EValue*> args, ImageSizes sizes, Conv2d* c);
 
 }  // namespace wick::cortex_m

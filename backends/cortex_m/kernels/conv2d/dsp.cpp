@@ -5,7 +5,11 @@
 namespace wick::cortex_m::dsp {
 
 void quantized_conv2d(KernelContext& context, Span<EValue*> args) {
-  quantized_conv2d_without_vectors<Dsp>(context, args);
+  quantized_conv2d_without_vectors<Dsp>(context, args, ImageSizes::nchw, reference::quantized_conv2d);
+}
+
+void quantized_conv2d_nhwc(KernelContext& context, Span<EValue*> args) {
+  quantized_conv2d_without_vectors<Dsp>(context, args, ImageSizes::nhwc, reference::quantized_conv2d_nhwc);
 }
 
 }  // namespace wick::cortex_m::dsp

@@ -155,11 +155,23 @@ WICK_SELDOM void convolve(const Conv2d& c) {
   run_groups(c, forms, reinterpret_cast<int8_t*>(c.scratch.data()), forms.scratch());
 }
 
-void quantized_conv2d(KernelContext& context, Span<EValue*> args) {
+namespace {
+
+void convolve_images(KernelContext& context, Span<EValue*> args, ImageSizes sizes, KernelFn reference) {
   Conv2d c;
-  if (!read_conv2d(context, args, &c)) return;
-  if (!has_near_positions(c.window, c.from)) return reference::quantized_conv2d(context, args);
+  if (!read_conv2d(context, args, sizes, &c)) return;
+  if (!has_near_positions(c.window, c.from)) return reference(context, args);
   convolve(c);
+}
+
+}  // namespace
+
+void quantized_conv2d(KernelContext& context, Span<EValue*> args) {
+  convolve_images(context, args, ImageSizes::nchw, reference::quantized_conv2d);
+}
+
+void quantized_conv2d_nhwc(KernelContext& context, Span<EValue*> args) {
+  convolve_images(context, args, ImageSizes::nhwc, reference::quantized_conv2d_nhwc);
 }
 
 }  // namespace wick::cortex_m::mve

@@ -4,6 +4,7 @@
 // A tap in the padding adds nothing. The scratch tensor is for the im2col of other instruction sets; this kernel
 // needs none, but refuses one that is too small for all of them. Source: arm_convolve_wrapper_s8.
 // wick_cortex_m::conv2d: the same with padding {top, left, bottom, right}.
+// quantized_conv2d_nhwc: the same on contiguous images whose sizes are NHWC.
 #include "backends/cortex_m/kernels/conv2d/conv2d.h"
 
 namespace wick::cortex_m::reference {
@@ -28,11 +29,17 @@ struct Convolution : Conv2d {
   }
 };
 
+void convolve_images(KernelContext& context, Span<EValue*> args, ImageSizes sizes) {
+  Convolution c;
+  if (read_conv2d(context, args, sizes, &c)) write_sums(c);
+}
+
 }  // namespace
 
-void quantized_conv2d(KernelContext& context, Span<EValue*> args) {
-  Convolution c;
-  if (read_conv2d(context, args, &c)) write_sums(c);
+void quantized_conv2d(KernelContext& context, Span<EValue*> args) { convolve_images(context, args, ImageSizes::nchw); }
+
+void quantized_conv2d_nhwc(KernelContext& context, Span<EValue*> args) {
+  convolve_images(context, args, ImageSizes::nhwc);
 }
 
 }  // namespace wick::cortex_m::reference

@@ -100,10 +100,11 @@ __attribute__((noinline)) void convolve_groups(const Conv2d& c, int32_t row_byte
 }
 
 template <typename Isa>
-void quantized_conv2d_without_vectors(KernelContext& context, Span<EValue*> args) {
+void quantized_conv2d_without_vectors(KernelContext& context, Span<EValue*> args, ImageSizes sizes,
+                                      KernelFn reference) {
   Conv2d c;
-  if (!read_conv2d(context, args, &c)) return;
-  if (!has_near_positions(c.window, c.from)) return reference::quantized_conv2d(context, args);
+  if (!read_conv2d(context, args, sizes, &c)) return;
+  if (!has_near_positions(c.window, c.from)) return reference(context, args);
   const int32_t row_bytes = c.window.kernel[0] * c.window.kernel[1] * static_cast<int32_t>(c.inputs);
   run_with_tile(c.scratch, [&](Span<uint32_t> tile) { convolve_groups<Isa>(c, row_bytes, tile); });
 }

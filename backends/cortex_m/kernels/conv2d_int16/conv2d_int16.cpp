@@ -4,7 +4,8 @@ namespace wick::cortex_m {
 
 bool read_int16_images(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out,
                        Image* from, Image* to) {
-  return require_int16(context, input, out) && read_images_of_any_dtype(context, input, weights, out, from, to);
+  return require_int16(context, input, out) &&
+         read_images_of_any_dtype(context, input, weights, out, ImageSizes::nchw, from, to);
 }
 
 bool read_conv2d_int16(KernelContext& context, Span<EValue*> args, Conv2dInt16* c) {

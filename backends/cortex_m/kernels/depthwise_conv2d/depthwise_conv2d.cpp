@@ -2,9 +2,9 @@
 
 namespace wick::cortex_m {
 
-bool read_depthwise_conv2d(KernelContext& context, Span<EValue*> args, DepthwiseConv2d* c) {
+bool read_depthwise_conv2d(KernelContext& context, Span<EValue*> args, ImageSizes sizes, DepthwiseConv2d* c) {
   const Tensor &input = *args[0]->tensor, &weights = *args[1]->tensor;
-  if (!read_images(context, input, weights, *args[14]->tensor, &c->from, &c->to) ||
+  if (!read_images(context, input, weights, *args[14]->tensor, sizes, &c->from, &c->to) ||
       !read_window(context, weights, *args[3], *args[4], *args[5], Paddings::two_or_four, &c->window) ||
       !read_int(context, *args[6], 1, INT32_MAX, &c->depth_multiplier, "depth_multiplier is not positive") ||
       !require(context,

@@ -13,6 +13,6 @@ struct DepthwiseConv2d {
   int8_t* out;
   Span<uint8_t> scratch;  // of any size
 };
-bool read_depthwise_conv2d(KernelContext& context, Span<EValue*> args, DepthwiseConv2d* c);
+bool read_depthwise_conv2d(KernelContext& context, Span<EValue*> args, ImageSizes sizes, DepthwiseConv2d* c);
 
 }  // namespace wick::cortex_m

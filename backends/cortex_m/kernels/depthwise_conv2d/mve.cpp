@@ -424,13 +424,24 @@ bool convolve_depthwise(const DepthwiseConv2d& c, LoadWeights load) {
   return run_in(c, load, reinterpret_cast<int8_t*>(aligned), bytes) || run_on_stack(c, load);
 }
 
-void quantized_depthwise_conv2d(KernelContext& context, Span<EValue*> args) {
+namespace {
+
+void convolve_channels(KernelContext& context, Span<EValue*> args, ImageSizes sizes, KernelFn reference) {
   DepthwiseConv2d c;
-  if (!read_depthwise_conv2d(context, args, &c)) return;
+  if (!read_depthwise_conv2d(context, args, sizes, &c)) return;
   if (c.to.n * c.to.h * c.to.w == 0) return;
-  if (!has_near_positions(c.window, c.from)) return reference::quantized_depthwise_conv2d(context, args);
-  if (!run_as_convolution(c) && !convolve_depthwise(c, load_bytes))
-    reference::quantized_depthwise_conv2d(context, args);
+  if (!has_near_positions(c.window, c.from)) return reference(context, args);
+  if (!run_as_convolution(c) && !convolve_depthwise(c, load_bytes)) reference(context, args);
+}
+
+}  // namespace
+
+void quantized_depthwise_conv2d(KernelContext& context, Span<EValue*> args) {
+  convolve_channels(context, args, ImageSizes::nchw, reference::quantized_depthwise_conv2d);
+}
+
+void quantized_depthwise_conv2d_nhwc(KernelContext& context, Span<EValue*> args) {
+  convolve_channels(context, args, ImageSizes::nhwc, reference::quantized_depthwise_conv2d_nhwc);
 }
 
 }  // namespace wick::cortex_m::mve

@@ -5,6 +5,7 @@
 // A tap in the padding adds nothing. Scalar code needs no scratch, so any size of it is enough. Source:
 // arm_depthwise_conv_wrapper_s8.
 // wick_cortex_m::depthwise_conv2d: the same with padding {top, left, bottom, right}.
+// quantized_depthwise_conv2d_nhwc: the same on contiguous images whose sizes are NHWC.
 #include "backends/cortex_m/kernels/depthwise_conv2d/depthwise_conv2d.h"
 
 namespace wick::cortex_m::reference {
@@ -27,11 +28,19 @@ struct DepthwiseConvolution : DepthwiseConv2d {
   }
 };
 
+void convolve_channels(KernelContext& context, Span<EValue*> args, ImageSizes sizes) {
+  DepthwiseConvolution c;
+  if (read_depthwise_conv2d(context, args, sizes, &c)) write_sums(c);
+}
+
 }  // namespace
 
 void quantized_depthwise_conv2d(KernelContext& context, Span<EValue*> args) {
-  DepthwiseConvolution c;
-  if (read_depthwise_conv2d(context, args, &c)) write_sums(c);
+  convolve_channels(context, args, ImageSizes::nchw);
+}
+
+void quantized_depthwise_conv2d_nhwc(KernelContext& context, Span<EValue*> args) {
+  convolve_channels(context, args, ImageSizes::nhwc);
 }
 
 }  // namespace wick::cortex_m::reference

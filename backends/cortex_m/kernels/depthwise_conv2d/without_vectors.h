@@ -220,10 +220,11 @@ class TiledDepthwise {
 };
 
 template <typename Isa>
-void quantized_depthwise_conv2d_without_vectors(KernelContext& context, Span<EValue*> args) {
+void quantized_depthwise_conv2d_without_vectors(KernelContext& context, Span<EValue*> args, ImageSizes sizes,
+                                                KernelFn reference) {
   DepthwiseConv2d c;
-  if (!read_depthwise_conv2d(context, args, &c)) return;
-  if (!has_near_positions(c.window, c.from)) return reference::quantized_depthwise_conv2d(context, args);
+  if (!read_depthwise_conv2d(context, args, sizes, &c)) return;
+  if (!has_near_positions(c.window, c.from)) return reference(context, args);
   TiledDepthwise<Isa, DepthwiseWeights>(c, {c.weights, static_cast<int32_t>(c.to.c)}).run();
 }
 

@@ -46,6 +46,12 @@ Tensor& Call::make_tensor(DType dtype, std::initializer_list<int32_t> sizes, Ord
   Tensor& tensor = tensors_[at] = Tensor();
   tensor.dtype = dtype;
   for (const int32_t size : sizes) sizes_[at][tensor.rank++] = size;
+  if (images_are_nhwc && order == Order::channels_last) {
+    const int32_t channels = sizes_[at][1];
+    for (size_t d = 1; d + 1 < tensor.rank; ++d) sizes_[at][d] = sizes_[at][d + 1];
+    sizes_[at][tensor.rank - 1] = channels;
+    order = Order::contiguous;
+  }
   for (uint8_t d = 0; d < tensor.rank; ++d)
     orders_[at][d] = order == Order::contiguous || d == 0 ? d : d + 1 == tensor.rank ? 1 : static_cast<uint8_t>(d + 1);
   tensor.sizes = sizes_[at];

@@ -28,6 +28,7 @@ class Call {
   explicit Call(uint64_t seed) : random(seed) {}
 
   Stream random;
+  bool images_are_nhwc = false;  // channels-last tensors become contiguous ones of sizes NHWC, with the same bytes
 
   void clear(Side side = Side::end);
   void add_int(int64_t value);

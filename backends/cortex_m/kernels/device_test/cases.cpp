@@ -476,6 +476,14 @@ void make_group_norm(Call& call) {
   call.add_out(dtype, sizes, order);
 }
 
+/// The calls of an operator on channels-last images, for that on sizes NHWC.
+template <void (*make)(Call&)>
+void make_nhwc(Call& call) {
+  call.images_are_nhwc = true;
+  make(call);
+  call.images_are_nhwc = false;
+}
+
 constexpr CaseSource kSources[] = {
     {"cortex_m::quantize_per_tensor.out", 1500, make_quantize},
     {"cortex_m::dequantize_per_tensor.out", 800, make_dequantize},
@@ -495,6 +503,12 @@ constexpr CaseSource kSources[] = {
     {"cortex_m::quantized_avg_pool2d.out", 1200, make_avg_pool2d},
     {"cortex_m::quantized_max_pool2d.out", 1200, make_max_pool2d},
     {"cortex_m::quantized_batch_matmul.out", 1200, make_batch_matmul},
+    {"cortex_m::quantized_conv2d_nhwc.out", 400, make_nhwc<make_conv2d>},
+    {"cortex_m::quantized_depthwise_conv2d_nhwc.out", 400, make_nhwc<make_depthwise_conv2d>},
+    {"cortex_m::quantized_transpose_conv2d_nhwc.out", 200, make_nhwc<make_transpose_conv2d>},
+    {"cortex_m::quantized_avg_pool2d_nhwc.out", 200, make_nhwc<make_avg_pool2d>},
+    {"cortex_m::quantized_max_pool2d_nhwc.out", 200, make_nhwc<make_max_pool2d>},
+    {"cortex_m::pad_contiguous.out", 200, make_nhwc<make_pad>},
     {"wick_cortex_m::conv2d.out", 1000, make_padded_conv2d},
     {"wick_cortex_m::depthwise_conv2d.out", 1000, make_padded_depthwise_conv2d},
     {"wick_cortex_m::linear_per_channel.out", 1000, make_linear_per_channel},

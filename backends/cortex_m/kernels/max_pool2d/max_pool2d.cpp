@@ -2,12 +2,12 @@
 
 namespace wick::cortex_m {
 
-bool read_max_pool2d(KernelContext& context, Span<EValue*> args, MaxPool2d* pool) {
+bool read_max_pool2d(KernelContext& context, Span<EValue*> args, ImageSizes sizes, MaxPool2d* pool) {
   const Tensor &input = *args[0]->tensor, &out = *args[10]->tensor;
   int32_t dilation[2], zero_in = 0, zero_out = 0;
   pool->x = input.as<const int8_t>();
   pool->y = out.as<int8_t>();
-  return read_pooling(context, args.subspan(1, 3), false, input, out, &pool->window, &pool->from, &pool->to) &&
+  return read_pooling(context, args.subspan(1, 3), false, input, out, sizes, &pool->window, &pool->from, &pool->to) &&
          read_pair(context, *args[4], 1, true, dilation, "dilation is not two numbers of at least 1") &&
          require(context, dilation[0] == 1 && dilation[1] == 1 && !args[5]->boolean,
                  "CMSIS-NN has no max pooling with dilation or ceil mode") &&

@@ -11,6 +11,6 @@ struct MaxPool2d {
   const int8_t* x;
   int8_t* y;
 };
-bool read_max_pool2d(KernelContext& context, Span<EValue*> args, MaxPool2d* pool);
+bool read_max_pool2d(KernelContext& context, Span<EValue*> args, ImageSizes sizes, MaxPool2d* pool);
 
 }  // namespace wick::cortex_m

@@ -15,11 +15,9 @@ int8x16_t largest(const int8_t* x, int32_t row_bytes, int32_t channels, int32_t 
   return max;
 }
 
-}  // namespace
-
-void quantized_max_pool2d(KernelContext& context, Span<EValue*> args) {
+void maximize_windows(KernelContext& context, Span<EValue*> args, ImageSizes sizes) {
   MaxPool2d pool;
-  if (!read_max_pool2d(context, args, &pool)) return;
+  if (!read_max_pool2d(context, args, sizes, &pool)) return;
   const int32_t channels = static_cast<int32_t>(pool.from.c), row_bytes = static_cast<int32_t>(pool.from.w) * channels;
   const int8x16_t min = vdupq_n_s8(static_cast<int8_t>(pool.bounds.min)),
                   max = vdupq_n_s8(static_cast<int8_t>(pool.bounds.max));
@@ -36,6 +34,16 @@ void quantized_max_pool2d(KernelContext& context, Span<EValue*> args) {
       out += left < 16 ? left : 16;
     }
   });
+}
+
+}  // namespace
+
+void quantized_max_pool2d(KernelContext& context, Span<EValue*> args) {
+  maximize_windows(context, args, ImageSizes::nchw);
+}
+
+void quantized_max_pool2d_nhwc(KernelContext& context, Span<EValue*> args) {
+  maximize_windows(context, args, ImageSizes::nhwc);
 }
 
 }  // namespace wick::cortex_m::mve

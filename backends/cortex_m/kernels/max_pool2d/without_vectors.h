@@ -31,9 +31,9 @@ inline int32_t largest_one(const PoolTaps& taps) {
 }
 
 template <typename Isa>
-void max_pool2d_without_vectors(KernelContext& context, Span<EValue*> args) {
+void max_pool2d_without_vectors(KernelContext& context, Span<EValue*> args, ImageSizes sizes) {
   MaxPool2d pool;
-  if (!read_max_pool2d(context, args, &pool)) return;
+  if (!read_max_pool2d(context, args, sizes, &pool)) return;
   const int32_t low = pool.bounds.min, high = pool.bounds.max;
   const bool full = low == INT8_MIN && high == INT8_MAX;
   const auto bound = [&](int32_t value) {

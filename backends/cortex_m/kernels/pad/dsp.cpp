@@ -2,6 +2,8 @@
 
 namespace wick::cortex_m::dsp {
 
-void pad(KernelContext& context, Span<EValue*> args) { pad_by_runs(context, args); }
+void pad(KernelContext& context, Span<EValue*> args) { pad_by_runs(context, args, PadOrder::any); }
+
+void pad_contiguous(KernelContext& context, Span<EValue*> args) { pad_by_runs(context, args, PadOrder::contiguous); }
 
 }  // namespace wick::cortex_m::dsp

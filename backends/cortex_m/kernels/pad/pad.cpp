@@ -18,9 +18,10 @@ bool read_pads(KernelContext& context, const EValue& list, int64_t pads[kMaxMove
 }
 
 /// Finds the order of the lists under which input and pads give the sizes of the output.
-const size_t* find_order(const Tensor& input, const Tensor& out, const int64_t* pre, const int64_t* post) {
+const size_t* find_order(const Tensor& input, const Tensor& out, PadOrder order, const int64_t* pre,
+                         const int64_t* post) {
   const Sizes from = sizes_of(input), to = sizes_of(out);
-  const bool fits[2] = {is_nhwc(input), is_contiguous(input)};
+  const bool fits[2] = {order == PadOrder::any && is_nhwc(input), is_contiguous(input)};
   for (size_t i = 0; i < 2; ++i) {
     bool agrees = fits[i];
     for (size_t d = 0; d < kMaxMovedRank; ++d) {
@@ -34,7 +35,7 @@ const size_t* find_order(const Tensor& input, const Tensor& out, const int64_t* 
 
 }  // namespace
 
-bool read_pad(KernelContext& context, Span<EValue*> args, Pad* pad) {
+bool read_pad(KernelContext& context, Span<EValue*> args, PadOrder allowed, Pad* pad) {
   const Tensor &input = *args[0]->tensor, &out = *args[4]->tensor;
   int64_t pre[kMaxMovedRank], post[kMaxMovedRank];
   int32_t value = 0;
@@ -44,7 +45,7 @@ bool read_pad(KernelContext& context, Span<EValue*> args, Pad* pad) {
       !read_pads(context, *args[1], pre) || !read_pads(context, *args[2], post) ||
       !read_int(context, *args[3], INT8_MIN, INT8_MAX, &value, "pad_value is outside [-128, 127]"))
     return false;
-  const size_t* order = find_order(input, out, pre, post);
+  const size_t* order = find_order(input, out, allowed, pre, post);
   if (!require(context, order != nullptr, "the sizes of the output are not those of the input with its pads"))
     return false;
   *pad = {sizes_of(input), steps_of(input),          steps_of(out),   0, static_cast<int8_t>(value),

@@ -1,4 +1,4 @@
-// The checked arguments of pad. C++17, freestanding.
+// The checked arguments of pad and pad_contiguous. C++17, freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/positions.h"
 
@@ -14,6 +14,9 @@ struct Pad {
   const int8_t* x = nullptr;
   int8_t* y = nullptr;
 };
-bool read_pad(KernelContext& context, Span<EValue*> args, Pad* pad);
+/// Which orders of memory the lists may be in: `any` is that of the input, under which the sizes of the output come
+/// out.
+enum class PadOrder : uint8_t { any, contiguous };
+bool read_pad(KernelContext& context, Span<EValue*> args, PadOrder order, Pad* pad);
 
 }  // namespace wick::cortex_m

@@ -7,9 +7,9 @@
 
 namespace wick::cortex_m {
 
-inline void pad_by_runs(KernelContext& context, Span<EValue*> args) {
+inline void pad_by_runs(KernelContext& context, Span<EValue*> args, PadOrder order) {
   Pad c;
-  if (!read_pad(context, args, &c)) return;
+  if (!read_pad(context, args, order, &c)) return;
   const Runs runs(c.sizes, c.from, c.to);
   const Run run = runs.run();
   if (run.to > 1) {  // the values of the pad lie within runs, too

@@ -144,11 +144,9 @@ __attribute__((noinline)) void run_on_stack(const TransposeConv2d& c) {
   run_tiles(c, tile);
 }
 
-}  // namespace
-
-void quantized_transpose_conv2d(KernelContext& context, Span<EValue*> args) {
+void transpose_convolve_images(KernelContext& context, Span<EValue*> args, ImageSizes sizes, KernelFn reference) {
   TransposeConv2d c;
-  if (!read_transpose_conv2d(context, args, &c)) return;
+  if (!read_transpose_conv2d(context, args, sizes, &c)) return;
   const int64_t taps = c.has_one_tap_for_each() ? 1 : int64_t{c.window.kernel[0]} * c.window.kernel[1];
   const int64_t terms = taps * c.from.c;
   const int64_t bytes = kTileRows * ((terms + kTileVector - 1) / kTileVector * kTileVector) + terms;
@@ -156,7 +154,17 @@ void quantized_transpose_conv2d(KernelContext& context, Span<EValue*> args) {
   if (near && terms > 0 && static_cast<int64_t>(c.row_scratch.size()) >= bytes)
     return run_tiles(c, reinterpret_cast<int8_t*>(c.row_scratch.data()));
   if (near && terms > 0 && bytes <= kStackBytes) return run_on_stack(c);
-  reference::quantized_transpose_conv2d(context, args);
+  reference(context, args);
+}
+
+}  // namespace
+
+void quantized_transpose_conv2d(KernelContext& context, Span<EValue*> args) {
+  transpose_convolve_images(context, args, ImageSizes::nchw, reference::quantized_transpose_conv2d);
+}
+
+void quantized_transpose_conv2d_nhwc(KernelContext& context, Span<EValue*> args) {
+  transpose_convolve_images(context, args, ImageSizes::nhwc, reference::quantized_transpose_conv2d_nhwc);
 }
 
 }  // namespace wick::cortex_m::mve

@@ -4,6 +4,7 @@
 // collects what arrives at each output pixel, so it needs neither scratch tensor. It refuses those that are too small
 // for CMSIS-NN on any instruction set, and what CMSIS-NN does not compute: dilation and output padding. Source:
 // arm_transpose_conv_wrapper_s8.
+// quantized_transpose_conv2d_nhwc: the same on contiguous images whose sizes are NHWC.
 #include "backends/cortex_m/kernels/transpose_conv2d/transpose_conv2d.h"
 
 namespace wick::cortex_m::reference {
@@ -31,11 +32,19 @@ struct TransposedConvolution : TransposeConv2d {
   }
 };
 
+void transpose_convolve_images(KernelContext& context, Span<EValue*> args, ImageSizes sizes) {
+  TransposedConvolution c;
+  if (read_transpose_conv2d(context, args, sizes, &c)) write_sums(c);
+}
+
 }  // namespace
 
 void quantized_transpose_conv2d(KernelContext& context, Span<EValue*> args) {
-  TransposedConvolution c;
-  if (read_transpose_conv2d(context, args, &c)) write_sums(c);
+  transpose_convolve_images(context, args, ImageSizes::nchw);
+}
+
+void quantized_transpose_conv2d_nhwc(KernelContext& context, Span<EValue*> args) {
+  transpose_convolve_images(context, args, ImageSizes::nhwc);
 }
 
 }  // namespace wick::cortex_m::reference

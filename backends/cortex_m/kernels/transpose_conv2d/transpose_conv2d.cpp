@@ -29,10 +29,10 @@ bool read_both_scratch(KernelContext& context, Span<EValue*> args, TransposeConv
 
 }  // namespace
 
-bool read_transpose_conv2d(KernelContext& context, Span<EValue*> args, TransposeConv2d* c) {
+bool read_transpose_conv2d(KernelContext& context, Span<EValue*> args, ImageSizes sizes, TransposeConv2d* c) {
   const Tensor &input = *args[0]->tensor, &weights = *args[1]->tensor;
   int32_t output_padding[2];
-  if (!read_images(context, input, weights, *args[15]->tensor, &c->from, &c->to) ||
+  if (!read_images(context, input, weights, *args[15]->tensor, sizes, &c->from, &c->to) ||
       !read_window(context, weights, *args[3], *args[4], *args[6], Paddings::two, &c->window) ||
       !read_pair(context, *args[5], 0, false, output_padding, "output_padding is not two numbers of at least 0") ||
       !require(

@@ -33,6 +33,6 @@ struct TapPositions {
     out = first * stride - before;
   }
 };
-bool read_transpose_conv2d(KernelContext& context, Span<EValue*> args, TransposeConv2d* c);
+bool read_transpose_conv2d(KernelContext& context, Span<EValue*> args, ImageSizes sizes, TransposeConv2d* c);
 
 }  // namespace wick::cortex_m

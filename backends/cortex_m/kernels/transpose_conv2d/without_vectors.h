@@ -101,11 +101,11 @@ __attribute__((noinline)) void transpose_convolve_rows(const TransposeConv2d& c,
 }
 
 template <typename Isa>
-void quantized_transpose_conv2d_without_vectors(KernelContext& context, Span<EValue*> args) {
+void quantized_transpose_conv2d_without_vectors(KernelContext& context, Span<EValue*> args, ImageSizes sizes,
+                                                KernelFn reference) {
   TransposeConv2d c;
-  if (!read_transpose_conv2d(context, args, &c)) return;
-  if (!has_near_positions(c.window, c.from) || !has_near_positions(c.window, c.to))
-    return reference::quantized_transpose_conv2d(context, args);
+  if (!read_transpose_conv2d(context, args, sizes, &c)) return;
+  if (!has_near_positions(c.window, c.from) || !has_near_positions(c.window, c.to)) return reference(context, args);
   run_with_tile(c.row_scratch, [&](Span<uint32_t> tile) {
     if (c.has_one_tap_for_each()) return transpose_convolve_taps<Isa>(c, tile);
     transpose_convolve_rows<Isa>(c, tile);
