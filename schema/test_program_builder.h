@@ -54,6 +54,7 @@ struct TestTensor {
 class TestProgram {
  public:
   std::string method_name = "forward";
+  uint32_t version = 0;
   std::vector<int32_t> inputs;
   std::vector<int32_t> outputs;
   std::vector<int64_t> arena_sizes = {0};  // entry 0 is the dummy
@@ -240,7 +241,7 @@ class TestProgram {
         pte::CreateExecutionPlanDirect(fbb_, method_name.c_str(), meta, &values_, &inputs, &outputs, &chains,
                                        &operators_, &delegates_, &arena_sizes, &devices)};
     pte::FinishProgramBuffer(
-        fbb_, pte::CreateProgramDirect(fbb_, 0, &plans, &buffers, &inline_payloads_, &segments_, constants,
+        fbb_, pte::CreateProgramDirect(fbb_, version, &plans, &buffers, &inline_payloads_, &segments_, constants,
                                        mutables.empty() ? nullptr : &mutables, named.empty() ? nullptr : &named));
   }
 

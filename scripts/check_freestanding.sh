@@ -34,7 +34,7 @@ for archive in "${archives[@]}"; do
   fi
 done
 
-# The core: everything but the kernels, the math functions that only they call, and what only packages or methods with an allocator link. Linked into one object, so that what
+# The core: everything but the kernels, the math functions that only they call, and what only packages, methods with an allocator or tools link. Linked into one object, so that what
 # several files instantiate counts once, as it does in a program.
 core=()
 for archive in "${archives[@]}"; do
@@ -43,6 +43,7 @@ for archive in "${archives[@]}"; do
     */kernels/* | */math/*) kind="kernels" ;;
     */firmware/*) kind="packages" ;;
     */libwick_runtime_unbounded.a) kind="allocator" ;;
+    */libwick_runtime_tools.a) kind="tools" ;;
     *) kind="core"; core+=("$archive") ;;
   esac
   printf '%-8s %8d bytes of text  %s\n' "$kind" "$text_bytes" "${archive#"$folder"/}"

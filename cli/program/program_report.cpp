@@ -16,6 +16,7 @@
 #include "compiler/partition/target.h"
 #include "compiler/plan/shared_states.h"
 #include "compiler/support/diag.h"
+#include "runtime/program/newer_format.h"
 
 namespace wick::cli {
 namespace {
@@ -568,6 +569,7 @@ Status write_program(const InspectedProgram& file, bool instructions, JsonWriter
   json.end();
   json.key("header");
   json.object();
+  json.field("version", static_cast<uint64_t>(program_version(program)));
   json.field("tables_bytes", program.tables_bytes());
   json.field("segment_base", program.segment_base());
   json.end();

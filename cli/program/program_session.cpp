@@ -14,6 +14,7 @@
 #include "devices/host/host_device.h"
 #include "runtime/platform/cores.h"
 #include "runtime/platform/cpu.h"
+#include "runtime/program/newer_format.h"
 #include "wick/backends.h"
 
 namespace wick::cli {
@@ -127,6 +128,11 @@ Result<Session> Session::make(const std::string& path, const SessionOptions& opt
   ModuleError error;
   session.module_ = load(module_options, &error);
   if (!session.module_) return load_diag(path, device::refusal_of(error, nullptr));
+  if (const uint32_t version = program_version(session.program()); version > kKnownProgramVersion) {
+    fmt::print(stderr,
+               "note: the program states version {} of the format, known is {}; it has only fields that are known\n",
+               version, kKnownProgramVersion);
+  }
   RETURN_IF_ERROR(check_memory(path, session.program()));
   ASSIGN_OR_RETURN(session.device_, device::open_device(options.device, {path, options.data_paths, options.seed,
                                                                          session.module_.get()}));

@@ -14,6 +14,7 @@
 #include "runtime/platform/cpu.h"
 #include "runtime/platform/memory.h"
 #include "runtime/platform/thread_pool.h"
+#include "runtime/program/newer_format.h"
 #include "wick/unbounded_memory.h"
 
 namespace wick {
@@ -158,6 +159,12 @@ bool Module::State::load_program(Span<const uint8_t> bytes, const std::string& n
   Result<Program> loaded = Program::load(bytes, {&text});
   if (!loaded.ok()) return fail(error, kind_of_file(loaded.error()), loaded.error(), name + text.c_str());
   program.reset(new Program(*loaded));
+  if (const char* table = table_with_unknown_fields(*program)) {
+    return fail(error, ErrorKind::not_supported, Error::NotSupported,
+                name + "a table " + table + " of the program has fields of a newer version of the format (it states " +
+                    std::to_string(program_version(*program)) + ", known is " + std::to_string(kKnownProgramVersion) +
+                    "), which could change what it computes");
+  }
   return load_data(error);
 }
 

@@ -101,9 +101,9 @@ Error check_suites(const Root& root, ErrorText* text) {
 bool has_unknown_value(const Values* values) {
   for (size_t i = 0; i < size_of(values); ++i) {
     const bpte::Value& value = *values->Get(static_cast<uoffset_t>(i));
-    if (has_unknown_field(value, bpte::Value::VT_VAL)) return true;
+    if (has_unknown_field(&value, bpte::Value::VT_VAL)) return true;
     const bpte::Tensor* tensor = value.val_as_Tensor();
-    if (tensor && has_unknown_field(*tensor, bpte::Tensor::VT_DIM_ORDER)) return true;
+    if (tensor && has_unknown_field(tensor, bpte::Tensor::VT_DIM_ORDER)) return true;
   }
   return false;
 }
@@ -148,12 +148,12 @@ Result<BundledProgram> BundledProgram::load(Span<const uint8_t> file, const Load
 uint32_t BundledProgram::version() const { return root_->version(); }
 
 bool BundledProgram::has_unknown_fields() const {
-  if (has_unknown_field(*root_, Root::VT_PROGRAM)) return true;
+  if (has_unknown_field(root_, Root::VT_PROGRAM)) return true;
   for (size_t i = 0; i < num_suites(); ++i) {
-    if (has_unknown_field(suite_of(root_, i), Suite::VT_TEST_CASES)) return true;
+    if (has_unknown_field(&suite_of(root_, i), Suite::VT_TEST_CASES)) return true;
     for (size_t set = 0; set < num_sets(i); ++set) {
       const Set& values = set_of(root_, i, set);
-      if (has_unknown_field(values, Set::VT_EXPECTED_OUTPUTS) || has_unknown_value(values.inputs()) ||
+      if (has_unknown_field(&values, Set::VT_EXPECTED_OUTPUTS) || has_unknown_value(values.inputs()) ||
           has_unknown_value(values.expected_outputs()))
         return true;
     }

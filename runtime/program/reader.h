@@ -27,10 +27,9 @@ inline const char* text_of(const flatbuffers::String* string) { return string ? 
 
 /// Whether a table has fields that its schema here lacks: `last` is the schema's last one (VT_NAME). Writers leave out
 /// the ends of field lists that are absent. Requires: verified.
-template <typename T>
-bool has_unknown_field(const T& table, flatbuffers::voffset_t last) {
-  const auto& fields = reinterpret_cast<const flatbuffers::Table&>(table);
-  return flatbuffers::ReadScalar<flatbuffers::voffset_t>(fields.GetVTable()) > last + sizeof last;
+inline bool has_unknown_field(const void* table, flatbuffers::voffset_t last) {
+  const auto* fields = static_cast<const flatbuffers::Table*>(table);
+  return flatbuffers::ReadScalar<flatbuffers::voffset_t>(fields->GetVTable()) > last + sizeof last;
 }
 
 /// Where a program's bytes lie.

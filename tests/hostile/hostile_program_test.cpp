@@ -1,6 +1,7 @@
 // Programs (.pte), external data (.ptd) and IR text that mean harm.
 #include <gtest/gtest.h>
 
+#include "schema/bundled_program_generated.h"
 #include "schema/flat_tensor_generated.h"
 #include "schema/test_program_builder.h"
 #include "tests/hostile/hostile_case.h"
@@ -184,6 +185,62 @@ TEST(HostileProgram, ManyOfOneThingTakeLinearTimeAndMemory) {
        {4},
        ""},
   });
+}
+
+// Sets, suites and values that are stated once and named many times.
+TEST(HostileBundle, SharedTablesTakeLinearTime) {
+  const auto bundle = [](size_t suites, size_t sets, size_t values) {
+    return [=] {
+      FlatBufferBuilder builder;
+      const std::vector<int32_t> sizes = {4};
+      const std::vector<uint8_t> data(16), order = {0};
+      const auto tensor = bpte::CreateTensorDirect(builder, static_cast<int8_t>(DType::f32), &sizes, &data, &order);
+      const Offsets<bpte::Value> value_list(values,
+                                            bpte::CreateValue(builder, bpte::ValueUnion::Tensor, tensor.Union()));
+      const Offsets<bpte::BundledMethodTestCase> set_list(
+          sets, bpte::CreateBundledMethodTestCaseDirect(builder, &value_list, &value_list));
+      const Offsets<bpte::BundledMethodTestSuite> suite_list(
+          suites, bpte::CreateBundledMethodTestSuiteDirect(builder, "forward", &set_list));
+      const schema::AlignedBytes inner = TestProgram().build();
+      const auto all = builder.CreateVector(suite_list);
+      builder.ForceVectorAlignment(inner.size(), 1, 32);
+      const auto program = builder.CreateVector(inner.data(), inner.size());
+      bpte::FinishBundledProgramBuffer(builder, bpte::CreateBundledProgram(builder, 2, all, program));
+      return std::string(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
+    };
+  };
+  run_cases({
+      {"values.bpte", bundle(1, 1, 100'000), {0, 4}, ""},
+      {"sets.bpte", bundle(1, 100'000, 1), {0, 4}, ""},
+      {"suites.bpte", bundle(100'000, 1, 1), {0, 4}, ""},
+      {"all.bpte", bundle(1000, 1000, 1000), {4}, "corrupt"},
+      {"run.bpte", bundle(1, 1, 1), {4}, "does not fit", {"run", "@", "--testset"}},
+  });
+}
+
+// What a program of a newer version says more is refused, but not the version alone.
+TEST(HostileProgram, FieldsOfNewerVersionsAreRefused) {
+  const auto program_of = [](uint32_t version, bool field) {
+    return [=] {
+      Plan plan;
+      const Offsets<pte::ExecutionPlan> plans = {plan.plan()};
+      const auto list = plan.builder.CreateVector(plans);
+      const flatbuffers::uoffset_t start = plan.builder.StartTable();
+      plan.builder.AddElement<uint32_t>(pte::Program::VT_VERSION, version, 0);
+      plan.builder.AddOffset(pte::Program::VT_EXECUTION_PLAN, list);
+      if (field) plan.builder.AddElement<double>(pte::Program::VT_NAMED_DATA + 2, 0.5, 0);
+      return finish(plan.builder, Offset<pte::Program>(plan.builder.EndTable(start)));
+    };
+  };
+  for (const uint32_t version : {0u, 1u, 4'000'000'000u}) {
+    const std::string number = std::to_string(version);
+    expect_harmless(
+        {"field.pte", program_of(version, true), {4}, "fields of a newer version of the format (it states " + number});
+    const Outcome outcome = run_wick({"verify", made_file("version.pte", program_of(version, false))});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_EQ(outcome.output.find("note: the program states version " + number) != std::string::npos, version != 0)
+        << outcome.output;
+  }
 }
 
 TEST(HostileProgram, ArenasBeyondTheLimitAreRefused) {
