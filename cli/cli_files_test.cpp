@@ -1,5 +1,6 @@
 // Files that are missing, broken, in the way, or cannot be written.
 #include "cli/cli_test_support.h"
+#include "compiler/import/archive/archive_test_writer.h"
 
 namespace wick::cli {
 namespace {
@@ -32,6 +33,27 @@ TEST_F(Cli, BrokenFilesAreRefusedWithFour) {
     EXPECT_EQ(wick("inspect " + path(file)).exit_code, 4);
   }
   EXPECT_EQ(wick("run " + path("broken.pte")).exit_code, 4);
+}
+
+// Graphs of ExecuTorch's native backend, alone and as the first entry of a zip archive.
+TEST_F(Cli, GraphsOfTheNativeBackendAreNamedByEveryCommand) {
+  const std::string graph("\x10\0\0\0NPTG and more", 17);
+  std::ofstream(path("program.ptg"), std::ios::binary) << graph;
+  compiler::pt2::TestZip package;
+  package.add("program.ptg", graph).add("program.safetensors", "");
+  std::ofstream(path("model.ptn"), std::ios::binary) << package.bytes();
+  for (const char* file : {"program.ptg", "model.ptn"}) {
+    for (const char* command : {"run", "inspect", "verify", "explain", "ops", "bench"}) {
+      const Outcome outcome = wick(std::string(command) + " " + path(file));
+      EXPECT_EQ(outcome.exit_code, 4) << command << " " << file << outcome.err;
+      EXPECT_NE(outcome.err.find("a graph of ExecuTorch's native backend (.ptn)"), std::string::npos)
+          << command << " " << file << ": " << outcome.err;
+      EXPECT_NE(outcome.err.find("torch.export.save"), std::string::npos) << outcome.err;
+    }
+    const Outcome compiled = wick("compile " + path(file) + " -o " + path("out.pte"));
+    EXPECT_EQ(compiled.exit_code, 4) << compiled.err;
+    EXPECT_NE(compiled.err.find("native backend (.ptn)"), std::string::npos) << compiled.err;
+  }
 }
 
 TEST_F(Cli, ExpressionsInMetadataThatCannotBeReadAreDamage) {

@@ -6,6 +6,8 @@
 #include <cctype>
 #include <cstdio>
 
+#include "compiler/import/archive/archive.h"
+
 namespace wick::cli {
 
 int report(const compiler::Diag& diag) {
@@ -24,6 +26,7 @@ FileKind kind_of(Span<const uint8_t> bytes) {
 }
 
 compiler::Diag no_program(const std::string& path, Span<const uint8_t> bytes) {
+  if (compiler::pt2::is_native_graph(bytes)) return compiler::pt2::native_graph().at_file(path);
   compiler::Diag diag = bytes.empty()
                             ? compiler::Diag(compiler::Code::corrupt_file, "the file is empty")
                             : compiler::Diag(compiler::Code::incompatible_file, "this is neither a .pte nor a .pt2");

@@ -25,8 +25,11 @@ Status inspect(const InspectFlags& flags) {
   ASSIGN_OR_RETURN(FileMap map, FileMap::open(flags.file));
   const FileKind kind = kind_of(map.bytes());
   if (kind == FileKind::pt2) return print_model(flags.file, map.bytes(), flags.json);
-  if (kind != FileKind::pte)
-    return no_program(flags.file, map.bytes()).with_help("wick verify checks other kinds of files");
+  if (kind != FileKind::pte) {
+    Diag diag = no_program(flags.file, map.bytes());
+    if (diag.help.empty()) diag.help = "wick verify checks other kinds of files";
+    return diag;
+  }
   ASSIGN_OR_RETURN(Session session, Session::open(flags.file, {}));
   const InspectedProgram file = {flags.file, session.program(), session.bundled()};
   if (!flags.json) return print_program(file, flags.instructions);

@@ -98,6 +98,7 @@ Result<Facts> verify_file(const std::string& path, const std::vector<std::string
   const bool npy =
       map.bytes().size() >= 6 && std::string_view(reinterpret_cast<const char*>(map.bytes().data()), 6) == "\x93NUMPY";
   if (npy) return verify_arrays(path);
+  if (compiler::pt2::is_native_graph(map.bytes())) return compiler::pt2::native_graph().at_file(path);
   return Diag(Code::incompatible_file, "unknown kind of file")
       .at_file(path)
       .with_help("wick verify takes .pte, .bpte, .ptd, .pt2, .npz, .npy and .ir");

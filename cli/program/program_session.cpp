@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/program/fixed_plan.h"
+#include "compiler/import/archive/archive.h"
 #include "compiler/support/file_map.h"
 #include "compiler/support/limits.h"
 #include "devices/host/host_device.h"
@@ -141,10 +142,14 @@ Result<Session> Session::make(const std::string& path, const SessionOptions& opt
 
 Result<Session> Session::open(const std::string& path, const SessionOptions& options) {
   ASSIGN_OR_RETURN(compiler::FileMap map, compiler::FileMap::open(path));
-  if (kind_of(map.bytes()) == FileKind::pt2)
+  if (kind_of(map.bytes()) == FileKind::other && compiler::pt2::is_native_graph(map.bytes()))
+    return compiler::pt2::native_graph().at_file(path);
+  if (kind_of(map.bytes()) == FileKind::pt2) {
+    RETURN_IF_ERROR(compiler::pt2::Archive::open(map.bytes(), path));  // which knows other archives
     return Diag(Code::incompatible_file, "this is a model of torch.export.save, not a program")
         .at_file(path)
         .with_help("compile it first:  wick compile MODEL.pt2 -o MODEL.pte");
+  }
   return make(path, options, [&](const ModuleOptions& module_options, ModuleError* error) {
     return Module::load(path, module_options, error);
   });

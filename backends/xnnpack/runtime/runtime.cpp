@@ -178,11 +178,24 @@ void Delegate::take_shapes(const ValueDims& dims) {
   has_shapes_ = true;
 }
 
+/// Memory that the plan gives to a delegate behind its inputs and outputs. The library has a workspace of its own.
+bool is_scratch(const EValue& value) {
+  return value.tag == Tag::tensor && value.tensor->dtype == DType::u8 && value.tensor->rank == 1 &&
+         !value.tensor->read_only;
+}
+
 /// Checks the arguments; takes the inputs' sizes, in the order in which their bytes lie.
 bool Delegate::read_shapes(KernelContext& context, Span<EValue*> args, bool* changed) {
   is_empty_ = false;
-  if (args.size() != payload_.num_externals) {
-    context.fail(Error::InvalidArgument, "the delegate has a different number of arguments");
+  for (size_t i = payload_.num_externals; i < args.size(); ++i) {
+    if (is_scratch(*args[i])) continue;
+    context.fail(
+        Error::InvalidArgument,
+        "the delegate has more arguments than inputs and outputs, which are no scratch memory (bytes, rank 1)");
+    return false;
+  }
+  if (args.size() < payload_.num_externals) {
+    context.fail(Error::InvalidArgument, "the delegate has fewer arguments than inputs and outputs");
     return false;
   }
   for (External& external : externals_) {

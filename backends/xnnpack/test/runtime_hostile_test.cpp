@@ -20,6 +20,27 @@ TEST(XnnpackHostile, PayloadsThatAskForMoreMemoryThanAllowedAreRefused) {
       << test.harness().text;
 }
 
+// ExecuTorch 1.6 may plan scratch memory of a delegate as further arguments of its call.
+TEST(XnnpackHostile, FurtherArgumentsAreScratchOrRefused) {
+  const auto error_with = [](std::vector<std::pair<DType, std::vector<int32_t>>> more) {
+    TestDelegate delegate;
+    const uint32_t in = delegate.input({4}), out = delegate.output({4});
+    delegate.node(NodeType::negate, {in}, out);
+    delegate.more_arguments = std::move(more);
+    TestRun test(delegate);
+    EXPECT_EQ(test.load(), Error::Ok) << test.harness().text;
+    const Error error = test.execute({bytes_of(Floats{1, -2, 3, 0.5f})});
+    if (error == Error::Ok) expect_near(test.output<float>(), {-1, 2, -3, -0.5f}, 0);
+    return error;
+  };
+  EXPECT_EQ(error_with({}), Error::Ok);
+  EXPECT_EQ(error_with({{DType::u8, {1000}}}), Error::Ok);
+  EXPECT_EQ(error_with({{DType::u8, {0}}, {DType::u8, {16}}}), Error::Ok);
+  EXPECT_EQ(error_with({{DType::f32, {4}}}), Error::InvalidArgument);
+  EXPECT_EQ(error_with({{DType::u8, {2, 2}}}), Error::InvalidArgument);
+  EXPECT_EQ(error_with({{DType::u8, {4}}, {DType::i8, {4}}}), Error::InvalidArgument);
+}
+
 TEST(XnnpackHostile, LargerInputsThanThePayloadSaysCountAgainstTheLimit) {
   TestDelegate delegate;
   delegate.is_dynamic = true;

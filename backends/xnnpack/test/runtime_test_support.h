@@ -55,7 +55,8 @@ inline Floats some_floats(size_t count, uint32_t seed = 1) {
 class TestDelegate {
  public:
   Payload payload;
-  bool is_dynamic = false;  // sizes of arguments are upper bounds
+  bool is_dynamic = false;                                             // sizes of arguments are upper bounds
+  std::vector<std::pair<DType, std::vector<int32_t>>> more_arguments;  // behind inputs and outputs
   std::vector<std::pair<std::string, std::vector<uint8_t>>> named;
 
   TestDelegate() { payload.constants.emplace_back(); }
@@ -119,6 +120,7 @@ class TestDelegate {
         (value.is_input ? program.inputs : program.outputs).push_back(arguments[i]);
       }
     }
+    for (const auto& [dtype, sizes] : more_arguments) arguments.push_back(planned(program, dtype, sizes));
     program.delegate_call(program.delegate(kBackendId, write_payload(payload)), arguments);
     return program.build();
   }

@@ -32,6 +32,7 @@ bool ends_with(std::string_view text, std::string_view suffix) {
 // Names the format of a file that is not a zip archive.
 Diag describe_foreign(Span<const uint8_t> bytes) {
   if (bytes.empty()) return Diag(Code::corrupt_file, "the file is empty").with_help(kExportAgain);
+  if (is_native_graph(bytes)) return native_graph();
   if (bytes.size() >= 8 && std::memcmp(bytes.data() + 4, "ET", 2) == 0) {
     return incompatible("this is a .pte program, which is already compiled", "give the .pt2 file it was made from");
   }
@@ -84,6 +85,7 @@ Status check_kind(Span<const uint8_t> zip, const Directory& directory, const Nam
                ? incompatible("this is the archive of torch 2.6 or 2.7, which Wick does not read", kSaveAgain)
                : incompatible("this is the archive of torch 2.5 or earlier, which Wick does not read", kExportAgain);
   }
+  if (names.find("program.ptg")) return native_graph();
   const std::string top = std::string(top_folder(directory)) + "/";
   if (top.size() > 1 && names.find(top + "archive_format")) return {};
   if (names.find(top + "constants.pkl") || names.any_under(top + "code/")) {
@@ -200,6 +202,15 @@ Result<std::vector<Entry>> open_entries(Span<const uint8_t> bytes) {
 }
 
 }  // namespace
+
+bool is_native_graph(Span<const uint8_t> bytes) {
+  return bytes.size() >= 8 && std::memcmp(bytes.data() + 4, "NPTG", 4) == 0;
+}
+
+Diag native_graph() {
+  return incompatible("this is a graph of ExecuTorch's native backend (.ptn), which is neither a model nor a program",
+                      "save the model with torch.export.save and compile that:  wick compile MODEL.pt2 -o MODEL.pte");
+}
 
 Result<std::vector<Entry>> read_stored_zip(Span<const uint8_t> bytes) {
   ASSIGN_OR_RETURN(const Directory directory, read_directory(bytes));

@@ -23,6 +23,11 @@ struct Entry {
 /// corrupt_file; incompatible_file if one is compressed.
 Result<std::vector<Entry>> read_stored_zip(Span<const uint8_t> bytes);
 
+/// The graph in a package of ExecuTorch's native backend (.ptn), by itself. Wick reads neither.
+bool is_native_graph(Span<const uint8_t> bytes);
+/// incompatible_file: what such a file is, and the way out.
+Diag native_graph();
+
 /// A torch.export archive (archive version 0) with at least one model. Borrows the bytes; copies none of them.
 class Archive {
  public:

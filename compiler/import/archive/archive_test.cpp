@@ -172,6 +172,18 @@ TEST(Archive, RefusesOlderTorchExportWithTheRightAdvice) {
                          "save it again with torch 2.9");
 }
 
+TEST(Archive, NamesPackagesOfTheNativeBackend) {
+  constexpr char kSays[] = "this is a graph of ExecuTorch's native backend (.ptn)", kHelp[] = "torch.export.save";
+  TestZip package;
+  package.add("program.ptg", std::string("\x10\0\0\0NPTG", 8)).add("program.safetensors", "");
+  EXPECT_ARCHIVE_REFUSED(package.bytes(), "incompatible-file", kSays, kHelp);
+  TestZip turned;
+  turned.add("aliases.json", "{}").add("program.ptg", "NPTG");
+  EXPECT_ARCHIVE_REFUSED(turned.bytes(), "incompatible-file", kSays, kHelp);
+  EXPECT_ARCHIVE_REFUSED(std::string("\x10\0\0\0NPTG", 8), "incompatible-file", kSays, kHelp);
+  EXPECT_ARCHIVE_REFUSED(std::string("\x10\0\0\0NPT", 7), "it is not a zip archive");
+}
+
 TEST(Archive, RefusesOtherArchiveVersionsByteOrdersAndEmptyPackages) {
   TestZip zip = test_archive();
   zip.at("m/archive_version").data = "1";
