@@ -7,6 +7,7 @@
 #include "backends/xnnpack/payload/payload_header.h"
 #include "backends/xnnpack/payload/payload_nodes.h"
 #include "common/checked.h"
+#include "common/float16.h"
 #include "schema/header.h"
 
 namespace wick::xnnpack {
@@ -109,6 +110,7 @@ class Reader {
   Error tensor(size_t index, const xnn::TensorValue& tensor, PayloadValue* value);
   Error quantization(size_t index, const xnn::QuantizedTensorValue& table, Quantization* out);
   Error scales(size_t index, const flatbuffers::Vector<float>* list, uint32_t constant, Quantization* out);
+  Error bf16_scales(const flatbuffers::Vector<uint16_t>& list, Quantization* out);
   Error node(uoffset_t index);
   Error shape_node(size_t index, const void* table, NodeLayout layout, PayloadNode* node);
 
@@ -240,6 +242,13 @@ Error Reader::scales(size_t index, const flatbuffers::Vector<float>* list, uint3
   return Error::Ok;
 }
 
+// Old tables list them beside fp32 ones, which do not count then.
+Error Reader::bf16_scales(const flatbuffers::Vector<uint16_t>& list, Quantization* out) {
+  if (!spend(list.size(), sizeof(float))) return overspent();
+  for (const uint16_t scale : list) out->inline_scales.push_back(float_from_bits(uint32_t{scale} << 16));
+  return Error::Ok;
+}
+
 Error Reader::quantization(size_t index, const xnn::QuantizedTensorValue& table, Quantization* out) {
   if (table.quant_params()) {
     switch (table.quant_params_type()) {
@@ -267,10 +276,7 @@ Error Reader::quantization(size_t index, const xnn::QuantizedTensorValue& table,
         out->kind = Quantization::Kind::per_group;
         out->channel_dim = q.channel_dim();
         out->group_size = static_cast<uint32_t>(q.group_size());
-        if (q.scale_buffer_idx() == 0 && count(q.scale_bf16()) != 0) {
-          return refuse(text_, "value ", static_cast<uint64_t>(index), " lists bf16 scales in its table, an old form ",
-                        "which is not taken: export the model with a newer ExecuTorch");
-        }
+        if (q.scale_buffer_idx() == 0 && count(q.scale_bf16()) != 0) return bf16_scales(*q.scale_bf16(), out);
         return scales(index, q.scale(), q.scale_buffer_idx(), out);
       }
       case xnn::QuantParams::NONE: break;

@@ -73,6 +73,29 @@ TEST(XnnpackPayload, QuantizationIsReadAsItWasWritten) {
   EXPECT_EQ(text_of(read), text_of(b.payload));
 }
 
+// Old tables hold the scales of groups as bf16, with or without fp32 ones beside them.
+TEST(XnnpackPayload, Bf16ScalesInTheTableAreRead) {
+  for (const bool beside : {false, true}) {
+    flatbuffers::FlatBufferBuilder fbb;
+    const std::vector<uint32_t> dims = {2, 64}, none;
+    const std::vector<uint16_t> bf16 = {0x3f80, 0x4000, 0x3dcd, 0x0080};
+    const std::vector<float> fp32 = {9, 9, 9, 9};
+    const auto group = xnn::CreatePerChannelGroupQuantDirect(fbb, beside ? &fp32 : nullptr, 0, 32, &bf16);
+    const auto tensor =
+        xnn::CreateTensorValueDirect(fbb, static_cast<int16_t>(DataType::qbint4), 2, &dims, 0, kNoValue);
+    const std::vector<flatbuffers::Offset<xnn::Value>> values = {xnn::CreateValue(
+        fbb, xnn::ValueUnion::QuantizedTensorValue,
+        xnn::CreateQuantizedTensorValue(fbb, tensor, xnn::QuantParams::PerChannelGroupQuant, group.Union()).Union())};
+    const std::vector<flatbuffers::Offset<xnn::Node>> nodes;
+    fbb.Finish(xnn::CreateGraphDirect(fbb, "0", &nodes, &values, 0, &none, &none), "XN01");
+    const Blob blob = bytes_of(fbb);
+    Payload read;
+    ASSERT_EQ(refusal({blob.data(), blob.size()}, &read), "");
+    EXPECT_EQ(read.values.at(0).quantization.group_size, 32u);
+    EXPECT_EQ(read.values.at(0).quantization.inline_scales, (std::vector<float>{1, 2, 0x1.9ap-4f, 0x1p-126f}));
+  }
+}
+
 TEST(XnnpackPayload, TheHeaderIsThatOfStock) {
   const Blob blob = write_payload(payload_of(NodeType::add));
   EXPECT_EQ(blob.size() % 16, 0u);

@@ -563,6 +563,39 @@ TEST(XnnpackRuntime, GroupsOfInt4Weights) {
   expect_near(run(delegate, {Floats(64, 1.f)}), {96, -96}, 1);
 }
 
+// A row for each positive normal bf16 number: the table's scales, which are read as fp32, are the same ones again.
+TEST(XnnpackRuntime, Bf16ScalesOfTheTableAreThoseOfAConstant) {
+#ifdef WICK_SYSTEM_XNNPACK
+  if (!xnnpack_has_all_kernels()) GTEST_SKIP() << "the library lacks kernels for groups of weights";
+#endif
+  std::vector<uint16_t> scales;
+  for (uint16_t bits = 0x0080; bits < 0x7f80; ++bits) scales.push_back(bits);
+  const auto rows = static_cast<uint32_t>(scales.size());
+  const auto outputs = [&](bool in_table) {
+    TestDelegate delegate;
+    Quantization per_token, per_group;
+    per_token.kind = Quantization::Kind::per_token;
+    per_token.num_nonbatch_dims = 1;
+    per_group.kind = Quantization::Kind::per_group;
+    per_group.group_size = 32;
+    if (in_table) {
+      for (const uint16_t bits : scales) per_group.inline_scales.push_back(float_from_bits(uint32_t{bits} << 16));
+    } else {
+      per_group.scale_constant = delegate.named_constant(bytes_of(scales));
+    }
+    const uint32_t in = delegate.input({1, 32}), quantized = delegate.value(DataType::qdint8, {1, 32}, per_token);
+    const std::vector<uint8_t> filter(rows * 16, 0x99);
+    const uint32_t weights = delegate.constant({rows, 32}, filter, DataType::qbint4, per_group);
+    const uint32_t out = delegate.output({1, rows});
+    delegate.node(NodeType::convert, {in}, quantized);
+    delegate.node(NodeType::fully_connected, {quantized, weights, kNoValue}, out);
+    return run(delegate, {Floats(32, 0.5f)});
+  };
+  const Floats of_constant = outputs(false), of_table = outputs(true);
+  ASSERT_EQ(of_constant.size(), rows);
+  EXPECT_EQ(of_table, of_constant);
+}
+
 TEST(XnnpackRuntime, ConstantsThatLieOutsideAreNamed) {
   TestDelegate delegate;
   const uint32_t in = delegate.input({4}), other = delegate.constant<float>({4}, {1, 2, 3, 4}),
