@@ -181,6 +181,7 @@ Status find_kernels(PackagePlan* plan) {
       plan->kernels.push_back({name, row->signature, row->function, row->function, false});
     } else {
       missing.notes.push_back(compiler::printable(name));
+      if (missing.help.empty()) missing.help = way_around(name);
     }
   }
   if (!missing.notes.empty()) return missing;

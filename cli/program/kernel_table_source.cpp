@@ -40,6 +40,7 @@ compiler::Result<std::string> kernel_table_source(const std::set<std::string>& n
       of_backends += "\n//   " + name;
     } else {
       missing.notes.push_back(name);
+      if (missing.help.empty()) missing.help = way_around(name);
     }
   }
   if (!missing.notes.empty()) return missing;

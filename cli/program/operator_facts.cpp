@@ -81,6 +81,12 @@ bool stock_has_kernel(std::string_view key) {
   return has_kernel(key) && !key.starts_with("wick::") && only_ours().count(key) == 0;
 }
 
+const char* way_around(std::string_view text) {
+  if (text.find("kvcache::update_and_attend") == std::string_view::npos) return "";
+  return "its cache is an object of the application's runtime, which no file describes: export the caches as mutable "
+         "buffers of the model (index_copy_, or llama::update_cache with llama::custom_sdpa)";
+}
+
 bool returns_placeholder(std::string_view key) {
   static const std::set<std::string_view> names = [] {
     std::set<std::string_view> kernels;

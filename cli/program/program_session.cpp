@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/program/fixed_plan.h"
+#include "cli/program/operator_facts.h"
 #include "compiler/import/archive/archive.h"
 #include "compiler/support/file_map.h"
 #include "compiler/support/limits.h"
@@ -63,7 +64,9 @@ KindRow kind_row(ErrorKind kind) {
 
 Diag load_diag(const std::string& path, const device::Refusal& error) {
   const KindRow row = kind_row(error.kind);
-  return Diag(row.code, fmt::format("{} [{}]", row.message, error_name(error.code))).at_file(path).note(error.message);
+  Diag diag(row.code, fmt::format("{} [{}]", row.message, error_name(error.code)));
+  if (error.kind == ErrorKind::missing_operator) diag.help = way_around(error.message);
+  return std::move(diag).at_file(path).note(error.message);
 }
 
 bool needs_data(const MethodMeta& method) {

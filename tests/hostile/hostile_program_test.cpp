@@ -218,6 +218,21 @@ TEST(HostileBundle, SharedTablesTakeLinearTime) {
   });
 }
 
+// Attention over a cache that the application installs in its runtime.
+TEST(HostileProgram, OperatorsOnStateOfTheRuntimeAreRefusedWithAWayOut) {
+  const auto make = [] {
+    TestProgram program;
+    const int32_t q = program.planned(DType::f32, {1, 2, 1, 4}), out = program.planned(DType::f32, {1, 2, 1, 4});
+    const int32_t position = program.planned(DType::i64, {1, 1});
+    program.call(program.op("kvcache::update_and_attend", "out"),
+                 {q, q, q, position, program.integer(0), program.real(0.5), program.integer(6), out, out});
+    return text_of(program.build());
+  };
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"run", "@"}, {"verify", "@"}, {"ops", "@", "--emit-table", scratch_path("table.cpp")}})
+    expect_harmless({"cache.pte", make, {4}, "export the caches as mutable buffers", command});
+}
+
 // What a program of a newer version says more is refused, but not the version alone.
 TEST(HostileProgram, FieldsOfNewerVersionsAreRefused) {
   const auto program_of = [](uint32_t version, bool field) {

@@ -282,6 +282,15 @@ TEST(Clone, ChangesDimOrder) {
     ASSERT_EQ(call("aten::alias_copy.out", {a, out}), Error::Ok);
     EXPECT_TRUE(equals(out, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}));
   }
+  for (const char* name : {"et_copy::_h2d_copy.out", "et_copy::_d2h_copy.out"}) {
+    TestTensor a = make(DType::i64, {2, 2}, {1, -2, 3, 4}), out = make_dynamic(DType::i64, {4, 2});
+    ASSERT_EQ(call(name, {a, out}), Error::Ok) << name;
+    EXPECT_EQ(out.sizes[0], 2);
+    EXPECT_TRUE(equals(out, {1, -2, 3, 4}));
+    TestTensor small = make_out(DType::i64, {2, 1}), other = make_out(DType::i32, {2, 2});
+    EXPECT_EQ(call(name, {a, small}), Error::NotSupported);
+    EXPECT_EQ(call(name, {a, other}), Error::InvalidType);
+  }
 }
 
 TEST(ConstantPad, FillsTheBorder) {
