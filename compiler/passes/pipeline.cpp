@@ -40,6 +40,9 @@ Result<Changed> run_unfold_quantization(Graph& graph, const PipelineOptions&) {
 constexpr Pass kPasses[] = {
     {"recognize_quantization", recognize_quantization, Phase::recognize,
      "before decompose and the folds, which would turn the integers into floats"},
+    {"respell_dequantized", run_simple<respell_dequantized>, Phase::recognize,
+     "after recognize_quantization, which makes some of the nodes that dequantize; before decompose, which guards std "
+     "against squares that overflow"},
     {"mask_groups", run_simple<mask_groups>, Phase::recognize,
      "before decompose, which splits up the operators that it replaces", NonFinite::may_change},
     {"gather_quantized", run_simple<gather_quantized>, Phase::prepare,

@@ -18,7 +18,7 @@ std::string model(const std::string& between) {
          dequantize_line("w", "e", parameters(0.0625, 0)) + "  %f = aten.sin(%x)\n" +
          fake_quantized("d", "f", "g", q()) + "  %l = aten.linear(%d, %w, none)\n" +
          fake_quantized("m", "l", "n", q()) + between + fake_quantized("s", "r", "u", q()) + "  %t = aten.tanh(%s)\n" +
-         fake_quantized("o", "t", "p", q()) + "  %y = aten.cumsum(%o, 1)\n  return %y\n}";
+         fake_quantized("o", "t", "p", q()) + "  %y = aten.cumprod(%o, 1)\n  return %y\n}";
 }
 
 TEST(CortexMReport, FloatsOutsideTheQuantizedPartCountForNothing) {
@@ -26,11 +26,11 @@ TEST(CortexMReport, FloatsOutsideTheQuantizedPartCountForNothing) {
   p.options().require_full_delegation = true;
   p.run_and_compare(one_step());
   EXPECT_EQ(p.failures(), "");
-  EXPECT_EQ(p.outside().size(), 2u) << "the sine and the sum";
+  EXPECT_EQ(p.outside().size(), 2u) << "the sine and the products";
 }
 
 TEST(CortexMReport, FloatsInsideItDo) {
-  const std::string text = model("  %r = aten.cumsum(%m, 1)\n");
+  const std::string text = model("  %r = aten.cumprod(%m, 1)\n");
   Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
   p.options().require_full_delegation = true;
   p.at(Stage::lower).check_error("1 nodes of method 'f' are outside all delegates");
@@ -132,7 +132,7 @@ TEST(CortexMReport, FullDelegationNamesCausesOnly) {
   EXPECT_NE(text.find("nodes that are outside only because of these: "), std::string::npos) << text;
   EXPECT_EQ(text.find("aten.exp"), text.rfind("aten.exp")) << "only as what made the numbers: " << text;
   EXPECT_EQ(text.find("aten.tanh"), std::string::npos) << text;
-  std::string both = norm_model(kNotQuantized + "  %c = aten.cumsum(%r, 1)\n" +
+  std::string both = norm_model(kNotQuantized + "  %c = aten.cumprod(%r, 1)\n" +
                                 fake_quantized("f", "c", "h", parameters(0.0625, -128)));
   both = error_text(both.replace(both.find("return %o"), 9, "return %o, %f"));
   EXPECT_NE(both.find("aten.cumsum.default: the backend has no integer form of this operator"), std::string::npos)

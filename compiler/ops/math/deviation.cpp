@@ -4,9 +4,22 @@
 #include <cmath>
 #include <utility>
 
+#include "compiler/ops/arguments.h"
 #include "compiler/ops/compose.h"
 
 namespace wick::compiler {
+
+Spread spread_of(const Node& node) {
+  Spread s;
+  const size_t rank = node.tensor("self")->rank();
+  s.dims = has_argument(node, "dim") ? reduced_dims(node, "dim", rank) : all_dims(rank);
+  if (has_argument(node, "correction"))
+    s.correction = node.is_none("correction") ? 1 : node.real("correction");
+  else
+    s.correction = node.boolean("unbiased") ? 1 : 0;
+  s.keepdim = has_argument(node, "keepdim") && node.boolean("keepdim");
+  return s;
+}
 
 Arg correction_arg(double correction) {
   if (correction == std::floor(correction) && std::abs(correction) < 1e15) return static_cast<int64_t>(correction);

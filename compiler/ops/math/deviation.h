@@ -13,6 +13,8 @@ struct Spread {
   bool keepdim = false;
 };
 
+/// Of a node of var, std, var_mean or std_mean, in any overload.
+Spread spread_of(const Node& node);
 /// `correction` as an argument: an integer if it is one.
 Arg correction_arg(double correction);
 /// Of complex numbers the sum of the variances of their parts.

@@ -146,17 +146,6 @@ Results decompose_count_nonzero(Builder& b, Node& node) {
 
 // --- variance ---
 
-Spread spread_of(const Node& node) {
-  Spread s;
-  s.dims = has_argument(node, "dim") ? reduced_dims(node, "dim", node.tensor("self")->rank())
-                                     : all_dims(node.tensor("self")->rank());
-  if (has_argument(node, "correction"))
-    s.correction = node.is_none("correction") ? 1 : node.real("correction");
-  else
-    s.correction = node.boolean("unbiased") ? 1 : 0;
-  s.keepdim = keepdim_of(node);
-  return s;
-}
 void infer_variance(Node& node) {
   const Value* x = node.tensor("self");
   require(is_floating(x->dtype()) || is_complex(x->dtype()), "variance of a tensor that is not floating");
