@@ -55,11 +55,12 @@ bool read_addend(KernelContext& context, const EValue& bias, const EValue& kerne
 
 /// What all operators have in the same places.
 bool read_common(KernelContext& context, Span<EValue*> args, bool packed, Linear* linear) {
+  if (!read_sizes(context, *args[0]->tensor, *args[1]->tensor, *args[11]->tensor, packed, linear)) return false;
+  // More rows may have moved the memory of an unbounded output.
   linear->x = args[0]->tensor->as<const int8_t>();
   linear->weights = args[1]->tensor->as<const int8_t>();
   linear->y = args[11]->tensor->as<int8_t>();
-  return read_sizes(context, *args[0]->tensor, *args[1]->tensor, *args[11]->tensor, packed, linear) &&
-         read_addend(context, *args[2], *args[3], linear) &&
+  return read_addend(context, *args[2], *args[3], linear) &&
          read_input_offset(context, *args[4], &linear->input_offset) &&
          read_input_offset(context, *args[5], &linear->filter_offset) &&
          read_zero_point(context, *args[6], &linear->stage.offset);
