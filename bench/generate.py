@@ -92,16 +92,22 @@ class Program:
         return out
 
     def document(self, result):
+        return self.document_of([self.input], self.parameters, [result.name])
+
+    def document_of(self, inputs, parameters, results):
+        """The program with these inputs, (name, qualified name) of parameters, and names of results."""
         leaf = {"type": None, "context": None, "children_spec": []}
         tuple_of = lambda children: {"type": "builtins.tuple", "context": "null", "children_spec": children}
-        in_spec = [1, tuple_of([tuple_of([leaf]), {"type": "builtins.dict", "context": "[]", "children_spec": []}])]
-        call = {"inputs": [], "outputs": [], "in_spec": json.dumps(in_spec), "out_spec": json.dumps([1, leaf]), "forward_arg_names": ["x"]}
-        specs = [{"parameter": {"arg": {"name": name}, "parameter_name": fqn}} for name, fqn in self.parameters]
-        specs.append({"user_input": {"arg": {"as_tensor": {"name": "x"}}}})
-        inputs = [{"as_tensor": {"name": name}} for name, _ in self.parameters] + [{"as_tensor": {"name": "x"}}]
-        graph = {"inputs": inputs, "outputs": [{"as_tensor": {"name": result.name}}], "nodes": self.nodes, "tensor_values": self.values,
+        in_spec = [1, tuple_of([tuple_of([leaf] * len(inputs)), {"type": "builtins.dict", "context": "[]", "children_spec": []}])]
+        out_spec = [1, leaf if len(results) == 1 else tuple_of([leaf] * len(results))]
+        call = {"inputs": [], "outputs": [], "in_spec": json.dumps(in_spec), "out_spec": json.dumps(out_spec),
+                "forward_arg_names": [value.name for value in inputs]}
+        specs = [{"parameter": {"arg": {"name": name}, "parameter_name": fqn}} for name, fqn in parameters]
+        specs += [{"user_input": {"arg": {"as_tensor": {"name": value.name}}}} for value in inputs]
+        read = [{"as_tensor": {"name": name}} for name in [name for name, _ in parameters] + [value.name for value in inputs]]
+        graph = {"inputs": read, "outputs": [{"as_tensor": {"name": name}} for name in results], "nodes": self.nodes, "tensor_values": self.values,
                  "sym_int_values": {}, "sym_bool_values": {}, "is_single_tensor_return": False, "custom_obj_values": {}, "sym_float_values": {}}
-        signature = {"input_specs": specs, "output_specs": [{"user_output": {"arg": {"as_tensor": {"name": result.name}}}}]}
+        signature = {"input_specs": specs, "output_specs": [{"user_output": {"arg": {"as_tensor": {"name": name}}}} for name in results]}
         module = {"graph": graph, "signature": signature, "module_call_graph": [{"fqn": "", "signature": call}], "metadata": {},
                   "treespec_namedtuple_fields": {}}
         return {"graph_module": module, "opset_version": {"aten": 10}, "range_constraints": {}, "schema_version": {"major": 8, "minor": 20},
