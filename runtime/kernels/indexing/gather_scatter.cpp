@@ -44,21 +44,40 @@ struct IndexWalk {
     return true;
   }
 
+  /// In logical order. False (context failed) at the first index that is out of range.
   template <typename Body>
-  bool run(KernelContext& context, int64_t begin, int64_t end, const View& target, const View& other,
-           const Body& body) const {
-    for (int64_t i = begin; i < end; ++i) {
-      int64_t rest = i, at = 0, to = 0, from = 0;
-      for (int d = index.rank - 1; d >= 0; --d) {
-        const int64_t p = rest % index.sizes[d];
-        rest /= index.sizes[d];
-        at += p * index.strides[d];
-        to += d == dim ? 0 : p * target.strides[d];
-        from += p * other.strides[d];
+  bool run(KernelContext& context, const View& target, const View& other, const Body& body) const {
+    return index_dtype == DType::i64 ? run_as<int64_t>(context, target, other, body)
+                                     : run_as<int32_t>(context, target, other, body);
+  }
+
+ private:
+  template <typename Index, typename Body>
+  bool run_as(KernelContext& context, const View& target, const View& other, const Body& body) const {
+    const int last = index.rank - 1;
+    const int64_t length = index.sizes[last], rows = index.numel() / length, limit = target.sizes[dim];
+    const int64_t step = index.strides[last], other_step = other.strides[last], scale = target.strides[dim];
+    const int64_t target_step = last == dim ? 0 : target.strides[last];
+    int64_t position[kMaxViewRank] = {};
+    int64_t at = 0, to = 0, from = 0;
+    for (int64_t row = 0; row < rows; ++row) {
+      const Index* values = reinterpret_cast<const Index*>(index.data) + at;
+      for (int64_t i = 0; i < length; ++i) {
+        const int64_t value = static_cast<int64_t>(values[i * step]);
+        if (!require(context, value >= 0 && value < limit, "index is out of range")) return false;
+        body(to + i * target_step + value * scale, from + i * other_step);
       }
-      const int64_t value = load_index(index.data, index_dtype, at);
-      if (!require(context, value >= 0 && value < target.sizes[dim], "index is out of range")) return false;
-      body(to + value * target.strides[dim], from);
+      for (int d = last - 1; d >= 0; --d) {
+        const int64_t target_stride = d == dim ? 0 : target.strides[d];
+        at += index.strides[d];
+        to += target_stride;
+        from += other.strides[d];
+        if (++position[d] < index.sizes[d]) break;
+        position[d] = 0;
+        at -= index.sizes[d] * index.strides[d];
+        to -= index.sizes[d] * target_stride;
+        from -= index.sizes[d] * other.strides[d];
+      }
     }
     return true;
   }
@@ -81,7 +100,7 @@ void gather_out(KernelContext& context, Span<EValue*> args) {
     return;
   dispatch_size(dtype, [&](auto unit) {
     using T = decltype(unit);
-    walk.run(context, 0, dst.numel(), src, dst, [&](int64_t from, int64_t to) {
+    walk.run(context, src, dst, [&](int64_t from, int64_t to) {
       reinterpret_cast<T*>(dst.data)[to] = reinterpret_cast<const T*>(src.data)[from];
     });
   });
@@ -139,7 +158,6 @@ void scatter_into(KernelContext& context, const IndexWalk& walk, const View& dst
                   bool include_self) {
   T* data = reinterpret_cast<T*>(dst.data);
   const T* values = reinterpret_cast<const T*>(src.data);
-  const int64_t count = walk.index.numel();
   int32_t* hits = nullptr;  // per position of dst's memory; only where it matters
   if (!include_self || reduction == Reduction::mean) {
     const int64_t numel = dst.numel();
@@ -147,7 +165,7 @@ void scatter_into(KernelContext& context, const IndexWalk& walk, const View& dst
     if (!hits) return;
     for (int64_t i = 0; i < numel; ++i) hits[i] = 0;
   }
-  walk.run(context, 0, count, dst, src, [&](int64_t to, int64_t from) {
+  walk.run(context, dst, src, [&](int64_t to, int64_t from) {
     const bool first = hits && hits[to]++ == 0 && !include_self;
     data[to] = first ? values[from] : combine<T>(reduction, data[to], values[from]);
   });
@@ -182,7 +200,7 @@ void scatter(KernelContext& context, const Tensor& self, int64_t dim, const Tens
   if (reduction == Reduction::replace) {
     dispatch_size(dtype, [&](auto unit) {
       using T = decltype(unit);
-      walk.run(context, 0, walk.index.numel(), dst, source, [&](int64_t to, int64_t from) {
+      walk.run(context, dst, source, [&](int64_t to, int64_t from) {
         reinterpret_cast<T*>(dst.data)[to] = reinterpret_cast<const T*>(source.data)[from];
       });
     });

@@ -339,5 +339,54 @@ TEST(Take, ReadsFlatPositions) {
   }
 }
 
+/// Position `flat` of [sizes] with coordinate `dim` replaced by `value`.
+size_t replaced(size_t flat, const std::vector<int32_t>& sizes, size_t dim, size_t value,
+                const std::vector<int32_t>& of) {
+  std::vector<size_t> at(sizes.size());
+  for (size_t d = sizes.size(); d-- > 0; flat /= static_cast<size_t>(sizes[d]))
+    at[d] = flat % static_cast<size_t>(sizes[d]);
+  at[dim] = value;
+  size_t result = 0;
+  for (size_t d = 0; d < of.size(); ++d) result = result * static_cast<size_t>(of[d]) + at[d];
+  return result;
+}
+
+TEST(GatherScatter, FollowTheDefinitionForEveryRankDimensionAndOrderInMemory) {
+  const std::vector<std::vector<int32_t>> shapes = {{5}, {3, 4}, {2, 3, 4}, {2, 1, 3, 2}};
+  for (const auto& shape : shapes) {
+    std::vector<uint8_t> reversed;
+    for (size_t d = shape.size(); d-- > 0;) reversed.push_back(static_cast<uint8_t>(d));
+    for (size_t dim = 0; dim < shape.size(); ++dim)
+      for (const auto& order : {std::vector<uint8_t>(), reversed})
+        for (const DType dtype : {DType::i64, DType::i32}) {
+          std::vector<int32_t> index_sizes = shape;
+          index_sizes[dim] += 2;  // more than self has there, fewer elsewhere
+          for (size_t d = 0; d < shape.size(); ++d) index_sizes[d] -= d != dim && shape[d] > 1 ? 1 : 0;
+          size_t count = 1, numel = 1;
+          for (const int32_t size : index_sizes) count *= static_cast<size_t>(size);
+          for (const int32_t size : shape) numel *= static_cast<size_t>(size);
+          std::vector<double> self(numel), index(count), gathered(count);
+          for (size_t i = 0; i < numel; ++i) self[i] = static_cast<double>(i);
+          for (size_t i = 0; i < count; ++i) index[i] = static_cast<double>(i * 7 % static_cast<size_t>(shape[dim]));
+          std::vector<double> scattered = self;
+          for (size_t i = 0; i < count; ++i) {
+            const size_t at = replaced(i, index_sizes, dim, static_cast<size_t>(index[i]), shape);
+            gathered[i] = self[at];
+            scattered[at] += static_cast<double>(i);
+          }
+          std::vector<double> src(count);
+          for (size_t i = 0; i < count; ++i) src[i] = static_cast<double>(i);
+          TestTensor x = make(DType::f32, shape, self, order), at = make(dtype, index_sizes, index, order);
+          TestTensor values = make(DType::f32, index_sizes, src), out = make_out(DType::f32, index_sizes);
+          TestTensor sums = make_out(DType::f32, shape, order);
+          const int64_t d = static_cast<int64_t>(dim);
+          ASSERT_EQ(call("aten::gather.out", {x, d, at, false, out}), Error::Ok);
+          EXPECT_TRUE(equals(out, gathered)) << "rank " << shape.size() << " dim " << dim;
+          ASSERT_EQ(call("aten::scatter_add.out", {x, d, at, values, sums}), Error::Ok);
+          EXPECT_TRUE(equals(sums, scattered)) << "rank " << shape.size() << " dim " << dim;
+        }
+  }
+}
+
 }  // namespace
 }  // namespace wick::test
