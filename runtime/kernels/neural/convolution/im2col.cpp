@@ -33,20 +33,29 @@ bool read_columns(KernelContext& context, const EValue& kernel, const EValue& di
   return true;
 }
 
-/// fn(tap, position, y, x) for each element of one channel that lies inside the image; outside(tap, position) for the
-/// others.
+/// Elements of one channel, a row of windows at a time: inside(tap, position, count, y, x) for `count` windows from
+/// `position` on whose elements lie in row y of the image, stride[2] columns apart from x on; outside(tap, position,
+/// count) for those that lie outside.
 template <typename F, typename G>
-void for_each_tap(const Columns& c, const int64_t* image, F&& fn, G&& outside) {
-  for (int64_t tap = 0; tap < c.taps(); ++tap)
-    for (int64_t position = 0; position < c.positions(); ++position) {
-      const int64_t y = position / c.output[2] * c.stride[1] - c.padding[1] + tap / c.kernel[2] * c.dilation[1];
-      const int64_t x = position % c.output[2] * c.stride[2] - c.padding[2] + tap % c.kernel[2] * c.dilation[2];
-      if (y >= 0 && y < image[1] && x >= 0 && x < image[2]) {
-        fn(tap, position, y, x);
+void for_each_tap(const Columns& c, const int64_t* image, F&& inside, G&& outside) {
+  for (int64_t tap = 0; tap < c.taps(); ++tap) {
+    const int64_t x = tap % c.kernel[2] * c.dilation[2] - c.padding[2];
+    int64_t first = x < 0 ? (-x + c.stride[2] - 1) / c.stride[2] : 0;
+    int64_t end = x < image[2] ? (image[2] - x + c.stride[2] - 1) / c.stride[2] : 0;
+    if (end > c.output[2]) end = c.output[2];
+    if (first > end) first = end;
+    for (int64_t row = 0; row < c.output[1]; ++row) {
+      const int64_t y = row * c.stride[1] - c.padding[1] + tap / c.kernel[2] * c.dilation[1];
+      const int64_t position = row * c.output[2];
+      if (y < 0 || y >= image[1]) {
+        outside(tap, position, c.output[2]);
       } else {
-        outside(tap, position);
+        outside(tap, position, first);
+        if (first < end) inside(tap, position + first, end - first, y, x + first * c.stride[2]);
+        outside(tap, position + end, c.output[2] - end);
       }
     }
+  }
 }
 
 /// Strides of a [n, rows, positions] or [rows, positions] tensor.
@@ -95,12 +104,22 @@ void im2col(KernelContext& context, Span<EValue*> args) {
       const T* from = image.as<T>() + in.plane_offset(plane);
       T* to =
           out.as<T>() + plane / in.channels * table.batch_stride + plane % in.channels * c.taps() * table.row_stride;
+      const int64_t step = in.offset(0, 0, 1) * c.stride[2];
       for_each_tap(
           c, in.size,
-          [&](int64_t tap, int64_t at, int64_t y, int64_t x) {
-            to[tap * table.row_stride + at * table.step] = from[in.offset(0, y, x)];
+          [&](int64_t tap, int64_t position, int64_t count, int64_t y, int64_t x) {
+            T* column = to + tap * table.row_stride + position * table.step;
+            const T* element = from + in.offset(0, y, x);
+            if (table.step == 1 && step == 1) {
+              for (int64_t i = 0; i < count; ++i) column[i] = element[i];
+            } else {
+              for (int64_t i = 0; i < count; ++i) column[i * table.step] = element[i * step];
+            }
           },
-          [&](int64_t tap, int64_t at) { to[tap * table.row_stride + at * table.step] = T(); });
+          [&](int64_t tap, int64_t position, int64_t count) {
+            T* column = to + tap * table.row_stride + position * table.step;
+            for (int64_t i = 0; i < count; ++i) column[i * table.step] = T();
+          });
     });
   });
   require(context, known, Error::InvalidType, "im2col of this dtype is not defined");
@@ -135,13 +154,15 @@ void col2im(KernelContext& context, Span<EValue*> args) {
       const T* from = columns.as<T>() + plane / to.channels * table.batch_stride +
                       plane % to.channels * c.taps() * table.row_stride;
       T* target = out.as<T>() + to.plane_offset(plane);
+      const int64_t step = to.offset(0, 0, 1) * c.stride[2];
       for_each_tap(
           c, to.size,
-          [&](int64_t tap, int64_t at, int64_t y, int64_t x) {
-            T& element = target[to.offset(0, y, x)];
-            element = T(element + from[tap * table.row_stride + at * table.step]);
+          [&](int64_t tap, int64_t position, int64_t count, int64_t y, int64_t x) {
+            const T* column = from + tap * table.row_stride + position * table.step;
+            T* element = target + to.offset(0, y, x);
+            for (int64_t i = 0; i < count; ++i) element[i * step] = T(element[i * step] + column[i * table.step]);
           },
-          [](int64_t, int64_t) {});
+          [](int64_t, int64_t, int64_t) {});
     });
   };
   require(context, dispatch_floating(columns.dtype, run) || dispatch_complex(columns.dtype, run), Error::InvalidType,
