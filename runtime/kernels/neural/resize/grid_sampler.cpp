@@ -89,34 +89,76 @@ struct Request {
   bool align_corners;
 };
 
+constexpr int kMostTaps = 16;
+constexpr int64_t kChunk = 16;
+
+/// Input offsets and weights of up to kChunk output positions in a row; tap by tap, in the order in which they are
+/// summed. Taps outside have the offset -1 and count as 0.
+template <typename Real>
+struct Samples {
+  int taps = 0;
+  bool all_inside = true;
+  int64_t offset[kMostTaps][kChunk];
+  Real weight[kMostTaps][kChunk];
+
+  void set(int64_t at, const Taps<Real> (&along)[3], const Planes& in) {
+    taps = 0;
+    for (int i = 0; i < along[0].count; ++i)
+      for (int j = 0; j < along[1].count; ++j)
+        for (int k = 0; k < along[2].count; ++k, ++taps) {
+          const int64_t a = along[0].index[i], b = along[1].index[j], c = along[2].index[k];
+          const bool exists = a >= 0 && b >= 0 && c >= 0;
+          offset[taps][at] = exists ? in.offset(a, b, c) : -1;
+          weight[taps][at] = along[0].weight[i] * along[1].weight[j] * along[2].weight[k];
+          all_inside = all_inside && exists;
+        }
+  }
+
+  template <typename T>
+  void sum(const T* from, int64_t count, Real* sums) const {
+    for (int64_t j = 0; j < count; ++j) sums[j] = 0;
+    for (int k = 0; k < taps; ++k) {
+      if (all_inside) {
+        for (int64_t j = 0; j < count; ++j) sums[j] += static_cast<Real>(from[offset[k][j]]) * weight[k][j];
+      } else {
+        for (int64_t j = 0; j < count; ++j) {
+          const int64_t at = offset[k][j];
+          sums[j] += (at < 0 ? Real(0) : static_cast<Real>(from[at])) * weight[k][j];
+        }
+      }
+    }
+  }
+};
+
 template <typename T>
 void sample(KernelContext& context, const Request& r, const Tensor& input, const Tensor& grid, Tensor& out,
             const Planes& in, const Planes& to) {
   using Real = NormSum<T>;
   const int64_t last = grid.strides[grid.rank - 1];
-  context.parallel_for(to.batch * to.size[0] * to.size[1], 16, [&](int64_t begin, int64_t end) {
+  const int64_t chunks = (to.size[2] + kChunk - 1) / kChunk, lines = to.size[0] * to.size[1];
+  context.parallel_for(to.batch * lines * chunks, 2, [&](int64_t begin, int64_t end) {
+    Samples<Real> samples;
     for (int64_t item = begin; item < end; ++item) {
-      const int64_t image = item / to.size[1] / to.size[0], z = item / to.size[1] % to.size[0], y = item % to.size[1];
-      for (int64_t x = 0; x < to.size[2]; ++x) {
-        int64_t at = image * grid.strides[0] + x * grid.strides[grid.rank - 2] + y * grid.strides[grid.rank - 3];
+      const int64_t first = item % chunks * kChunk, line = item / chunks % lines, image = item / chunks / lines;
+      const int64_t z = line / to.size[1], y = line % to.size[1];
+      const int64_t count = to.size[2] - first < kChunk ? to.size[2] - first : kChunk;
+      samples.all_inside = true;
+      for (int64_t x = 0; x < count; ++x) {
+        int64_t at =
+            image * grid.strides[0] + (first + x) * grid.strides[grid.rank - 2] + y * grid.strides[grid.rank - 3];
         if (r.dims == 3) at += z * grid.strides[1];
         Taps<Real> taps[3];  // z, y, x; the grid stores x first
         for (int d = 3 - r.dims; d < 3; ++d)
           taps[d] = taps_of<Real>(static_cast<Real>(grid.as<T>()[at + (2 - d) * last]), in.size[d], r.mode, r.padding,
                                   r.align_corners);
-        for (int64_t c = 0; c < in.channels; ++c) {
-          const T* from = input.as<T>() + image * in.batch_stride + c * in.channel_stride;
-          Real sum = 0;
-          for (int i = 0; i < taps[0].count; ++i)
-            for (int j = 0; j < taps[1].count; ++j)
-              for (int k = 0; k < taps[2].count; ++k) {
-                const int64_t a = taps[0].index[i], b = taps[1].index[j], e = taps[2].index[k];
-                if (a < 0 || b < 0 || e < 0) continue;
-                sum += static_cast<Real>(from[in.offset(a, b, e)]) *
-                       (taps[0].weight[i] * taps[1].weight[j] * taps[2].weight[k]);
-              }
-          out.as<T>()[image * to.batch_stride + c * to.channel_stride + to.offset(z, y, x)] = T(sum);
-        }
+        samples.set(x, taps, in);
+      }
+      for (int64_t c = 0; c < in.channels; ++c) {
+        Real sums[kChunk];
+        samples.sum(input.as<T>() + image * in.batch_stride + c * in.channel_stride, count, sums);
+        T* result = out.as<T>() + image * to.batch_stride + c * to.channel_stride + to.offset(z, y, first);
+        const int64_t step = to.offset(0, 0, 1);
+        for (int64_t x = 0; x < count; ++x) result[x * step] = T(sums[x]);
       }
     }
   });
