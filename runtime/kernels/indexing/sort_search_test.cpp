@@ -777,5 +777,38 @@ TEST(OrderStatistics, MediansAreAtTheirPlaceInTheStableOrder) {
   EXPECT_TRUE(equals(indices, {4, 2, 0, 1}));
 }
 
+TEST(Sort, IsStableForEveryLengthDtypeAndDirection) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::i64, DType::i16, DType::u8}) {
+    for (const size_t length : {1, 2, 16, 17, 255, 256, 257, 1000}) {
+      const std::vector<double> special = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1e-40, -1e-40};
+      std::vector<double> x(length);
+      uint32_t seed = 1;
+      for (size_t i = 0; i < length; ++i) {
+        seed = seed * 1664525 + 1013904223;
+        x[i] = is_floating(dtype) ? static_cast<double>(seed >> 26) / 8 - 4 : static_cast<double>(seed >> 26);
+        if (is_floating(dtype) && i % 5 == 3) x[i] = special[i % special.size()];
+      }
+      if (is_floating(dtype) && length > 20) x[length - 1] = -NAN;
+      TestTensor in = make(dtype, {static_cast<int32_t>(length)}, x);
+      x = values(in);  // as the dtype rounds them
+      for (const bool descending : {false, true}) {
+        std::vector<int64_t> order(length);
+        for (size_t i = 0; i < length; ++i) order[i] = static_cast<int64_t>(i);
+        const auto before = [&](int64_t i, int64_t j) {
+          const double a = x[static_cast<size_t>(descending ? j : i)], b = x[static_cast<size_t>(descending ? i : j)];
+          return a < b || (!isnan(a) && isnan(b));
+        };
+        std::stable_sort(order.begin(), order.end(), before);
+        std::vector<double> sorted;
+        for (const int64_t i : order) sorted.push_back(x[static_cast<size_t>(i)]);
+        TestTensor out = make_out(dtype, in.sizes), indices = make_out(DType::i64, in.sizes);
+        ASSERT_EQ(call("aten::sort.values_stable", {in, true, 0, descending, out, indices}), Error::Ok);
+        EXPECT_TRUE(equals(out, sorted)) << length;
+        EXPECT_EQ(ints(indices), order) << length;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace wick::test
