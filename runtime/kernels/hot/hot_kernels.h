@@ -44,6 +44,18 @@ struct DepthwisePlane {
   int64_t input_size[2], kernel[2], stride[2], padding[2], dilation[2];
 };
 
+/// One pass of a Fourier transform over `stride` interleaved sequences of n elements (element k of sequence q lies at
+/// k * stride + q): transforms of `radix` elements that lie n / radix apart, times roots of unity. Makes stride * radix
+/// sequences of n / radix elements. Passes over all factors of a length give its forward transform.
+struct FourierPass {
+  const double *re, *im;
+  double *out_re, *out_im;  // elsewhere
+  int64_t n, stride, radix;
+  const double *root_re, *root_im;  // exp(-2 pi i k / (n * root_step)) for k < n * root_step
+  int64_t root_step;
+};
+
+
 struct HotKernels {
   int64_t gemm_rows, gemm_columns;  // register tile
   void (*gemm_block)(const GemmBlock&);
@@ -86,6 +98,7 @@ struct HotKernels {
   /// out[i] = f(a[i], b[i]); out may be an input.
   using Map2 = void (*)(const float* a, const float* b, float* out, int64_t count);
   Map2 pow, atan2;
+  void (*fourier_pass)(const FourierPass&);
 };
 
 /// The loops for `level`; a level that this build lacks gives the next lower one. The caller has checked that the

@@ -21,6 +21,7 @@ namespace {
 #include "runtime/kernels/hot/hot_gemm.inl"
 #include "runtime/kernels/hot/hot_math.inl"
 #include "runtime/kernels/hot/hot_rows.inl"
+#include "runtime/kernels/hot/hot_fourier.inl"
 
 }  // namespace
 
@@ -33,7 +34,7 @@ const HotKernels kKernels = {
     map_row<log1p_vec>, map_row<expm1_vec>, map_row<sinh_vec>, map_row<cosh_vec>, map_row<asinh_vec>,
     map_row<acosh_vec>, map_row<atanh_vec>, map_row<asin_vec>, map_row<acos_vec>, map_row<atan_vec>,
     map_row<softplus_vec>, map_row<log_sigmoid_vec>, map_row<mish_vec>, map_row<periodic<sin_near, math::sin>>,
-    map_row<periodic<cos_near, math::cos>>, map_row<periodic<tan_near, math::tan>>, power, atan2,
+    map_row<periodic<cos_near, math::cos>>, map_row<periodic<tan_near, math::tan>>, power, atan2, fourier_pass,
 };
 
 }  // namespace WICK_HOT_NAMESPACE

@@ -1,5 +1,7 @@
 // Fourier transforms over several dimensions.   Source: aten::_fft_r2c, aten::_fft_c2r, aten::_fft_c2c.
 // normalization 0: none, 1: divided by sqrt(n), 2: divided by n, n the product of the transformed sizes.
+#include <string.h>
+
 #include <complex>
 
 #include "common/math/math.h"
@@ -52,6 +54,20 @@ double scale_of(int64_t normalization, double count) {
   return normalization == 0 ? 1 : normalization == 1 ? 1 / math::sqrt(count) : 1 / count;
 }
 
+/// Lines side by side: as many as a vector has numbers, fewer where long lines would leave the caches or there is
+/// little temp memory.
+int64_t choose_lanes(const KernelContext& context, const FourierPlan& plan, int64_t lines, int64_t tasks) {
+  constexpr int64_t kMostLanes = 8, kMostNumbers = 8192;
+  const uint64_t available = context.temp_available() / (4 * sizeof(double));
+  int64_t lanes = kMostLanes;
+  const auto fits = [&] {
+    const uint64_t numbers = static_cast<uint64_t>(fourier_numbers(plan, lanes));
+    return lanes / 2 < lines && numbers <= kMostNumbers && numbers * static_cast<uint64_t>(tasks) + 16 <= available;
+  };
+  while (lanes > 1 && !fits()) lanes /= 2;
+  return lanes;
+}
+
 /// from -> to along pass.dim, line by line. In and Out are real or complex elements of type F. A real input has no
 /// imaginary part; a real output drops it; a half spectrum (complex in, real out) is completed by symmetry.
 template <typename In, typename Out, typename F>
@@ -59,42 +75,54 @@ void transform(KernelContext& context, const Pass& pass, const Tensor& from, Ten
   constexpr bool real_in = sizeof(In) == sizeof(F), real_out = sizeof(Out) == sizeof(F);
   FourierPlan plan;
   if (!make_fourier_plan(context, pass.n, &plan)) return;
-  const int64_t tasks = context.num_threads() < 1 ? 1 : context.num_threads(), each = plan.n + plan.scratch();
-  Complex* memory = context.allocate_temp_array<Complex>(static_cast<size_t>(tasks) * static_cast<size_t>(each));
-  if (!memory) return;
   const Lines in = {&from, pass.dim}, out = {&to, pass.dim};
   const int64_t in_step = from.strides[pass.dim], out_step = to.strides[pass.dim];
   const int64_t available = from.sizes[pass.dim], written = to.sizes[pass.dim];
   const int64_t lines = static_cast<int64_t>(to.numel) / written;
+  const int64_t tasks = context.num_threads() < 1 ? 1 : context.num_threads();
+  const int64_t lanes = choose_lanes(context, plan, lines, tasks), numbers = fourier_numbers(plan, lanes);
+  double* memory = context.allocate_temp_array<double>(static_cast<size_t>(4 * numbers * tasks));
+  if (!memory) return;
+  const auto load = [&](const F* x, const ComplexArray& data) {
+    for (int64_t k = 0; k < plan.n; ++k) {
+      const bool mirrored = real_out && k > plan.n / 2;
+      const int64_t at = mirrored ? plan.n - k : k;
+      double re = 0, im = 0;
+      if (at < available && real_in) {
+        re = static_cast<double>(x[at * in_step]);
+      } else if (at < available) {
+        re = static_cast<double>(x[2 * at * in_step]);
+        im = static_cast<double>(x[2 * at * in_step + 1]);
+        if (real_out && (k == 0 || 2 * k == plan.n)) im = 0;
+      }
+      data.re[k * lanes] = re;
+      data.im[k * lanes] = mirrored ? -im : im;
+    }
+  };
+  const auto store = [&](const ComplexArray& data, F* y) {
+    for (int64_t k = 0; k < written; ++k) {
+      if (real_out) {
+        y[k * out_step] = static_cast<F>(data.re[k * lanes] * pass.scale);
+      } else {
+        y[2 * k * out_step] = static_cast<F>(data.re[k * lanes] * pass.scale);
+        y[2 * k * out_step + 1] = static_cast<F>(data.im[k * lanes] * pass.scale);
+      }
+    }
+  };
+  const HotKernels& kernels = hot(context.isa());
+  const int64_t groups = (lines + lanes - 1) / lanes;
   context.parallel_for(tasks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
-      Complex* line = memory + task * each;
-      for (int64_t index = lines * task / tasks; index < lines * (task + 1) / tasks; ++index) {
-        const F* x = reinterpret_cast<const F*>(from.as<In>() + in.offset(to, index));
-        F* y = reinterpret_cast<F*>(to.as<Out>() + out.offset(to, index));
-        for (int64_t k = 0; k < plan.n; ++k) {
-          const bool mirrored = real_out && k > plan.n / 2;
-          const int64_t at = mirrored ? plan.n - k : k;
-          if (at >= available) {
-            line[k] = {0, 0};
-          } else if (real_in) {
-            line[k] = {static_cast<double>(x[at * in_step]), 0};
-          } else {
-            const double im = static_cast<double>(x[2 * at * in_step + 1]);
-            line[k] = {static_cast<double>(x[2 * at * in_step]), mirrored                                  ? -im
-                                                                 : real_out && (k == 0 || 2 * k == plan.n) ? 0
-                                                                                                           : im};
-          }
-        }
-        fourier_transform(plan, pass.forward, line, line + plan.n);
-        for (int64_t k = 0; k < written; ++k) {
-          if (real_out) {
-            y[k * out_step] = static_cast<F>(line[k].re * pass.scale);
-          } else {
-            y[2 * k * out_step] = static_cast<F>(line[k].re * pass.scale);
-            y[2 * k * out_step + 1] = static_cast<F>(line[k].im * pass.scale);
-          }
-        }
+      double* base = memory + task * 4 * numbers;
+      const ComplexArray data = {base, base + numbers}, scratch = {base + 2 * numbers, base + 3 * numbers};
+      memset(base, 0, static_cast<size_t>(2 * numbers) * sizeof(double));  // lanes that no line of the last group fills
+      for (int64_t group = groups * task / tasks; group < groups * (task + 1) / tasks; ++group) {
+        const int64_t first = group * lanes, count = lines - first < lanes ? lines - first : lanes;
+        for (int64_t l = 0; l < count; ++l)
+          load(reinterpret_cast<const F*>(from.as<In>() + in.offset(to, first + l)), {data.re + l, data.im + l});
+        fourier_transform(kernels, plan, pass.forward, lanes, data, scratch);
+        for (int64_t l = 0; l < count; ++l)
+          store({data.re + l, data.im + l}, reinterpret_cast<F*>(to.as<Out>() + out.offset(to, first + l)));
       }
     }
   });

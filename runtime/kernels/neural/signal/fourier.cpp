@@ -1,112 +1,163 @@
 #include "runtime/kernels/neural/signal/fourier.h"
 
+#include <string.h>
+
 #include "common/math/math.h"
 
 namespace wick {
 namespace {
 
-constexpr int64_t kDirect = 32;  // up to here the definition is as good as anything
+constexpr int64_t kLargestRadix = 31;
 
-Complex times(Complex a, Complex b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+ComplexArray allocate(KernelContext& context, int64_t count) {
+  ComplexArray array;
+  array.re = context.allocate_temp_array<double>(static_cast<size_t>(2 * count));
+  if (array.re) array.im = array.re + count;
+  return array;
+}
 
 /// exp(-2 pi i k / n) for 0 <= k < n, exact at the quarters.
-Complex root(int64_t k, int64_t n) {
-  if (k == 0) return {1, 0};
-  if (2 * k == n) return {-1, 0};
-  if (4 * k == n) return {0, -1};
-  if (4 * k == 3 * n) return {0, 1};
+void root(int64_t k, int64_t n, double* re, double* im) {
+  const bool mirrored = 2 * k > n;
+  if (mirrored) k = n - k;
+  const bool turned = 4 * k > n;  // by a quarter more than (4 k - n) / (4 n)
+  if (turned) {
+    k = 4 * k - n;
+    n *= 4;
+  }
   const double angle = 2 * math::kPi * static_cast<double>(k) / static_cast<double>(n);
-  return {math::cos(angle), -math::sin(angle)};
+  const double cosine = k == 0 ? 1 : 4 * k == n ? 0 : math::cos(angle);
+  const double sine = k == 0 ? 0 : 4 * k == n ? 1 : math::sin(angle);
+  *re = turned ? -sine : cosine;
+  *im = turned ? -cosine : -sine;
+  if (mirrored) *im = -*im;
 }
 
-/// In place, n a power of two, twiddle[k] = exp(-2 pi i k / n).
-void radix2(Complex* x, int64_t n, const Complex* twiddle) {
-  for (int64_t i = 1, j = 0; i < n; ++i) {
-    int64_t bit = n >> 1;
-    for (; j & bit; bit >>= 1) j ^= bit;
-    j ^= bit;
-    if (i < j) {
-      const Complex t = x[i];
-      x[i] = x[j];
-      x[j] = t;
+/// table[k] = exp(-2 pi i k / n) for 0 <= k < n.
+void fill_roots(int64_t n, const ComplexArray& table) {
+  const int64_t half = n / 2, quarter = n % 4 == 0 ? n / 4 : half;
+  for (int64_t k = 0; k <= quarter; ++k) root(k, n, table.re + k, table.im + k);
+  for (int64_t k = quarter + 1; k <= half; ++k) {
+    table.re[k] = table.im[k - quarter];
+    table.im[k] = -table.re[k - quarter];
+  }
+  for (int64_t k = half + 1; k < n; ++k) {
+    table.re[k] = table.re[n - k];
+    table.im[k] = -table.im[n - k];
+  }
+}
+
+/// Factors `n` into radices up to kLargestRadix. False if that cannot be.
+bool factor(int64_t n, FourierPlan* plan) {
+  plan->passes = 0;
+  const auto take = [&](int64_t radix) {
+    for (; n % radix == 0; n /= radix) plan->radix[plan->passes++] = static_cast<uint8_t>(radix);
+  };
+  take(4);
+  for (int64_t radix = 2; radix <= kLargestRadix; ++radix) take(radix);
+  return n == 1;
+}
+
+/// Swaps the parts that the passes exchange until the result is in `data`.
+void run_passes(const HotKernels& kernels, const FourierPlan& plan, int64_t lanes, const ComplexArray& data,
+                const ComplexArray& scratch) {
+  ComplexArray from = data, to = scratch;
+  FourierPass pass;
+  pass.root_re = plan.roots.re;
+  pass.root_im = plan.roots.im;
+  pass.n = plan.m;
+  pass.stride = lanes;
+  pass.root_step = 1;
+  for (int i = 0; i < plan.passes; ++i) {
+    pass.re = from.re;
+    pass.im = from.im;
+    pass.out_re = to.re;
+    pass.out_im = to.im;
+    pass.radix = plan.radix[i];
+    kernels.fourier_pass(pass);
+    pass.n /= pass.radix;
+    pass.stride *= pass.radix;
+    pass.root_step *= pass.radix;
+    const ComplexArray other = from;
+    from = to;
+    to = other;
+  }
+  if (from.re == data.re) return;
+  const size_t bytes = static_cast<size_t>(plan.m * lanes) * sizeof(double);
+  memcpy(data.re, from.re, bytes);
+  memcpy(data.im, from.im, bytes);
+}
+
+/// data[k, lane] *= factors[k] for k < count, times `scale`. `conjugate`: the result's conjugate.
+void multiply_lanes(const ComplexArray& data, const ComplexArray& factors, int64_t count, int64_t lanes, double scale,
+                    bool conjugate) {
+  const double sign = conjugate ? -1 : 1;
+  for (int64_t k = 0; k < count; ++k) {
+    const double w_re = factors.re[k] * scale, w_im = factors.im[k] * scale;
+    double* re = data.re + k * lanes;
+    double* im = data.im + k * lanes;
+    for (int64_t l = 0; l < lanes; ++l) {
+      const double a = re[l], b = im[l];
+      re[l] = a * w_re - b * w_im;
+      im[l] = sign * (a * w_im + b * w_re);
     }
   }
-  for (int64_t half = 1; half < n; half *= 2) {
-    const int64_t step = n / (2 * half);
-    for (int64_t base = 0; base < n; base += 2 * half)
-      for (int64_t k = 0; k < half; ++k) {
-        const Complex a = x[base + k], b = times(x[base + k + half], twiddle[k * step]);
-        x[base + k] = {a.re + b.re, a.im + b.im};
-        x[base + k + half] = {a.re - b.re, a.im - b.im};
-      }
-  }
 }
 
-void by_definition(const FourierPlan& p, Complex* line, Complex* scratch) {
-  for (int64_t k = 0; k < p.n; ++k) {
-    Complex sum = {0, 0};
-    for (int64_t j = 0; j < p.n; ++j) {
-      const Complex t = times(line[j], p.twiddle[j * k % p.n]);
-      sum.re += t.re;
-      sum.im += t.im;
-    }
-    scratch[k] = sum;
-  }
-  for (int64_t k = 0; k < p.n; ++k) line[k] = scratch[k];
-}
-
-void by_convolution(const FourierPlan& p, Complex* line, Complex* scratch) {
-  for (int64_t k = 0; k < p.m; ++k) scratch[k] = k < p.n ? times(line[k], p.chirp[k]) : Complex{0, 0};
-  radix2(scratch, p.m, p.twiddle);
+void by_convolution(const HotKernels& kernels, const FourierPlan& plan, int64_t lanes, const ComplexArray& data,
+                    const ComplexArray& scratch) {
+  multiply_lanes(data, plan.chirp, plan.n, lanes, 1, false);
+  const size_t bytes = static_cast<size_t>((plan.m - plan.n) * lanes) * sizeof(double);
+  memset(data.re + plan.n * lanes, 0, bytes);
+  memset(data.im + plan.n * lanes, 0, bytes);
+  run_passes(kernels, plan, lanes, data, scratch);
   // The inverse transform is the forward one between two conjugations.
-  for (int64_t k = 0; k < p.m; ++k) {
-    const Complex t = times(scratch[k], p.filter[k]);
-    scratch[k] = {t.re, -t.im};
-  }
-  radix2(scratch, p.m, p.twiddle);
-  const double scale = 1 / static_cast<double>(p.m);
-  for (int64_t k = 0; k < p.n; ++k) line[k] = times({scratch[k].re * scale, -scratch[k].im * scale}, p.chirp[k]);
+  multiply_lanes(data, plan.filter, plan.m, lanes, 1, true);
+  run_passes(kernels, plan, lanes, data, scratch);
+  for (int64_t i = 0; i < plan.n * lanes; ++i) data.im[i] = -data.im[i];
+  multiply_lanes(data, plan.chirp, plan.n, lanes, 1 / static_cast<double>(plan.m), false);
 }
 
 }  // namespace
 
 bool make_fourier_plan(KernelContext& context, int64_t n, FourierPlan* plan) {
-  plan->n = n;
-  const bool power = (n & (n - 1)) == 0;
-  if (!power && n > kDirect) {
+  plan->n = plan->m = n;
+  const bool smooth = factor(n, plan);
+  if (!smooth) {
     plan->m = 1;
     while (plan->m < 2 * n - 1) plan->m *= 2;
-    plan->chirp = context.allocate_temp_array<Complex>(static_cast<size_t>(n));
-    plan->filter = context.allocate_temp_array<Complex>(static_cast<size_t>(plan->m));
-    if (!plan->chirp || !plan->filter) return false;
-  } else {
-    plan->m = power ? n : 0;
+    factor(plan->m, plan);
+    plan->chirp = allocate(context, n);
+    plan->filter = allocate(context, plan->m);
+    if (!plan->chirp.re || !plan->filter.re) return false;
   }
-  const int64_t length = plan->m ? plan->m : n;
-  plan->twiddle = context.allocate_temp_array<Complex>(static_cast<size_t>(length));
-  if (!plan->twiddle) return false;
-  for (int64_t k = 0; k < length; ++k) plan->twiddle[k] = root(k, length);
-  if (!plan->chirp) return true;
-  for (int64_t k = 0; k < plan->m; ++k) plan->filter[k] = {0, 0};
+  plan->roots = allocate(context, plan->m);
+  if (!plan->roots.re) return false;
+  fill_roots(plan->m, plan->roots);
+  if (smooth) return true;
+  const ComplexArray scratch = allocate(context, plan->m);
+  if (!scratch.re) return false;
+  memset(plan->filter.re, 0, static_cast<size_t>(2 * plan->m) * sizeof(double));
   for (int64_t k = 0; k < n; ++k) {
-    plan->chirp[k] = root(k * k % (2 * n), 2 * n);
-    plan->filter[k] = plan->filter[k ? plan->m - k : 0] = {plan->chirp[k].re, -plan->chirp[k].im};
+    root(k * k % (2 * n), 2 * n, plan->chirp.re + k, plan->chirp.im + k);
+    const int64_t mirrored = k ? plan->m - k : 0;
+    plan->filter.re[k] = plan->filter.re[mirrored] = plan->chirp.re[k];
+    plan->filter.im[k] = plan->filter.im[mirrored] = -plan->chirp.im[k];
   }
-  radix2(plan->filter, plan->m, plan->twiddle);
+  run_passes(hot(context.isa()), *plan, 1, plan->filter, scratch);
   return true;
 }
 
-void fourier_transform(const FourierPlan& plan, bool forward, Complex* line, Complex* scratch) {
+void fourier_transform(const HotKernels& kernels, const FourierPlan& plan, bool forward, int64_t lanes,
+                       const ComplexArray& data, const ComplexArray& scratch) {
   const auto conjugate = [&] {
-    for (int64_t k = 0; k < plan.n && !forward; ++k) line[k].im = -line[k].im;
+    for (int64_t i = 0; i < plan.n * lanes && !forward; ++i) data.im[i] = -data.im[i];
   };
   conjugate();
   if (plan.bluestein()) {
-    by_convolution(plan, line, scratch);
-  } else if (plan.m) {
-    radix2(line, plan.n, plan.twiddle);
+    by_convolution(kernels, plan, lanes, data, scratch);
   } else {
-    by_definition(plan, line, scratch);
+    run_passes(kernels, plan, lanes, data, scratch);
   }
   conjugate();
 }

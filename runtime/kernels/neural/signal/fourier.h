@@ -1,30 +1,39 @@
-// The discrete Fourier transform of one line, any length, in double. C++17, freestanding.
+// The discrete Fourier transform of lines of one length, any length, in double. C++17, freestanding.
 #pragma once
+#include "runtime/kernels/hot/hot_kernels.h"
 #include "wick/kernel.h"
 
 namespace wick {
 
-struct Complex {
-  double re, im;
+/// Numbers with the real parts before the imaginary ones.
+struct ComplexArray {
+  double* re = nullptr;
+  double* im = nullptr;
 };
 
-/// Tables for length n. Powers of two use radix 2, short lengths the definition, the rest Bluestein's convolution of
-/// length m.
+/// Tables for length n. A length whose prime factors are at most 31 takes one pass for each factor, others
+/// Bluestein's convolution of length m.
 struct FourierPlan {
-  int64_t n = 0, m = 0;        // m: power of two, 0 for the definition
-  Complex* twiddle = nullptr;  // exp(-2 pi i k / m), or / n for the definition
-  Complex* chirp = nullptr;    // Bluestein: exp(-pi i k^2 / n)
-  Complex* filter = nullptr;   // Bluestein: transform of the conjugate chirp
+  static constexpr int kMostPasses = 64;
+  int64_t n = 0, m = 0;  // m: of the passes; n but for Bluestein's
+  int passes = 0;
+  uint8_t radix[kMostPasses];
+  ComplexArray roots;   // exp(-2 pi i k / m)
+  ComplexArray chirp;   // Bluestein: exp(-pi i k^2 / n)
+  ComplexArray filter;  // Bluestein: transform of the conjugate chirp
 
-  bool bluestein() const { return chirp != nullptr; }
-  /// Complex numbers of scratch that a transform needs.
-  int64_t scratch() const { return bluestein() ? m : n; }
+  bool bluestein() const { return chirp.re != nullptr; }
 };
 
 /// Tables come from the context's temp memory; false (failed) if there is too little. n >= 1.
 bool make_fourier_plan(KernelContext& context, int64_t n, FourierPlan* plan);
 
-/// line[k] <- sum_j line[j] exp(-+ 2 pi i j k / n), without scaling. `forward` is the minus sign.
-void fourier_transform(const FourierPlan& plan, bool forward, Complex* line, Complex* scratch);
+/// Numbers that `lanes` lines side by side need in `data` and in `scratch`.
+inline int64_t fourier_numbers(const FourierPlan& plan, int64_t lanes) { return plan.m * lanes; }
+
+/// data[k * lanes + l] <- sum_j data[j * lanes + l] exp(-+ 2 pi i j k / n) for each lane l, without scaling. `forward`
+/// is the minus sign. Lanes do not change each other.
+void fourier_transform(const HotKernels& kernels, const FourierPlan& plan, bool forward, int64_t lanes,
+                       const ComplexArray& data, const ComplexArray& scratch);
 
 }  // namespace wick

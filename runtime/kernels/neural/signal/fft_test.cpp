@@ -1,0 +1,81 @@
+#include "runtime/kernels/kernel_test_support.h"
+
+namespace wick::test::fft_test {
+namespace {
+
+using Line = std::vector<std::complex<double>>;
+
+Line by_definition(const Line& x, double sign) {
+  const size_t n = x.size();
+  Line roots(n), out(n);
+  for (size_t k = 0; k < n; ++k)
+    roots[k] = std::polar(1.0, sign * 2 * M_PI * static_cast<double>(k) / static_cast<double>(n));
+  for (size_t k = 0; k < n; ++k)
+    for (size_t j = 0; j < n; ++j) out[k] += x[j] * roots[j * k % n];
+  return out;
+}
+
+// Lengths of one pass of every radix, of several, and those that no radix divides; lines that fill lanes and do not.
+TEST(Fourier, FollowsTheDefinitionForEveryLengthAndNumberOfLines) {
+  std::vector<size_t> lengths = {48,  50,  60,  64,  74,  81,  96,  100, 121, 125,
+                                 128, 200, 206, 243, 256, 310, 337, 360, 400};
+  for (size_t n = 1; n <= 41; ++n) lengths.push_back(n);
+  for (const IsaLevel isa : {IsaLevel::baseline, detect_isa_level()})
+    for (const size_t n : lengths)
+      for (const size_t lines : {1, 3, 8, 9}) {
+        if (n > 64 && lines != 9) continue;
+        std::vector<std::complex<double>> numbers, wanted;
+        for (size_t l = 0; l < lines; ++l) {
+          Line line;
+          for (size_t k = 0; k < n; ++k)
+            line.emplace_back(static_cast<double>((k * 37 + l * 11) % 23) - 11,
+                              static_cast<double>((k * 17 + l * 5) % 19) - 9);
+          numbers.insert(numbers.end(), line.begin(), line.end());
+          line = by_definition(line, -1);
+          wanted.insert(wanted.end(), line.begin(), line.end());
+        }
+        const std::vector<int32_t> sizes = {static_cast<int32_t>(lines), static_cast<int32_t>(n)};
+        TestTensor x = make_complex(DType::c128, sizes, numbers), out = make_out(DType::c128, sizes);
+        TestTensor back = make_out(DType::c128, sizes);
+        std::vector<uint8_t> memory(1 << 20);
+        for (const bool forward : {true, false}) {
+          KernelContext context({memory.data(), memory.size()}, nullptr, nullptr, isa);
+          const TestTensor &from = forward ? x : out, &to = forward ? out : back;
+          ASSERT_EQ(call_detailed("aten::_fft_c2c.out", {from, int_list({1}), forward ? 0 : 2, forward, to}, context),
+                    Error::Ok);
+          const auto found = complex_values(to);
+          for (size_t i = 0; i < found.size(); ++i)
+            ASSERT_LT(std::abs(found[i] - (forward ? wanted : numbers)[i]), 2e-13 * static_cast<double>(n) * 14)
+                << "length " << n << " of " << lines << " lines, forward " << forward;
+        }
+      }
+}
+
+TEST(Fourier, ALineDoesNotChangeItsNeighbours) {
+  for (const int32_t n : {8, 15, 37}) {
+    std::vector<double> x(static_cast<size_t>(3 * n), 1.0);
+    x[static_cast<size_t>(n) + 2] = NAN;
+    TestTensor in = make(DType::f32, {3, n}, x), out = make_out(DType::c64, {3, n / 2 + 1});
+    ASSERT_EQ(call("aten::_fft_r2c.out", {in, int_list({1}), 0, true, out}), Error::Ok);
+    const auto found = complex_values(out);
+    const size_t bins = static_cast<size_t>(n / 2 + 1);
+    for (size_t k = 0; k < bins; ++k) {
+      EXPECT_FALSE(isnan(found[k].real())) << n;
+      EXPECT_TRUE(isnan(found[bins + k].real())) << n;
+      EXPECT_FALSE(isnan(found[2 * bins + k].real())) << n;
+    }
+  }
+}
+
+// With memory for one line at a time only.
+TEST(Fourier, NeedsNoMoreMemoryThanOneLineDoes) {
+  std::vector<double> x(16 * 64, 1.0);
+  TestTensor in = make(DType::f32, {16, 64}, x), out = make_out(DType::c64, {16, 33});
+  alignas(64) static uint8_t memory[6 * 64 * sizeof(double) + 256];
+  KernelContext context({memory, sizeof memory}, nullptr, nullptr);
+  ASSERT_EQ(call_detailed("aten::_fft_r2c.out", {in, int_list({1}), 0, true, out}, context), Error::Ok);
+  EXPECT_EQ(complex_values(out)[33 * 15], std::complex<double>(64, 0));
+}
+
+}  // namespace
+}  // namespace wick::test::fft_test
