@@ -6,6 +6,7 @@
 
 #include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/linear_algebra/gemm.h"
+#include "runtime/kernels/linear_algebra/tiled_product.h"
 
 namespace wick {
 namespace {
@@ -217,19 +218,16 @@ void multiply_half(KernelContext& context, const MatrixProduct& p) {
   });
 }
 
-// --- every other type: sums of eight columns at a time ---------------------------------------------------------------
+// --- every other type ------------------------------------------------------------------------------------------------
 
-/// What elements are summed in: integers wrap, so they are unsigned.
-template <typename T, bool = std::is_integral<T>::value>
-struct SumOf {
-  using type = T;
-  static type scalar(const EValue& v) { return T(v.to_double()); }
-};
 template <typename T>
-struct SumOf<T, true> {
-  using type = uint64_t;
-  static type scalar(const EValue& v) { return static_cast<uint64_t>(v.to_int()); }
-};
+ProductSum<T> scalar_of(const EValue& v) {
+  if constexpr (std::is_integral<T>::value) {
+    return static_cast<ProductSum<T>>(v.to_int());
+  } else {
+    return T(v.to_double());
+  }
+}
 
 template <typename S>
 S product_of(S a, S b) {
@@ -241,12 +239,27 @@ std::complex<F> product_of(std::complex<F> a, std::complex<F> b) {
   return std::complex<F>(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
 }
 
+/// alpha * sum + beta * addend, where C has its element.
 template <typename T>
-void multiply_any(KernelContext& context, const MatrixProduct& p) {
-  using Sum = typename SumOf<T>::type;
+struct StoreElement {
+  const MatrixProduct& p;
+  const ProductSum<T> alpha = scalar_of<T>(p.alpha), beta = scalar_of<T>(p.beta), one = ProductSum<T>(1);
+
+  void operator()(int64_t batch, int64_t row, int64_t column, ProductSum<T> sum) const {
+    ProductSum<T> value = alpha == one ? sum : product_of(alpha, sum);
+    if (p.addend.data) {
+      const auto d = static_cast<ProductSum<T>>(*at<T>(p.addend, batch, row, column));
+      value += beta == one ? d : product_of(beta, d);
+    }
+    *at<T>(p.c, batch, row, column) = static_cast<T>(value);
+  }
+};
+
+/// Sums of eight columns at a time.
+template <typename T>
+void multiply_rows(KernelContext& context, const MatrixProduct& p, const StoreElement<T>& store) {
+  using Sum = ProductSum<T>;
   constexpr int64_t kWidth = 8;
-  const Sum alpha = SumOf<T>::scalar(p.alpha), beta = SumOf<T>::scalar(p.beta);
-  const Sum one = Sum(1);
   context.parallel_for(p.batch * p.m, 1, [&](int64_t begin, int64_t end) {
     for (int64_t item = begin; item < end; ++item) {
       const int64_t batch = item / p.m, row = item % p.m;
@@ -264,17 +277,22 @@ void multiply_any(KernelContext& context, const MatrixProduct& p) {
           for (int64_t j = 0; j < count; ++j)
             sums[j] += product_of(left, static_cast<Sum>(*at<T>(p.b, batch, k, first + j)));
         }
-        for (int64_t j = 0; j < count; ++j) {
-          Sum value = alpha == one ? sums[j] : product_of(alpha, sums[j]);
-          if (p.addend.data) {
-            const Sum d = static_cast<Sum>(*at<T>(p.addend, batch, row, first + j));
-            value += beta == one ? d : product_of(beta, d);
-          }
-          *at<T>(p.c, batch, row, first + j) = static_cast<T>(value);
-        }
+        for (int64_t j = 0; j < count; ++j) store(batch, row, first + j, sums[j]);
       }
     }
   });
+}
+
+template <typename T>
+void multiply_any(KernelContext& context, const MatrixProduct& p) {
+  using Sum = ProductSum<T>;
+  const StoreElement<T> store = {p};
+  if constexpr (std::is_arithmetic<T>::value) {
+    const auto a = [&](int64_t batch, int64_t row, int64_t k) { return static_cast<Sum>(*at<T>(p.a, batch, row, k)); };
+    const auto b = [&](int64_t batch, int64_t k, int64_t n) { return static_cast<Sum>(*at<T>(p.b, batch, k, n)); };
+    if (p.m > 1 && multiply_tiled<Sum>(context, p.batch, p.m, p.n, p.k, a, b, store)) return;
+  }
+  multiply_rows<T>(context, p, store);
 }
 
 }  // namespace

@@ -83,6 +83,38 @@ TEST(MatrixProduct, IntegersWrap) {
   EXPECT_TRUE(equals(out, {44}));
 }
 
+// Tiles of every size and rest, with and without temp memory for them.
+TEST(MatrixProduct, OtherTypesFollowTheDefinitionForEverySizeAndLevel) {
+  const int32_t sizes[][3] = {{1, 5, 3}, {2, 1, 4}, {3, 7, 1}, {4, 8, 16}, {5, 17, 33}, {9, 3, 65}, {8, 64, 32}};
+  for (const DType dtype : {DType::f64, DType::i64, DType::i32, DType::i8, DType::u8})
+    for (const IsaLevel isa : kIsaLevels) {
+      if (isa > detect_isa_level()) continue;
+      for (const auto& [m, k, n] : sizes)
+        for (const size_t room : {size_t{0}, size_t{1} << 16})
+          for (const bool turned : {false, true}) {
+            const size_t batch = 2, rows = static_cast<size_t>(m), depth = static_cast<size_t>(k),
+                         columns = static_cast<size_t>(n);
+            std::vector<double> x(batch * rows * depth), y(batch * depth * columns), wanted(batch * rows * columns);
+            for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i * 7 % 5);
+            for (size_t i = 0; i < y.size(); ++i) y[i] = static_cast<double>(i * 5 % 3);
+            for (size_t i = 0; i < wanted.size(); ++i) {
+              const size_t row = i / columns, column = i % columns, index = row / rows;
+              for (size_t j = 0; j < depth; ++j)
+                wanted[i] += x[row * depth + j] * y[(index * depth + j) * columns + column];
+              if (dtype == DType::i8) wanted[i] = static_cast<int8_t>(static_cast<int64_t>(wanted[i]));
+              if (dtype == DType::u8) wanted[i] = static_cast<uint8_t>(static_cast<int64_t>(wanted[i]));
+            }
+            const std::vector<uint8_t> order = turned ? std::vector<uint8_t>{0, 2, 1} : std::vector<uint8_t>{};
+            TestTensor a = make(dtype, {2, m, k}, x, order), b = make(dtype, {2, k, n}, y, order);
+            TestTensor out = make_out(dtype, {2, m, n});
+            std::vector<uint8_t> memory(room);
+            KernelContext context({memory.data(), memory.size()}, nullptr, nullptr, isa);
+            ASSERT_EQ(call_detailed("aten::bmm.out", {a, b, out}, context), Error::Ok);
+            EXPECT_TRUE(equals(out, wanted)) << m << " " << k << " " << n;
+          }
+    }
+}
+
 TEST(MatrixProduct, ComplexNumbersMultiply) {
   TestTensor a = make_complex(DType::c64, {1, 2}, {{1, 2}, {0, 1}}),
              b = make_complex(DType::c64, {2, 1}, {{3, -1}, {2, 2}});

@@ -2,50 +2,79 @@
 #include <type_traits>
 
 #include "runtime/kernels/dispatch.h"
+#include "runtime/kernels/linear_algebra/tiled_product.h"
 #include "runtime/kernels/neural/convolution/conv_geometry.h"
 
 namespace wick {
 namespace kernels {
 namespace {
 
-/// Plain loops in logical order for types the blocked product does not take. Integers wrap.
+/// Where an output position reads and writes.
+struct Place {
+  int64_t at[3];
+};
+Place place_of(int64_t flat, const int64_t* sizes) {
+  return {{flat / sizes[2] / sizes[1], flat / sizes[2] % sizes[1], flat % sizes[2]}};
+}
+
+/// One convolution of a group of an image, in types that the blocked product of convolve_float does not take.
 template <typename T, typename Sum>
+struct GroupConvolution {
+  const ConvGeometry& g;
+  const T *input, *weight, *bias;
+  T* out;
+
+  int64_t image(int64_t index) const { return index / g.groups; }
+  int64_t group(int64_t index) const { return index % g.groups; }
+  /// Weight of output channel `row`, depth `i`.
+  Sum weight_at(int64_t index, int64_t row, int64_t i) const {
+    const Place tap = place_of(i % g.taps(), g.kernel);
+    int64_t at = group(index) * g.weight_group_stride() + row * g.weight_out_stride + i / g.taps() * g.weight_in_stride;
+    for (int d = 0; d < 3; ++d) at += tap.at[d] * g.weight_stride[d];
+    return static_cast<Sum>(weight[at]);
+  }
+  /// Element that depth `i` sees from an output position; 0 outside.
+  Sum input_at(int64_t index, int64_t i, int64_t position) const {
+    const Place tap = place_of(i % g.taps(), g.kernel), from = place_of(position, g.output);
+    int64_t at =
+        image(index) * g.input_batch_stride + (group(index) * g.in_channels + i / g.taps()) * g.input_channel_stride;
+    for (int d = 0; d < 3; ++d) {
+      const int64_t x = from.at[d] * g.out_step[d] + g.origin[d] + tap.at[d] * g.tap_step[d];
+      if (x < 0 || x % g.divisor[d] != 0 || x / g.divisor[d] >= g.input[d]) return Sum(0);
+      at += x / g.divisor[d] * g.input_stride[d];
+    }
+    return static_cast<Sum>(input[at]);
+  }
+  void store(int64_t index, int64_t row, int64_t position, Sum sum) const {
+    const int64_t channel = group(index) * g.out_channels + row;
+    const Place to = place_of(position, g.output);
+    int64_t at = image(index) * g.output_batch_stride + channel * g.output_channel_stride;
+    for (int d = 0; d < 3; ++d) at += to.at[d] * g.output_stride[d];
+    out[at] = static_cast<T>(sum + (bias ? static_cast<Sum>(bias[channel]) : Sum(0)));
+  }
+};
+
+/// Integers wrap.
+template <typename T>
 void convolve_any(KernelContext& context, const ConvGeometry& g, const Tensor& input, const Tensor& weight,
                   const Tensor* bias, Tensor& out) {
-  const int64_t channels = g.groups * g.out_channels;
-  const auto element = [&](const T* in, const T* w, const int64_t* o) {
-    Sum sum = Sum(0);
-    for (int64_t c = 0; c < g.in_channels; ++c, in += g.input_channel_stride, w += g.weight_in_stride) {
-      int64_t t[3];
-      for (t[0] = 0; t[0] < g.kernel[0]; ++t[0])
-        for (t[1] = 0; t[1] < g.kernel[1]; ++t[1])
-          for (t[2] = 0; t[2] < g.kernel[2]; ++t[2]) {
-            int64_t from = 0, tap = 0;
-            bool inside = true;
-            for (int d = 0; d < 3; ++d) {
-              const int64_t x = o[d] * g.out_step[d] + g.origin[d] + t[d] * g.tap_step[d];
-              inside = inside && x >= 0 && x % g.divisor[d] == 0 && x / g.divisor[d] < g.input[d];
-              if (inside) from += x / g.divisor[d] * g.input_stride[d];
-              tap += t[d] * g.weight_stride[d];
-            }
-            if (inside) sum += static_cast<Sum>(in[from]) * static_cast<Sum>(w[tap]);
-          }
-    }
-    return sum;
-  };
-  context.parallel_for(g.batch * channels, 1, [&](int64_t begin, int64_t end) {
+  using Sum = ProductSum<T>;
+  const GroupConvolution<T, Sum> c = {g, input.as<T>(), weight.as<T>(), bias ? bias->as<T>() : nullptr, out.as<T>()};
+  const int64_t batch = g.batch * g.groups, positions = g.positions(), depth = g.depth();
+  const auto store = [&](int64_t index, int64_t row, int64_t position, Sum sum) { c.store(index, row, position, sum); };
+  const bool tiled = multiply_tiled<Sum>(
+      context, batch, g.out_channels, positions, depth,
+      [&](int64_t index, int64_t row, int64_t i) { return c.weight_at(index, row, i); },
+      [&](int64_t index, int64_t i, int64_t position) { return c.input_at(index, i, position); }, store);
+  if (tiled) return;
+  context.parallel_for(batch * g.out_channels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t item = begin; item < end; ++item) {
-      const int64_t image = item / channels, channel = item % channels, group = channel / g.out_channels;
-      const T* in = input.as<T>() + image * g.input_batch_stride + group * g.in_channels * g.input_channel_stride;
-      const T* w = weight.as<T>() + channel % g.out_channels * g.weight_out_stride + group * g.weight_group_stride();
-      T* to = out.as<T>() + image * g.output_batch_stride + channel * g.output_channel_stride;
-      const Sum start = bias ? static_cast<Sum>(bias->as<T>()[channel]) : Sum(0);
-      int64_t o[3];
-      for (o[0] = 0; o[0] < g.output[0]; ++o[0])
-        for (o[1] = 0; o[1] < g.output[1]; ++o[1])
-          for (o[2] = 0; o[2] < g.output[2]; ++o[2])
-            to[o[0] * g.output_stride[0] + o[1] * g.output_stride[1] + o[2] * g.output_stride[2]] =
-                static_cast<T>(element(in, w, o) + start);
+      const int64_t index = item / g.out_channels, row = item % g.out_channels;
+      for (int64_t position = 0; position < positions; ++position) {
+        Sum sum = Sum(0);
+        for (int64_t i = 0; i < depth; ++i) sum += c.input_at(index, i, position) * c.weight_at(index, row, i);
+        c.store(index, row, position, sum);
+      }
     }
   });
 }
@@ -74,9 +103,9 @@ void convolution(KernelContext& context, Span<EValue*> args) {
   if (!require(context, g.in_channels > 0, Error::InvalidArgument, "convolution: no input channels")) return;
   if (out.dtype == DType::f32 || out.dtype == DType::f16 || out.dtype == DType::bf16)
     return convolve_float(context, g, input, weight, bias, out);
-  if (out.dtype == DType::f64) return convolve_any<double, double>(context, g, input, weight, bias, out);
+  if (out.dtype == DType::f64) return convolve_any<double>(context, g, input, weight, bias, out);
   const bool known = dispatch_integral(
-      out.dtype, [&](auto zero) { convolve_any<decltype(zero), uint64_t>(context, g, input, weight, bias, out); });
+      out.dtype, [&](auto zero) { convolve_any<decltype(zero)>(context, g, input, weight, bias, out); });
   require(context, known, Error::InvalidType, "convolution of this dtype is not defined");
 }
 
