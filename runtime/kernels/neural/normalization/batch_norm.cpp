@@ -34,6 +34,33 @@ struct ChannelReader {
   Sum operator()(int64_t i) const { return static_cast<Sum>(n.in->as<T>()[memory_offset(*n.in, flat(i))]); }
 };
 
+/// The sum of term(x) over the elements x of a channel of row-major tensors, in one fixed order.
+template <typename T, typename Sum, typename Term>
+Sum sum_of_channel(const BatchNorm& n, int64_t channel, const Term& term) {
+  constexpr int64_t kLanes = 16;
+  Sum part[kLanes] = {};
+  for (int64_t image = 0; image < n.in->sizes[0]; ++image) {
+    const T* x = n.in->as<T>() + (image * n.channels + channel) * n.plane;
+    int64_t i = 0;
+    for (; i + kLanes <= n.plane; i += kLanes)
+      for (int64_t l = 0; l < kLanes; ++l) part[l] += term(static_cast<Sum>(x[i + l]));
+    for (int64_t l = 0; i + l < n.plane; ++l) part[l] += term(static_cast<Sum>(x[i + l]));
+  }
+  for (int64_t width = kLanes / 2; width > 0; width /= 2)
+    for (int64_t l = 0; l < width; ++l) part[l] += part[l + width];
+  return part[0];
+}
+
+template <typename T, typename Sum>
+void channel_moments(const BatchNorm& n, int64_t channel, int64_t count, Sum* mean, Sum* deviation) {
+  const Sum epsilon = static_cast<Sum>(n.epsilon), size = static_cast<Sum>(count);
+  if (!is_contiguous(*n.in)) return moments<Sum>(count, epsilon, ChannelReader<T, Sum>{n, channel}, mean, deviation);
+  *mean = sum_of_channel<T, Sum>(n, channel, [](Sum x) { return x; }) / size;
+  const Sum middle = *mean;
+  const Sum squares = sum_of_channel<T, Sum>(n, channel, [middle](Sum x) { return (x - middle) * (x - middle); });
+  *deviation = Sum(1) / math::sqrt(squares / size + epsilon);
+}
+
 template <typename T, typename Sum>
 void scale_channel(const HotKernels& kernels, const BatchNorm& n, int64_t channel, Sum mean, Sum deviation) {
   const Sum scale = deviation * element_or<T>(n.weight, channel, Sum(1));
@@ -75,7 +102,7 @@ void normalize(KernelContext& context, const BatchNorm& n) {
     for (int64_t channel = begin; channel < end; ++channel) {
       Sum mean, deviation;
       if (n.training) {
-        moments<Sum>(count, static_cast<Sum>(n.epsilon), ChannelReader<T, Sum>{n, channel}, &mean, &deviation);
+        channel_moments<T>(n, channel, count, &mean, &deviation);
         n.saved_mean->as<T>()[channel] = T(mean);
         n.saved_deviation->as<T>()[channel] = T(deviation);
         update_running<T>(n, channel, mean, deviation, count);
