@@ -50,6 +50,10 @@ bool is_dense(const View& view) {
   return true;
 }
 
+void add_rows(float* to, const float* from, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] += from[i];
+}
+
 void put(KernelContext& context, Tensor& self, Span<Tensor*> indices, const View& values, DType values_dtype,
          bool accumulate) {
   IndexPlan plan;
@@ -63,12 +67,18 @@ void put(KernelContext& context, Tensor& self, Span<Tensor*> indices, const View
     return;
   if (plan.count == 0 || plan.rest.numel() == 0) return;
   const ResultParts parts(plan, source);
-  const size_t element_size = dtype_size_bytes(self.dtype);
+  const size_t element_size = dtype_size_bytes(self.dtype),
+               row_bytes = static_cast<size_t>(plan.rest.numel()) * element_size;
+  const bool rows = is_dense(plan.rest) && is_dense(parts.part);
   for_each_part(plan, parts, 0, plan.count, [&](int64_t from, int64_t to) {
     View dst = plan.rest, src = parts.part;
     dst.advance(to, element_size);
     src.advance(from, element_size);
-    if (accumulate) {
+    if (rows && !accumulate) {
+      memmove(dst.data, src.data, row_bytes);
+    } else if (rows && self.dtype == DType::f32) {
+      add_rows(reinterpret_cast<float*>(dst.data), reinterpret_cast<const float*>(src.data), plan.rest.numel());
+    } else if (accumulate) {
       accumulate_view(context, self.dtype, dst, src);
     } else {
       copy_view(context, element_size, dst, src);
@@ -94,6 +104,16 @@ void index_tensor_out(KernelContext& context, Span<EValue*> args) {
   const ResultParts parts(plan, result);
   const int64_t each = plan.rest.numel();
   const bool rows = is_dense(plan.rest) && is_dense(parts.part);
+  if (each == 1 && is_dense(result)) {
+    dispatch_size(dtype, [&](auto unit) {
+      using T = decltype(unit);
+      context.parallel_for(plan.count, 16384, [&](int64_t begin, int64_t end) {
+        const T* from = reinterpret_cast<const T*>(plan.rest.data);
+        for (int64_t i = begin; i < end; ++i) reinterpret_cast<T*>(result.data)[i] = from[plan.origins[i]];
+      });
+    });
+    return;
+  }
   context.parallel_for(plan.count, 16384 / each + 1, [&](int64_t begin, int64_t end) {
     for_each_part(plan, parts, begin, end, [&](int64_t to, int64_t from) {
       View dst = parts.part, src = plan.rest;

@@ -410,5 +410,35 @@ TEST(IndexSelect, PicksRowsAlongEveryDimOfEveryElementSize) {
   }
 }
 
+// Indices of all dimensions pick single elements; those of some pick rows.
+TEST(Index, PicksAndPutsElementsAndRowsInAnyOrderInMemory) {
+  std::vector<double> x(24);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
+  for (const auto& order : {std::vector<uint8_t>{0, 1, 2}, std::vector<uint8_t>{2, 0, 1}})
+    for (const DType dtype : {DType::f32, DType::i64, DType::u8, DType::f16}) {
+      TestTensor in = make(dtype, {2, 3, 4}, x, order);
+      TestTensor i = make(DType::i64, {2, 1}, {1, -2}), j = make(DType::i64, {3}, {2, 0, 0}),
+                 k = make(DType::i64, {1}, {3});
+      TestTensor elements = make_out(dtype, {2, 3}), turned = make_out(dtype, {2, 3}, {1, 0}),
+                 rows = make_out(dtype, {2, 3, 4});
+      for (TestTensor* out : {&elements, &turned}) {
+        ASSERT_EQ(call("aten::index.Tensor_out", {in, std::vector<TestTensor*>{&i, &j, &k}, *out}), Error::Ok);
+        EXPECT_TRUE(equals(*out, {23, 15, 15, 11, 3, 3}));
+      }
+      ASSERT_EQ(call("aten::index.Tensor_out", {in, std::vector<TestTensor*>{&i, &j}, rows}), Error::Ok);
+      EXPECT_TRUE(equals(rows, {20, 21, 22, 23, 12, 13, 14, 15, 12, 13, 14, 15, 8, 9, 10, 11, 0, 1, 2, 3, 0, 1, 2, 3}));
+      TestTensor ones = make(dtype, {4}, {1, 1, 1, 1});
+      for (const bool accumulate : {false, true}) {
+        std::vector<double> wanted = x;
+        for (const size_t row : {5, 3, 3, 2, 0, 0})
+          for (size_t c = 0; c < 4; ++c) wanted[row * 4 + c] = accumulate ? wanted[row * 4 + c] + 1 : 1;
+        TestTensor out = make_out(dtype, {2, 3, 4}, order);
+        ASSERT_EQ(call("aten::index_put.out", {in, std::vector<TestTensor*>{&i, &j}, ones, accumulate, out}),
+                  Error::Ok);
+        EXPECT_TRUE(equals(out, wanted)) << accumulate;
+      }
+    }
+}
+
 }  // namespace
 }  // namespace wick::test
