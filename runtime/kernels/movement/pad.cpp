@@ -107,6 +107,11 @@ void pad_spatial(KernelContext& context, Span<EValue*> args, int spatial, Border
   const int last = dst.rank - 1;
   int64_t lines = 1;
   for (int d = 0; d < last; ++d) lines *= dst.sizes[d];
+  // Of a line, positions [inside, behind) are copies.
+  const int64_t before = padding.before[last], length = dst.sizes[last];
+  const int64_t inside = before < 0 ? 0 : before < length ? before : length;
+  const int64_t end_inside = before + src.sizes[last] < length ? before + src.sizes[last] : length;
+  const int64_t behind = end_inside < inside ? inside : end_inside;
   dispatch_size(in.dtype, [&](auto unit) {
     using T = decltype(unit);
     context.parallel_for(lines, 16384 / dst.sizes[last] + 1, [&](int64_t begin, int64_t end) {
@@ -120,10 +125,20 @@ void pad_spatial(KernelContext& context, Span<EValue*> args, int spatial, Border
         }
         T* write = reinterpret_cast<T*>(dst.data) + to;
         const T* read = reinterpret_cast<const T*>(src.data) + from;
-        for (int64_t i = 0; i < dst.sizes[last]; ++i) {
-          write[i * dst.strides[last]] =
-              read[source_index(border, i - padding.before[last], src.sizes[last]) * src.strides[last]];
+        const int64_t to_step = dst.strides[last], from_step = src.strides[last];
+        const auto fill = [&](int64_t first, int64_t end) {
+          for (int64_t i = first; i < end; ++i) {
+            const int64_t at = source_index(border, i - before, src.sizes[last]);
+            write[i * to_step] = read[at * from_step];
+          }
+        };
+        fill(0, inside);
+        if (to_step == 1 && from_step == 1) {
+          for (int64_t i = inside; i < behind; ++i) write[i] = read[i - before];
+        } else {
+          for (int64_t i = inside; i < behind; ++i) write[i * to_step] = read[(i - before) * from_step];
         }
+        fill(behind, dst.sizes[last]);
       }
     });
   });
