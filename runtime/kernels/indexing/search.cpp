@@ -26,11 +26,8 @@ int64_t position_of(const T* sequence, const int64_t* order, int64_t length, T v
     const int64_t middle = low + (high - low) / 2;
     const T at = sequence[order ? order[middle] : middle];
     const bool stop = right ? at > value : at >= value;
-    if (stop) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
+    high = stop ? middle : high;  // no branch, which nobody could predict
+    low = stop ? low : middle + 1;
   }
   return low;
 }

@@ -810,5 +810,25 @@ TEST(Sort, IsStableForEveryLengthDtypeAndDirection) {
   }
 }
 
+TEST(SearchSorted, FindsThePlaceForEveryLength) {
+  for (const size_t length : {0, 1, 2, 3, 7, 8, 9, 100}) {
+    std::vector<double> sequence, wanted = {-INFINITY, -1, INFINITY, NAN};
+    for (size_t i = 0; i < length; ++i) sequence.push_back(static_cast<double>(i / 2));
+    for (size_t i = 0; i <= length; ++i) wanted.push_back(static_cast<double>(i) / 2);
+    const int32_t count = static_cast<int32_t>(wanted.size());
+    TestTensor boundaries = make(DType::f32, {static_cast<int32_t>(length)}, sequence);
+    TestTensor x = make(DType::f32, {count}, wanted), out = make_out(DType::i64, {count});
+    for (const bool right : {false, true}) {
+      std::vector<int64_t> places;
+      for (const double value : wanted) {
+        const auto behind = [&](double at) { return right ? at > value : at >= value; };
+        places.push_back(std::find_if(sequence.begin(), sequence.end(), behind) - sequence.begin());
+      }
+      ASSERT_EQ(call("aten::searchsorted.Tensor_out", {boundaries, x, false, right, nullptr, nullptr, out}), Error::Ok);
+      EXPECT_EQ(ints(out), places) << length;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace wick::test
