@@ -2,6 +2,7 @@
 #include "common/math/special.h"
 
 #include "common/math/math.h"
+#include "common/math/polynomials.h"
 
 namespace wick::math {
 namespace {
@@ -9,22 +10,57 @@ namespace {
 constexpr double kRootPi = 1.77245385090551602730;
 constexpr double kRootTwo = 1.41421356237309504880;
 
-/// y with erfc(y) = q for 0 < q <= 1, by Halley's method from an asymptotic start.
-double erfc_inverse(double q) {
-  if (q == 0) return kInfinity;
-  double y = 1 - q;
-  if (q < 0.3) {
-    const double t = -log(q * kRootPi);
-    y = sqrt(t - 0.5 * log(t > 1 ? t : 1));
-  }
-  for (int i = 0; i < 8; ++i) {
-    const double ratio = (erfcx(y) - q * exp(y * y)) * kRootPi / 2;  // -f / f'
-    if (!is_finite(ratio)) break;
-    const double change = ratio / (1 + y * ratio);
-    y += change;
-    if (abs(change) < 1e-16 * abs(y)) break;
-  }
-  return y;
+// The quantile of the standard normal distribution by rational functions.   Source: Wichura's algorithm AS 241, PPND16.
+// x / q in 0.180625 - q^2, q = p - 1/2, |q| <= 0.425.
+constexpr double kMiddle[] = {3.3871328727963666080,    1.3314166789178437745e+2, 1.9715909503065514427e+3,
+                              1.3731693765509461125e+4, 4.5921953931549871457e+4, 6.7265770927008700853e+4,
+                              3.3430575583588128105e+4, 2.5090809287301226727e+3};
+constexpr double kMiddleUnder[] = {1,
+                                   4.2313330701600911252e+1,
+                                   6.8718700749205790830e+2,
+                                   5.3941960214247511077e+3,
+                                   2.1213794301586595867e+4,
+                                   3.9307895800092710610e+4,
+                                   2.8729085735721942674e+4,
+                                   5.2264952788528545610e+3};
+// -x in r - 1.6, r = sqrt(-log(p)), r <= 5.
+constexpr double kNearTail[] = {1.42343711074968357734,    4.63033784615654529590,   5.76949722146069140550,
+                                3.64784832476320460504,    1.27045825245236838258,   2.41780725177450611770e-1,
+                                2.27238449892691845833e-2, 7.74545014278341407640e-4};
+constexpr double kNearTailUnder[] = {1,
+                                     2.05319162663775882187,
+                                     1.67638483018380384940,
+                                     6.89767334985100004550e-1,
+                                     1.48103976427480074590e-1,
+                                     1.51986665636164571966e-2,
+                                     5.47593808499534494600e-4,
+                                     1.05075007164441684324e-9};
+// -x in r - 5, 5 < r <= 27.
+constexpr double kFarTail[] = {6.65790464350110377720,    5.46378491116411436990,    1.78482653991729133580,
+                               2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
+                               2.71155556874348757815e-5, 2.01033439929228813265e-7};
+constexpr double kFarTailUnder[] = {1,
+                                    5.99832206555887937690e-1,
+                                    1.36929880922735805310e-1,
+                                    1.48753612908506148525e-2,
+                                    7.86869131145613259100e-4,
+                                    1.84631831751005468180e-5,
+                                    1.42151175831644588870e-7,
+                                    2.04426310338993978564e-15};
+
+constexpr double kMiddleHalf = 0.425;
+
+double middle_quantile(double q) {
+  const double z = 0.180625 - q * q;
+  return q * horner(z, kMiddle) / horner(z, kMiddleUnder);
+}
+
+/// Of 1 - p, for p < 1/2 - kMiddleHalf.
+double tail_quantile(double p) {
+  if (p <= 0) return kInfinity;
+  const double r = sqrt(-log(p));
+  return r <= 5 ? horner(r - 1.6, kNearTail) / horner(r - 1.6, kNearTailUnder)
+                : horner(r - 5, kFarTail) / horner(r - 5, kFarTailUnder);
 }
 
 }  // namespace
@@ -32,20 +68,15 @@ double erfc_inverse(double q) {
 double erfinv(double x) {
   const double magnitude = abs(x);
   if (!(magnitude <= 1)) return kNaN;
-  if (magnitude > 0.5) return copy_sign(erfc_inverse(1 - magnitude), x);
-  double y = x * kRootPi / 2;
-  for (int i = 0; i < 8; ++i) {
-    const double step = (x - erf(y)) * exp(y * y) * kRootPi / 2, change = step / (1 - y * step);
-    y += change;
-    if (abs(change) <= 1e-17 * abs(y)) break;
-  }
-  return y;
+  if (magnitude <= 2 * kMiddleHalf) return middle_quantile(x / 2) / kRootTwo;
+  return copy_sign(tail_quantile((1 - magnitude) / 2) / kRootTwo, x);
 }
 
 double ndtri(double p) {
   if (!(p >= 0 && p <= 1)) return kNaN;
-  if (p > 0.25 && p < 0.75) return kRootTwo * erfinv(2 * p - 1);
-  return p <= 0.5 ? -kRootTwo * erfc_inverse(2 * p) : kRootTwo * erfc_inverse(2 * (1 - p));
+  const double q = p - 0.5;
+  if (abs(q) <= kMiddleHalf) return middle_quantile(q);
+  return q < 0 ? -tail_quantile(p) : tail_quantile(1 - p);
 }
 
 double erfcx(double x) {

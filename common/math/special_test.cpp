@@ -36,6 +36,17 @@ TEST(Special, BothFormsOfABesselFunctionAgreeWhereTheyMeet) {
 TEST(Special, InverseErrorFunctionInvertsErf) {
   for (double x : {-0.999999, -0.7, -0.3, 0.0, 1e-9, 0.1, 0.5, 0.9, 0.9999999}) EXPECT_NEAR(erf(erfinv(x)), x, 1e-15);
   EXPECT_EQ(erfinv(1), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(erfinv(-1), -std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::signbit(erfinv(-0.0)));
+  // Where one form ends and the next begins: 0.85, and 1 - 2 exp(-25). Reference values to 50 digits.
+  expect_near(erfinv(1e-300), 8.862269254527580e-301);
+  expect_near(erfinv(0.85), 1.0179024648320275);
+  expect_near(erfinv(std::nextafter(0.85, 1)), 1.0179024648320275);
+  expect_near(erfinv(0.99), 1.8213863677184496);
+  expect_near(ndtri(1e-10), -6.3613409024040562);
+  expect_near(ndtri(1.38e-11), -6.6588385028507655);
+  expect_near(ndtri(1.39e-11), -6.6577770730492017);
+  expect_near(ndtri(1e-300), -37.047096299361199);
   EXPECT_TRUE(std::isnan(erfinv(1.5)));
   expect_near(ndtri(1e-10), -6.361340902404056);
 }
