@@ -288,9 +288,22 @@ void multiply_any(KernelContext& context, const MatrixProduct& p) {
   using Sum = ProductSum<T>;
   const StoreElement<T> store = {p};
   if constexpr (std::is_arithmetic<T>::value) {
-    const auto a = [&](int64_t batch, int64_t row, int64_t k) { return static_cast<Sum>(*at<T>(p.a, batch, row, k)); };
-    const auto b = [&](int64_t batch, int64_t k, int64_t n) { return static_cast<Sum>(*at<T>(p.b, batch, k, n)); };
-    if (p.m > 1 && multiply_tiled<Sum>(context, p.batch, p.m, p.n, p.k, a, b, store)) return;
+    const auto pack_a = [&](int64_t batch, int64_t row, int64_t rows, Sum* out) {
+      for (int64_t r = 0; r < kProductRows; ++r) {
+        const T* from = at<T>(p.a, batch, row + (r < rows ? r : 0), 0);
+        for (int64_t i = 0; i < p.k; ++i)
+          out[i * kProductRows + r] = r < rows ? static_cast<Sum>(from[i * p.a.column_stride]) : Sum(0);
+      }
+    };
+    const auto pack_b = [&](int64_t batch, int64_t column, int64_t columns, int64_t width, Sum* out) {
+      const bool dense = p.b.column_stride == 1;
+      for (int64_t i = 0; i < p.k; ++i, out += width) {
+        const T* from = at<T>(p.b, batch, i, column);
+        for (int64_t j = 0; j < columns; ++j) out[j] = static_cast<Sum>(dense ? from[j] : from[j * p.b.column_stride]);
+        for (int64_t j = columns; j < width; ++j) out[j] = Sum(0);
+      }
+    };
+    if (p.m > 1 && multiply_tiled<Sum>(context, p.batch, p.m, p.n, p.k, pack_a, pack_b, store)) return;
   }
   multiply_rows<T>(context, p, store);
 }

@@ -16,44 +16,48 @@ inline auto product_tile(const HotKernels& kernels, double) { return kernels.til
 inline auto product_tile(const HotKernels& kernels, uint32_t) { return kernels.tile_u32; }
 inline auto product_tile(const HotKernels& kernels, uint64_t) { return kernels.tile_u64; }
 
-/// `batch` products of [m, k] and [k, n]. a(index, row, i) and b(index, i, column) give elements as Sum,
-/// store(index, row, column, sum) takes the results. False, and nothing was done, if temp memory has no room for tiles.
-template <typename Sum, typename A, typename B, typename Store>
-bool multiply_tiled(KernelContext& context, int64_t batch, int64_t m, int64_t n, int64_t k, const A& a, const B& b,
-                    const Store& store) {
+/// `batch` products of [m, k] and [k, n].
+///   pack_a(index, row, rows, out)        out[i * kProductRows + r] = A[row + r, i], 0 for r >= rows
+///   pack_b(index, column, columns, width, out)    out[i * width + j] = B[i, column + j], 0 for j >= columns
+///   store(index, row, column, sum)       takes the results
+/// False, and nothing was done, if temp memory has no room for A and a panel of B.
+template <typename Sum, typename PackA, typename PackB, typename Store>
+bool multiply_tiled(KernelContext& context, int64_t batch, int64_t m, int64_t n, int64_t k, const PackA& pack_a,
+                    const PackB& pack_b, const Store& store) {
   constexpr int64_t kMostColumns = 32;  // of a tile, at any instruction set
   const HotKernels& kernels = hot(context.isa());
   const auto tile = product_tile(kernels, Sum());
   const int64_t width = kernels.gemm_columns * static_cast<int64_t>(sizeof(float)) / static_cast<int64_t>(sizeof(Sum));
-  const int64_t panels = (n + width - 1) / width, tasks = context.num_threads() < 1 ? 1 : context.num_threads();
-  const int64_t each = k * (width + kProductRows);
-  const uint64_t bytes = static_cast<uint64_t>(tasks) * static_cast<uint64_t>(each) * sizeof(Sum);
-  if (k <= 0 || bytes + 64 > context.temp_available()) return false;
-  Sum* memory = context.allocate_temp_array<Sum>(static_cast<size_t>(tasks * each));
-  if (!memory) return true;
-  const int64_t items = batch * panels;
-  context.parallel_for(tasks, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t task = begin; task < end; ++task) {
-      Sum* const right = memory + task * each;
-      Sum* const left = right + k * width;
-      for (int64_t item = items * task / tasks; item < items * (task + 1) / tasks; ++item) {
-        const int64_t index = item / panels, column = item % panels * width;
-        const int64_t columns = n - column < width ? n - column : width;
-        for (int64_t i = 0; i < k; ++i)
-          for (int64_t j = 0; j < width; ++j) right[i * width + j] = j < columns ? b(index, i, column + j) : Sum(0);
-        for (int64_t row = 0; row < m; row += kProductRows) {
-          const int64_t rows = m - row < kProductRows ? m - row : kProductRows;
-          for (int64_t i = 0; i < k; ++i)
-            for (int64_t r = 0; r < kProductRows; ++r)
-              left[i * kProductRows + r] = r < rows ? a(index, row + r, i) : Sum(0);
-          Sum sums[kProductRows * kMostColumns];
-          tile(left, right, k, sums);
-          for (int64_t r = 0; r < rows; ++r)
-            for (int64_t j = 0; j < columns; ++j) store(index, row + r, column + j, sums[r * width + j]);
+  const int64_t panels = (n + width - 1) / width, tiles = (m + kProductRows - 1) / kProductRows;
+  const int64_t tasks = context.num_threads() < 1 ? 1 : context.num_threads();
+  const double numbers = static_cast<double>(k) * static_cast<double>(tiles * kProductRows + tasks * width);
+  if (k <= 0 || numbers * sizeof(Sum) + 64 > static_cast<double>(context.temp_available())) return false;
+  Sum* const left = context.allocate_temp_array<Sum>(static_cast<size_t>(numbers));
+  if (!left) return true;
+  Sum* const panel = left + tiles * kProductRows * k;
+  const auto rows_of = [&](int64_t t) {
+    return m - t * kProductRows < kProductRows ? m - t * kProductRows : kProductRows;
+  };
+  for (int64_t index = 0; index < batch; ++index) {
+    context.parallel_for(tiles, 4096 / k + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t) pack_a(index, t * kProductRows, rows_of(t), left + t * kProductRows * k);
+    });
+    context.parallel_for(tasks, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t task = begin; task < end; ++task) {
+        Sum* const right = panel + task * k * width;
+        for (int64_t p = panels * task / tasks; p < panels * (task + 1) / tasks; ++p) {
+          const int64_t column = p * width, columns = n - column < width ? n - column : width;
+          pack_b(index, column, columns, width, right);
+          for (int64_t t = 0; t < tiles; ++t) {
+            Sum sums[kProductRows * kMostColumns];
+            tile(left + t * kProductRows * k, right, k, sums);
+            for (int64_t r = 0; r < rows_of(t); ++r)
+              for (int64_t j = 0; j < columns; ++j) store(index, t * kProductRows + r, column + j, sums[r * width + j]);
+          }
         }
       }
-    }
-  });
+    });
+  }
   return true;
 }
 

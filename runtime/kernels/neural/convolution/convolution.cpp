@@ -9,7 +9,9 @@ namespace wick {
 namespace kernels {
 namespace {
 
-/// Where an output position reads and writes.
+constexpr int64_t kMostColumns = 32;  // of a panel
+
+/// One position in three dimensions.
 struct Place {
   int64_t at[3];
 };
@@ -17,33 +19,67 @@ Place place_of(int64_t flat, const int64_t* sizes) {
   return {{flat / sizes[2] / sizes[1], flat / sizes[2] % sizes[1], flat % sizes[2]}};
 }
 
-/// One convolution of a group of an image, in types that the blocked product of convolve_float does not take.
+/// The convolutions of the groups of all images, in types that the blocked product of convolve_float does not take, as
+/// products of weights [out_channels, depth] and input [depth, positions].
 template <typename T, typename Sum>
-struct GroupConvolution {
+struct Convolutions {
   const ConvGeometry& g;
   const T *input, *weight, *bias;
   T* out;
 
   int64_t image(int64_t index) const { return index / g.groups; }
   int64_t group(int64_t index) const { return index % g.groups; }
-  /// Weight of output channel `row`, depth `i`.
-  Sum weight_at(int64_t index, int64_t row, int64_t i) const {
+  /// Offset of the weights of depth `i`.
+  int64_t weight_offset(int64_t i) const {
     const Place tap = place_of(i % g.taps(), g.kernel);
-    int64_t at = group(index) * g.weight_group_stride() + row * g.weight_out_stride + i / g.taps() * g.weight_in_stride;
+    int64_t at = i / g.taps() * g.weight_in_stride;
     for (int d = 0; d < 3; ++d) at += tap.at[d] * g.weight_stride[d];
-    return static_cast<Sum>(weight[at]);
+    return at;
   }
-  /// Element that depth `i` sees from an output position; 0 outside.
-  Sum input_at(int64_t index, int64_t i, int64_t position) const {
-    const Place tap = place_of(i % g.taps(), g.kernel), from = place_of(position, g.output);
-    int64_t at =
-        image(index) * g.input_batch_stride + (group(index) * g.in_channels + i / g.taps()) * g.input_channel_stride;
+  const T* weights(int64_t index, int64_t row) const {
+    return weight + group(index) * g.weight_group_stride() + row * g.weight_out_stride;
+  }
+  /// What tap 0 sees from an output position, before the division.
+  Place origin_of(int64_t position) const {
+    Place place = place_of(position, g.output);
+    for (int d = 0; d < 3; ++d) place.at[d] = place.at[d] * g.out_step[d] + g.origin[d];
+    return place;
+  }
+  const T* plane(int64_t index, int64_t i) const {
+    return input + image(index) * g.input_batch_stride +
+           (group(index) * g.in_channels + i / g.taps()) * g.input_channel_stride;
+  }
+  /// The element that a tap sees, 0 outside.
+  Sum element(const T* from, const Place& origin, const Place& tap) const {
+    int64_t at = 0;
     for (int d = 0; d < 3; ++d) {
-      const int64_t x = from.at[d] * g.out_step[d] + g.origin[d] + tap.at[d] * g.tap_step[d];
-      if (x < 0 || x % g.divisor[d] != 0 || x / g.divisor[d] >= g.input[d]) return Sum(0);
-      at += x / g.divisor[d] * g.input_stride[d];
+      int64_t x = origin.at[d] + tap.at[d] * g.tap_step[d];
+      if (x < 0) return Sum(0);
+      if (g.divisor[d] != 1) {
+        if (x % g.divisor[d] != 0) return Sum(0);
+        x /= g.divisor[d];
+      }
+      if (x >= g.input[d]) return Sum(0);
+      at += x * g.input_stride[d];
     }
-    return static_cast<Sum>(input[at]);
+    return static_cast<Sum>(from[at]);
+  }
+
+  void pack_weights(int64_t index, int64_t row, int64_t rows, Sum* to) const {
+    for (int64_t i = 0; i < g.depth(); ++i) {
+      const int64_t offset = weight_offset(i);
+      for (int64_t r = 0; r < kProductRows; ++r)
+        to[i * kProductRows + r] = r < rows ? static_cast<Sum>(weights(index, row + r)[offset]) : Sum(0);
+    }
+  }
+  void pack_input(int64_t index, int64_t column, int64_t columns, int64_t width, Sum* to) const {
+    Place origins[kMostColumns];
+    for (int64_t j = 0; j < columns; ++j) origins[j] = origin_of(column + j);
+    for (int64_t i = 0; i < g.depth(); ++i, to += width) {
+      const Place tap = place_of(i % g.taps(), g.kernel);
+      const T* from = plane(index, i);
+      for (int64_t j = 0; j < width; ++j) to[j] = j < columns ? element(from, origins[j], tap) : Sum(0);
+    }
   }
   void store(int64_t index, int64_t row, int64_t position, Sum sum) const {
     const int64_t channel = group(index) * g.out_channels + row;
@@ -59,20 +95,25 @@ template <typename T>
 void convolve_any(KernelContext& context, const ConvGeometry& g, const Tensor& input, const Tensor& weight,
                   const Tensor* bias, Tensor& out) {
   using Sum = ProductSum<T>;
-  const GroupConvolution<T, Sum> c = {g, input.as<T>(), weight.as<T>(), bias ? bias->as<T>() : nullptr, out.as<T>()};
+  const Convolutions<T, Sum> c = {g, input.as<T>(), weight.as<T>(), bias ? bias->as<T>() : nullptr, out.as<T>()};
   const int64_t batch = g.batch * g.groups, positions = g.positions(), depth = g.depth();
-  const auto store = [&](int64_t index, int64_t row, int64_t position, Sum sum) { c.store(index, row, position, sum); };
   const bool tiled = multiply_tiled<Sum>(
       context, batch, g.out_channels, positions, depth,
-      [&](int64_t index, int64_t row, int64_t i) { return c.weight_at(index, row, i); },
-      [&](int64_t index, int64_t i, int64_t position) { return c.input_at(index, i, position); }, store);
+      [&](int64_t index, int64_t row, int64_t rows, Sum* to) { c.pack_weights(index, row, rows, to); },
+      [&](int64_t index, int64_t column, int64_t columns, int64_t width, Sum* to) {
+        c.pack_input(index, column, columns, width, to);
+      },
+      [&](int64_t index, int64_t row, int64_t position, Sum sum) { c.store(index, row, position, sum); });
   if (tiled) return;
   context.parallel_for(batch * g.out_channels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t item = begin; item < end; ++item) {
       const int64_t index = item / g.out_channels, row = item % g.out_channels;
       for (int64_t position = 0; position < positions; ++position) {
+        const Place origin = c.origin_of(position);
         Sum sum = Sum(0);
-        for (int64_t i = 0; i < depth; ++i) sum += c.input_at(index, i, position) * c.weight_at(index, row, i);
+        for (int64_t i = 0; i < depth; ++i)
+          sum += c.element(c.plane(index, i), origin, place_of(i % g.taps(), g.kernel)) *
+                 static_cast<Sum>(c.weights(index, row)[c.weight_offset(i)]);
         c.store(index, row, position, sum);
       }
     }
