@@ -78,6 +78,30 @@ int64_t source_index(Border border, int64_t i, int64_t size) {
   return i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i;
 }
 
+/// One line of a padded dimension. Positions [inside, behind) are copies.
+struct PaddedLine {
+  Border border;
+  int64_t before, size, length;  // the source's size, and that of the result
+  int64_t from_step, to_step;
+  int64_t inside = before < 0 ? 0 : before < length ? before : length;
+  int64_t behind = before + size < inside ? inside : before + size < length ? before + size : length;
+
+  template <typename T>
+  void copy(const T* read, T* write) const {
+    const auto fill = [&](int64_t first, int64_t end) {
+      for (int64_t i = first; i < end; ++i)
+        write[i * to_step] = read[source_index(border, i - before, size) * from_step];
+    };
+    fill(0, inside);
+    if (to_step == 1 && from_step == 1) {
+      for (int64_t i = inside; i < behind; ++i) write[i] = read[i - before];
+    } else {
+      for (int64_t i = inside; i < behind; ++i) write[i * to_step] = read[(i - before) * from_step];
+    }
+    fill(behind, length);
+  }
+};
+
 /// The last `spatial` dimensions are padded; out position p reads in position source_index(p - before) in each of them.
 void pad_spatial(KernelContext& context, Span<EValue*> args, int spatial, Border border) {
   const Tensor& in = *args[0]->tensor;
@@ -107,11 +131,8 @@ void pad_spatial(KernelContext& context, Span<EValue*> args, int spatial, Border
   const int last = dst.rank - 1;
   int64_t lines = 1;
   for (int d = 0; d < last; ++d) lines *= dst.sizes[d];
-  // Of a line, positions [inside, behind) are copies.
-  const int64_t before = padding.before[last], length = dst.sizes[last];
-  const int64_t inside = before < 0 ? 0 : before < length ? before : length;
-  const int64_t end_inside = before + src.sizes[last] < length ? before + src.sizes[last] : length;
-  const int64_t behind = end_inside < inside ? inside : end_inside;
+  const PaddedLine padded = {border,          padding.before[last], src.sizes[last],
+                             dst.sizes[last], src.strides[last],    dst.strides[last]};
   dispatch_size(in.dtype, [&](auto unit) {
     using T = decltype(unit);
     context.parallel_for(lines, 16384 / dst.sizes[last] + 1, [&](int64_t begin, int64_t end) {
@@ -125,20 +146,7 @@ void pad_spatial(KernelContext& context, Span<EValue*> args, int spatial, Border
         }
         T* write = reinterpret_cast<T*>(dst.data) + to;
         const T* read = reinterpret_cast<const T*>(src.data) + from;
-        const int64_t to_step = dst.strides[last], from_step = src.strides[last];
-        const auto fill = [&](int64_t first, int64_t end) {
-          for (int64_t i = first; i < end; ++i) {
-            const int64_t at = source_index(border, i - before, src.sizes[last]);
-            write[i * to_step] = read[at * from_step];
-          }
-        };
-        fill(0, inside);
-        if (to_step == 1 && from_step == 1) {
-          for (int64_t i = inside; i < behind; ++i) write[i] = read[i - before];
-        } else {
-          for (int64_t i = inside; i < behind; ++i) write[i * to_step] = read[(i - before) * from_step];
-        }
-        fill(behind, dst.sizes[last]);
+        padded.copy(read, write);
       }
     });
   });
