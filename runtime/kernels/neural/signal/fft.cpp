@@ -54,6 +54,9 @@ double scale_of(int64_t normalization, double count) {
   return normalization == 0 ? 1 : normalization == 1 ? 1 / math::sqrt(count) : 1 / count;
 }
 
+// Numbers between arrays: those of a power of two would fall into the same cache sets. Room for one number more a lane.
+constexpr int64_t kApart = 24;
+
 /// Lines side by side: as many as a vector has numbers, fewer where long lines would leave the caches or there is
 /// little temp memory.
 int64_t choose_lanes(const KernelContext& context, const FourierPlan& plan, int64_t lines, int64_t tasks) {
@@ -61,68 +64,114 @@ int64_t choose_lanes(const KernelContext& context, const FourierPlan& plan, int6
   const uint64_t available = context.temp_available() / (4 * sizeof(double));
   int64_t lanes = kMostLanes;
   const auto fits = [&] {
-    const uint64_t numbers = static_cast<uint64_t>(fourier_numbers(plan, lanes));
+    const uint64_t numbers = static_cast<uint64_t>(fourier_numbers(plan, lanes) + kApart);
     return lanes / 2 < lines && numbers <= kMostNumbers && numbers * static_cast<uint64_t>(tasks) + 16 <= available;
   };
   while (lanes > 1 && !fits()) lanes /= 2;
   return lanes;
 }
 
-/// from -> to along pass.dim, line by line. In and Out are real or complex elements of type F. A real input has no
-/// imaginary part; a real output drops it; a half spectrum (complex in, real out) is completed by symmetry.
+/// Lines between memory and the lanes of a transform. In and Out are real or complex elements of type F. A real input
+/// has no imaginary part; a real output drops it; a half spectrum (complex in, real out) is completed by symmetry.
+/// Lines of an even number of real elements take the transform of half as many complex ones.
 template <typename In, typename Out, typename F>
-void transform(KernelContext& context, const Pass& pass, const Tensor& from, Tensor& to) {
-  constexpr bool real_in = sizeof(In) == sizeof(F), real_out = sizeof(Out) == sizeof(F);
-  FourierPlan plan;
-  if (!make_fourier_plan(context, pass.n, &plan)) return;
+struct LineTransform {
+  static constexpr bool kRealIn = sizeof(In) == sizeof(F), kRealOut = sizeof(Out) == sizeof(F);
+  const Pass& pass;
+  const Tensor& from;
+  Tensor& to;
+  const int64_t n = pass.n, half = n / 2;
+  const bool halved = (kRealIn || kRealOut) && n % 2 == 0;
   const Lines in = {&from, pass.dim}, out = {&to, pass.dim};
   const int64_t in_step = from.strides[pass.dim], out_step = to.strides[pass.dim];
   const int64_t available = from.sizes[pass.dim], written = to.sizes[pass.dim];
-  const int64_t lines = static_cast<int64_t>(to.numel) / written;
-  const int64_t tasks = context.num_threads() < 1 ? 1 : context.num_threads();
-  const int64_t lanes = choose_lanes(context, plan, lines, tasks), numbers = fourier_numbers(plan, lanes);
-  double* memory = context.allocate_temp_array<double>(static_cast<size_t>(4 * numbers * tasks));
-  if (!memory) return;
-  const auto load = [&](const F* x, const ComplexArray& data) {
-    for (int64_t k = 0; k < plan.n; ++k) {
-      const bool mirrored = real_out && k > plan.n / 2;
-      const int64_t at = mirrored ? plan.n - k : k;
+  int64_t lanes = 1;
+
+  const F* source(int64_t line) const { return reinterpret_cast<const F*>(from.as<In>() + in.offset(to, line)); }
+  F* target(int64_t line) const { return reinterpret_cast<F*>(to.as<Out>() + out.offset(to, line)); }
+  double real_at(const F* x, int64_t k) const { return k < available ? static_cast<double>(x[k * in_step]) : 0; }
+
+  void load_halves(const F* x, const ComplexArray& data) const {
+    for (int64_t k = 0; k < half; ++k) {
+      data.re[k * lanes] = real_at(x, 2 * k);
+      data.im[k * lanes] = real_at(x, 2 * k + 1);
+    }
+  }
+  /// The first `count` numbers; of a half spectrum more than that are its mirror image.
+  void load(const F* x, int64_t count, const ComplexArray& data) const {
+    for (int64_t k = 0; k < count; ++k) {
+      const bool mirrored = kRealOut && k > half;
+      const int64_t at = mirrored ? n - k : k;
       double re = 0, im = 0;
-      if (at < available && real_in) {
-        re = static_cast<double>(x[at * in_step]);
+      if (kRealIn) {
+        re = real_at(x, at);
       } else if (at < available) {
         re = static_cast<double>(x[2 * at * in_step]);
         im = static_cast<double>(x[2 * at * in_step + 1]);
-        if (real_out && (k == 0 || 2 * k == plan.n)) im = 0;
+        if (kRealOut && (k == 0 || 2 * k == n)) im = 0;
       }
       data.re[k * lanes] = re;
       data.im[k * lanes] = mirrored ? -im : im;
     }
-  };
-  const auto store = [&](const ComplexArray& data, F* y) {
+  }
+  void store(const ComplexArray& data, F* y) const {
     for (int64_t k = 0; k < written; ++k) {
-      if (real_out) {
-        y[k * out_step] = static_cast<F>(data.re[k * lanes] * pass.scale);
+      const bool mirrored = halved && k > half;
+      const int64_t at = (mirrored ? n - k : k) * lanes;
+      if (kRealOut) {
+        const double number = !halved ? data.re[at] : (k % 2 == 0 ? data.re : data.im)[k / 2 * lanes];
+        y[k * out_step] = static_cast<F>(number * pass.scale);
       } else {
-        y[2 * k * out_step] = static_cast<F>(data.re[k * lanes] * pass.scale);
-        y[2 * k * out_step + 1] = static_cast<F>(data.im[k * lanes] * pass.scale);
+        y[2 * k * out_step] = static_cast<F>(data.re[at] * pass.scale);
+        y[2 * k * out_step + 1] = static_cast<F>((mirrored ? -data.im[at] : data.im[at]) * pass.scale);
       }
     }
-  };
+  }
+
+  /// Lines [first, first + count), count <= lanes.
+  void run(const HotKernels& kernels, const FourierPlan& plan, const ComplexArray& turns, int64_t first, int64_t count,
+           const ComplexArray& data, const ComplexArray& scratch) const {
+    for (int64_t l = 0; l < count; ++l) {
+      const ComplexArray lane = {data.re + l, data.im + l};
+      if (halved && kRealIn) {
+        load_halves(source(first + l), lane);
+      } else if (halved) {
+        load(source(first + l), half + 1, {scratch.re + l, scratch.im + l});
+      } else {
+        load(source(first + l), n, lane);
+      }
+    }
+    if (halved && kRealOut) halves_of_spectrum(scratch, turns, half, lanes, data);
+    fourier_transform(kernels, plan, pass.forward, lanes, data, scratch);
+    if (halved && kRealIn) spectrum_of_halves(data, turns, half, lanes, scratch);
+    const ComplexArray& result = halved && kRealIn ? scratch : data;
+    for (int64_t l = 0; l < count; ++l) store({result.re + l, result.im + l}, target(first + l));
+  }
+};
+
+/// from -> to along pass.dim, line by line.
+template <typename In, typename Out, typename F>
+void transform(KernelContext& context, const Pass& pass, const Tensor& from, Tensor& to) {
+  LineTransform<In, Out, F> t = {pass, from, to};
+  FourierPlan plan;
+  if (!make_fourier_plan(context, t.halved ? t.half : t.n, &plan)) return;
+  const ComplexArray turns = t.halved ? make_roots(context, t.n, t.half / 2 + 1) : ComplexArray();
+  const int64_t lines = static_cast<int64_t>(to.numel) / t.written;
+  const int64_t tasks = context.num_threads() < 1 ? 1 : context.num_threads();
+  t.lanes = choose_lanes(context, plan, lines, tasks);
+  const int64_t numbers = fourier_numbers(plan, t.lanes) + kApart;
+  double* memory = context.allocate_temp_array<double>(static_cast<size_t>(4 * numbers * tasks));
+  if (!memory || !context.ok()) return;
   const HotKernels& kernels = hot(context.isa());
-  const int64_t groups = (lines + lanes - 1) / lanes;
+  const int64_t groups = (lines + t.lanes - 1) / t.lanes;
   context.parallel_for(tasks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       double* base = memory + task * 4 * numbers;
       const ComplexArray data = {base, base + numbers}, scratch = {base + 2 * numbers, base + 3 * numbers};
-      memset(base, 0, static_cast<size_t>(2 * numbers) * sizeof(double));  // lanes that no line of the last group fills
+      memset(base, 0, static_cast<size_t>(4 * numbers) * sizeof(double));  // lanes that no line of the last group fills
       for (int64_t group = groups * task / tasks; group < groups * (task + 1) / tasks; ++group) {
-        const int64_t first = group * lanes, count = lines - first < lanes ? lines - first : lanes;
-        for (int64_t l = 0; l < count; ++l)
-          load(reinterpret_cast<const F*>(from.as<In>() + in.offset(to, first + l)), {data.re + l, data.im + l});
-        fourier_transform(kernels, plan, pass.forward, lanes, data, scratch);
-        for (int64_t l = 0; l < count; ++l)
-          store({data.re + l, data.im + l}, reinterpret_cast<F*>(to.as<Out>() + out.offset(to, first + l)));
+        const int64_t first = group * t.lanes, count = lines - first < t.lanes ? lines - first : t.lanes;
+        t.run(kernels, plan, turns, first, count, data, scratch);
       }
     }
   });

@@ -120,6 +120,12 @@ void by_convolution(const HotKernels& kernels, const FourierPlan& plan, int64_t 
 
 }  // namespace
 
+ComplexArray make_roots(KernelContext& context, int64_t n, int64_t count) {
+  const ComplexArray table = allocate(context, count);
+  for (int64_t k = 0; table.re && k < count; ++k) root(k, n, table.re + k, table.im + k);
+  return table;
+}
+
 bool make_fourier_plan(KernelContext& context, int64_t n, FourierPlan* plan) {
   plan->n = plan->m = n;
   const bool smooth = factor(n, plan);
@@ -160,6 +166,43 @@ void fourier_transform(const HotKernels& kernels, const FourierPlan& plan, bool 
     run_passes(kernels, plan, lanes, data, scratch);
   }
   conjugate();
+}
+
+void spectrum_of_halves(const ComplexArray& data, const ComplexArray& turns, int64_t h, int64_t lanes,
+                        const ComplexArray& spectrum) {
+  for (int64_t k = 0; k <= h / 2; ++k) {
+    const double w_re = turns.re[k], w_im = turns.im[k];
+    const int64_t left = k * lanes, right = (h - k) * lanes, mirror = k == 0 ? 0 : right;
+    for (int64_t l = 0; l < lanes; ++l) {
+      const double a = data.re[left + l], b = data.im[left + l], c = data.re[mirror + l], d = data.im[mirror + l];
+      const double even_re = 0.5 * (a + c), even_im = 0.5 * (b - d), odd_re = 0.5 * (b + d), odd_im = 0.5 * (c - a);
+      const double turned_re = odd_re * w_re - odd_im * w_im, turned_im = odd_re * w_im + odd_im * w_re;
+      spectrum.re[right + l] = even_re - turned_re;
+      spectrum.im[right + l] = turned_im - even_im;
+      spectrum.re[left + l] = even_re + turned_re;
+      spectrum.im[left + l] = even_im + turned_im;
+    }
+  }
+}
+
+void halves_of_spectrum(const ComplexArray& spectrum, const ComplexArray& turns, int64_t h, int64_t lanes,
+                        const ComplexArray& data) {
+  for (int64_t k = 0; k <= h / 2; ++k) {
+    const double w_re = turns.re[k], w_im = turns.im[k];
+    const int64_t left = k * lanes, right = (h - k) * lanes;
+    for (int64_t l = 0; l < lanes; ++l) {
+      const double a = spectrum.re[left + l], b = spectrum.im[left + l];
+      const double c = spectrum.re[right + l], d = spectrum.im[right + l];
+      const double even_re = a + c, even_im = b - d, turned_re = a - c, turned_im = b + d;
+      const double odd_re = turned_re * w_re + turned_im * w_im, odd_im = turned_im * w_re - turned_re * w_im;
+      if (k > 0) {
+        data.re[right + l] = even_re + odd_im;
+        data.im[right + l] = odd_re - even_im;
+      }
+      data.re[left + l] = even_re - odd_im;
+      data.im[left + l] = even_im + odd_re;
+    }
+  }
 }
 
 }  // namespace wick

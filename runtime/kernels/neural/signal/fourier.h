@@ -28,6 +28,9 @@ struct FourierPlan {
 /// Tables come from the context's temp memory; false (failed) if there is too little. n >= 1.
 bool make_fourier_plan(KernelContext& context, int64_t n, FourierPlan* plan);
 
+/// exp(-2 pi i k / n) for k < count <= n, from temp memory; re is null (and the context failed) if there is too little.
+ComplexArray make_roots(KernelContext& context, int64_t n, int64_t count);
+
 /// Numbers that `lanes` lines side by side need in `data` and in `scratch`.
 inline int64_t fourier_numbers(const FourierPlan& plan, int64_t lanes) { return plan.m * lanes; }
 
@@ -35,5 +38,13 @@ inline int64_t fourier_numbers(const FourierPlan& plan, int64_t lanes) { return 
 /// is the minus sign. Lanes do not change each other.
 void fourier_transform(const HotKernels& kernels, const FourierPlan& plan, bool forward, int64_t lanes,
                        const ComplexArray& data, const ComplexArray& scratch);
+
+/// What makes a transform of n = 2 h real numbers of one of h complex ones, whose parts are the even and the odd ones:
+/// spectrum[k] for k <= h, from data[k] for k < h; `turns` are exp(-2 pi i k / n) for k <= h / 2.
+void spectrum_of_halves(const ComplexArray& data, const ComplexArray& turns, int64_t h, int64_t lanes,
+                        const ComplexArray& spectrum);
+/// The other way: the transform of `data` without scaling is then that of the spectrum.
+void halves_of_spectrum(const ComplexArray& spectrum, const ComplexArray& turns, int64_t h, int64_t lanes,
+                        const ComplexArray& data);
 
 }  // namespace wick
