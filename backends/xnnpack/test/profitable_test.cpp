@@ -22,6 +22,28 @@ const Case kCases[] = {
     {"(%x: f32[2, 8]) { %y = aten.logsumexp(%x, [1]) return %y }", {"aten.logsumexp.default"}},
     {"(%x: f32[2, 8]) { %s = aten.sin(%x)\n %c = aten.cumsum(%s, 1) return %c }",
      {"aten.cumsum.default", "aten.sin.default"}},
+    // Functions that the library computes one by one, or that take several of its operators.
+    {"(%x: f32[2, 8]) { %y = aten.exp(%x) return %y }", {"aten.exp.default"}},
+    {"(%x: f32[2, 8]) { %y = aten._log_softmax(%x, 1, false) return %y }", {"aten._log_softmax.default"}},
+    {"(%x: f32[2, 8]) { %y = aten._softmax(%x, 1, false) return %y }", {}},
+    {"(%x: f32[2, 8]) { %y = aten.sqrt(%x) return %y }", {"aten.sqrt.default"}},
+    {"(%x: f32[2, 8]) { %y = aten.round(%x) return %y }", {"aten.round.default"}},
+    {"(%x: f32[2, 8]) { %y = aten.floor(%x) return %y }", {}},
+    {"(%x: f32[2, 8]) { %y = aten.softplus(%x) return %y }", {"aten.softplus.default"}},
+    {"(%x: f32[2, 8]) { %y = aten.sigmoid(%x) return %y }", {}},
+    {"(%x: f32[2, 8]) { %y = aten.pow.Tensor_Scalar(%x, 0.5) return %y }", {"aten.pow.Tensor_Scalar"}},
+    {"(%x: f32[2, 8]) { %y = aten.pow.Tensor_Scalar(%x, 3.0) return %y }", {}},
+    // Sums are products with as many ones.
+    {"(%x: f32[2, 513]) { %y = aten.mean.dim(%x, [1]) return %y }", {"aten.mean.dim"}},
+    {"(%x: f32[2, 512]) { %y = aten.mean.dim(%x, [1]) return %y }", {}},
+    {"(%x: f32[3, 19, 9]) { %y = aten.sum.dim_IntList(%x, []) return %y }", {"aten.sum.dim_IntList"}},
+    {"(%x: f32[3, 19, 8]) { %y = aten.sum.dim_IntList(%x, []) return %y }", {}},
+    // Matmuls of two computed tensors with few rows or columns.
+    {"(%x: f32[3, 8], %z: f32[8, 9]) { %y = aten.mm(%x, %z) return %y }", {"aten.mm.default"}},
+    {"(%x: f32[9, 8], %z: f32[8, 3]) { %y = aten.mm(%x, %z) return %y }", {"aten.mm.default"}},
+    {"(%x: f32[4, 8], %z: f32[8, 4]) { %y = aten.mm(%x, %z) return %y }", {}},
+    {"(%x: f32[2, 1, 8], %z: f32[2, 8, 9]) { %y = aten.bmm(%x, %z) return %y }", {"aten.bmm.default"}},
+    {"(%x: f32[1, 8]) { const %w: f32[8, 9] = ...\n %y = aten.mm(%x, %w) return %y }", {}},
     // In halves the portable kernels convert each element.
     {"(%x: f16[2, 8]) { %y = aten.sin(%x) return %y }", {}},
     // Beside others they stay: leaving would add delegates or calls.

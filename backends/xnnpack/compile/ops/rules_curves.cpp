@@ -275,6 +275,11 @@ const Deviation* deviation_of_root(const Node& node) {
   return node.result()->dtype() == DType::f16 ? &kHalfRoot : &kDropsNan;
 }
 
+bool takes_a_root(const Node& node) {
+  const auto exponent = number(node, "exponent");
+  return exponent && *exponent != std::floor(*exponent);
+}
+
 const Deviation* deviation_of_power(const Node& node) {
   const compiler::Arg& exponent = node.arg("exponent");
   if (!exponent.is<double>()) return nullptr;
@@ -282,23 +287,24 @@ const Deviation* deviation_of_power(const Node& node) {
 }
 
 constexpr OpRule kCurveRows[] = {
-    deviates(kDropsNan, curve_row("aten.cosh.default", lower_cosh)),
+    costs_more(deviates(kDropsNan, curve_row("aten.cosh.default", lower_cosh))),
     deviates(kStep, curve_row("aten.div.Scalar_mode", lower_rounded_quotient, rounded_quotient)),
-    loses_sign(deviates(kExponential, curve_row("aten.expm1.default", lower_expm1))),
+    costs_more(loses_sign(deviates(kExponential, curve_row("aten.expm1.default", lower_expm1)))),
     deviates(kStep, curve_row("aten.fmod.Scalar", lower_fmod, power_of_two)),
     deviates(kLength, curve_row("aten.hypot.default", lower_hypot)),
-    deviates(kDropsNan, curve_row("aten.log.default", lower_log)),
-    deviates(kDropsNan, curve_row("aten.log10.default", lower_log10)),
-    loses_sign(deviates(kDropsNan, curve_row("aten.log1p.default", lower_log1p))),
-    deviates(kDropsNan, curve_row("aten.log2.default", lower_log2)),
+    costs_more(deviates(kDropsNan, curve_row("aten.log.default", lower_log))),
+    costs_more(deviates(kDropsNan, curve_row("aten.log10.default", lower_log10))),
+    costs_more(loses_sign(deviates(kDropsNan, curve_row("aten.log1p.default", lower_log1p)))),
+    costs_more(deviates(kDropsNan, curve_row("aten.log2.default", lower_log2))),
     deviates(kLogSumExp, curve_row("aten.logaddexp.default", lower_log_add_exp)),
-    deviates(deviation_of_power, curve_row("aten.pow.Tensor_Scalar", lower_power, simple_power)),
+    costs_more(deviates(deviation_of_power, curve_row("aten.pow.Tensor_Scalar", lower_power, simple_power)),
+               takes_a_root),
     loses_sign(ZeroSign::lost, deviates(kStep, curve_row("aten.remainder.Scalar", lower_remainder, power_of_two))),
-    deviates(kStep, curve_row("aten.round.default", lower_round)),
-    deviates(deviation_of_root, curve_row("aten.rsqrt.default", lower_reciprocal_root)),
-    deviates(kSign, curve_row("aten.sign.default", lower_sign)),
-    loses_sign(deviates(kDropsNan, curve_row("aten.sinh.default", lower_sinh))),
-    deviates(deviation_of_root, curve_row("aten.sqrt.default", lower_square_root)),
+    costs_more(deviates(kStep, curve_row("aten.round.default", lower_round))),
+    costs_more(deviates(deviation_of_root, curve_row("aten.rsqrt.default", lower_reciprocal_root))),
+    costs_more(deviates(kSign, curve_row("aten.sign.default", lower_sign))),
+    costs_more(loses_sign(deviates(kDropsNan, curve_row("aten.sinh.default", lower_sinh)))),
+    costs_more(deviates(deviation_of_root, curve_row("aten.sqrt.default", lower_square_root))),
     curve_row("aten.tanh.default", lower_wide_unary<NodeType::tanh>),
     deviates(kStep, curve_row("aten.trunc.default", lower_trunc)),
 };

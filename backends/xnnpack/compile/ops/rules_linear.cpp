@@ -182,13 +182,26 @@ void lower_addmm(Lowering& l, const Node& node) {
   blend_in_fp32(l, node, a, widens ? l.weight(right, DataType::fp32, l.dims(b)) : b, summand, blended);
 }
 
+// Of a matmul of two computed tensors the library packs the second one in each call, however few rows it then meets.
+// Either side may be that one: a column is packed as well as a row.
+bool packs_for_few_rows(const Node& node) {
+  constexpr int64_t kFewRows = 4;
+  for (const Value* operand : node.operands())
+    if (operand->is_constant()) return false;
+  const Sizes dims = dims_of(*node.result());
+  const auto few = [](const compiler::Sym& size) { return size.is_const() && size.value() < kFewRows; };
+  return dims.size() >= 2 && (few(dims[dims.size() - 2]) || few(dims[dims.size() - 1]));
+}
+
 constexpr OpRule kLinearRows[] = {
     deviates(kProduct, {"aten.addmm.default", plain_addmm, contiguous, lower_addmm, Unknown::any, true}),
-    deviates(kProduct, {"aten.bmm.default", known_columns, matmul_layout, lower_bmm, Unknown::any}),
+    costs_more(deviates(kProduct, {"aten.bmm.default", known_columns, matmul_layout, lower_bmm, Unknown::any}),
+               packs_for_few_rows),
     deviates(kProduct, on_int8(fits_weights, {"aten.linear.default", plain_linear, features_innermost, lower_linear,
                                               Unknown::any, true})),
-    {"aten.matmul.default", same_rank_batches, matmul_layout, lower_bmm, Unknown::any},
-    deviates(kProduct, {"aten.mm.default", known_columns, matmul_layout, lower_mm, Unknown::one}),
+    costs_more({"aten.matmul.default", same_rank_batches, matmul_layout, lower_bmm, Unknown::any}, packs_for_few_rows),
+    costs_more(deviates(kProduct, {"aten.mm.default", known_columns, matmul_layout, lower_mm, Unknown::one}),
+               packs_for_few_rows),
 };
 
 }  // namespace

@@ -230,13 +230,14 @@ void lower_prelu(Lowering& l, const Node& node) {
 }
 
 constexpr OpRule kNormalizationRows[] = {
-    {"aten._native_batch_norm_legit_no_training.default", constant_statistics, any_dim_order, lower_batch_norm,
-     Unknown::any, true},
+    costs_more({"aten._native_batch_norm_legit_no_training.default", constant_statistics, any_dim_order,
+                lower_batch_norm, Unknown::any, true}),
     {"aten._safe_softmax.default", plain_softmax, softmax_layout, lower_softmax, Unknown::any},
     {"aten._softmax.default", plain_softmax, softmax_layout, lower_softmax, Unknown::any},
-    deviates(kProduct, {"aten.native_group_norm.default", known_groups, contiguous, lower_group_norm, Unknown::any}),
-    deviates(kProduct,
-             {"aten.native_layer_norm.default", constant_affine, norm_layout, lower_layer_norm, Unknown::any}),
+    costs_more(deviates(kProduct,
+                        {"aten.native_group_norm.default", known_groups, contiguous, lower_group_norm, Unknown::any})),
+    costs_more(deviates(
+        kProduct, {"aten.native_layer_norm.default", constant_affine, norm_layout, lower_layer_norm, Unknown::any})),
     loses_sign(ZeroSign::lost, {"aten.prelu.default", constant_slope, any_dim_order, lower_prelu, Unknown::any}),
     deviates(kProduct, {"aten.rms_norm.default", constant_affine, norm_layout, lower_rms_norm, Unknown::any}),
 };

@@ -211,8 +211,8 @@ constexpr OpRule kPointwiseRows[] = {
                converts({"aten._to_copy.default", float_conversion, any_dim_order, lower_conversion, Unknown::any})),
     unary<NodeType::abs>("aten.abs.default"),
     unary<NodeType::ceiling>("aten.ceil.default"),
-    costs_more(deviates(kLargeAngle, unary<NodeType::cos>("aten.cos.default"))),  // element by element
-    deviates(kExponential, unary<NodeType::exp>("aten.exp.default")),
+    costs_more(deviates(kLargeAngle, unary<NodeType::cos>("aten.cos.default"))),
+    costs_more(deviates(kExponential, unary<NodeType::exp>("aten.exp.default"))),
     unary<NodeType::floor>("aten.floor.default"),
     costs_more(deviates(kLargeAngle, unary<NodeType::sin>("aten.sin.default"))),
     unary<NodeType::square>("aten.square.default"),

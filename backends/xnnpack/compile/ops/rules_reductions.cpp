@@ -493,9 +493,19 @@ void lower_running_sum(Lowering& l, const Node& node) {
                 [&](uint32_t x) { return finite ? running_sums(l, x) : running_sums_by_shifts(l, x); });
 }
 
+// Whether the constant that the elements are multiplied with, one number for each that a result sums, is long.
+bool sums_many(const Node& node) {
+  constexpr int64_t kMany = 512;
+  const Sizes dims = dims_of(*node.operands()[0]);
+  const std::vector<bool> reduced = reduced_dims(node);
+  compiler::Sym count = 1;
+  for (size_t i = 0; i < dims.size(); ++i) count = reduced[i] ? count * dims[i] : count;
+  return count.is_const() && count.value() > kMany;
+}
+
 constexpr OpRule kReductionRows[] = {
-    loses_sign(deviates(
-        kLogSumExp, {"aten._log_softmax.default", rows_or_images, softmax_layout, lower_log_softmax, Unknown::any})),
+    costs_more(loses_sign(deviates(
+        kLogSumExp, {"aten._log_softmax.default", rows_or_images, softmax_layout, lower_log_softmax, Unknown::any}))),
     loses_sign(deviates(kDropsNan, {"aten.amax.default", largest_taken, reduce_layout, lower_amax, Unknown::one})),
     loses_sign(deviates(kDropsNan, {"aten.amin.default", largest_taken, reduce_layout, lower_amin, Unknown::one})),
     // A product with a triangle of ones.
@@ -503,12 +513,16 @@ constexpr OpRule kReductionRows[] = {
     costs_more(deviates(kLogSumExp,
                         {"aten.logsumexp.default", largest_taken, reduce_layout, lower_log_sum_exp, Unknown::one})),
     loses_sign(deviates(kDropsNan, {"aten.max.dim", largest_taken, reduce_layout, lower_amax, Unknown::one})),
-    deviates(kProduct,
-             on_int8(fits_mean, {"aten.mean.dim", few_dims, reduce_layout, lower_reduction<mean_of>, Unknown::any})),
+    costs_more(deviates(kProduct, on_int8(fits_mean, {"aten.mean.dim", few_dims, reduce_layout,
+                                                      lower_reduction<mean_of>, Unknown::any})),
+               sums_many),
     loses_sign(deviates(kDropsNan, {"aten.min.dim", largest_taken, reduce_layout, lower_amin, Unknown::one})),
     {"aten.prod.dim_int", few_factors, reduce_layout, lower_product, Unknown::one},
-    deviates(kProduct, {"aten.sum.dim_IntList", few_dims, reduce_layout, lower_reduction<sum_of>, Unknown::any}),
-    deviates(kProduct, {"aten.var.correction", enough_elements, reduce_layout, lower_variance, Unknown::any}),
+    costs_more(
+        deviates(kProduct, {"aten.sum.dim_IntList", few_dims, reduce_layout, lower_reduction<sum_of>, Unknown::any}),
+        sums_many),
+    costs_more(
+        deviates(kProduct, {"aten.var.correction", enough_elements, reduce_layout, lower_variance, Unknown::any})),
 };
 
 }  // namespace
