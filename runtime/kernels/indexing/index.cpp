@@ -54,6 +54,19 @@ void add_rows(float* to, const float* from, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] += from[i];
 }
 
+/// One element for each index, `values` row-major. False, and nothing was done, for dtypes that have no sum here.
+bool put_elements(const IndexPlan& plan, const View& values, DType dtype, bool accumulate) {
+  const auto put = [&](auto zero, const auto& join) {
+    using T = decltype(zero);
+    T* to = reinterpret_cast<T*>(plan.rest.data);
+    const T* from = reinterpret_cast<const T*>(values.data);
+    for (int64_t i = 0; i < plan.count; ++i) to[plan.origins[i]] = join(to[plan.origins[i]], from[i]);
+  };
+  if (accumulate)
+    return dispatch_real(dtype, [&](auto zero) { put(zero, [](auto a, auto b) { return add_elements(a, b); }); });
+  return dispatch_size(dtype, [&](auto zero) { put(zero, [](auto, auto b) { return b; }); });
+}
+
 void put(KernelContext& context, Tensor& self, Span<Tensor*> indices, const View& values, DType values_dtype,
          bool accumulate) {
   IndexPlan plan;
@@ -70,6 +83,7 @@ void put(KernelContext& context, Tensor& self, Span<Tensor*> indices, const View
   const size_t element_size = dtype_size_bytes(self.dtype),
                row_bytes = static_cast<size_t>(plan.rest.numel()) * element_size;
   const bool rows = is_dense(plan.rest) && is_dense(parts.part);
+  if (plan.rest.numel() == 1 && is_dense(source) && put_elements(plan, source, self.dtype, accumulate)) return;
   for_each_part(plan, parts, 0, plan.count, [&](int64_t from, int64_t to) {
     View dst = plan.rest, src = parts.part;
     dst.advance(to, element_size);

@@ -427,6 +427,14 @@ TEST(Index, PicksAndPutsElementsAndRowsInAnyOrderInMemory) {
       }
       ASSERT_EQ(call("aten::index.Tensor_out", {in, std::vector<TestTensor*>{&i, &j}, rows}), Error::Ok);
       EXPECT_TRUE(equals(rows, {20, 21, 22, 23, 12, 13, 14, 15, 12, 13, 14, 15, 8, 9, 10, 11, 0, 1, 2, 3, 0, 1, 2, 3}));
+      TestTensor places = make(DType::i64, {2, 3}, {3, 1, 3, 3, 0, 1}),
+                 numbers = make(dtype, {2, 3}, {1, 2, 3, 4, 5, 6});
+      for (const bool accumulate : {false, true}) {
+        TestTensor line = make(dtype, {4}, {10, 20, 30, 40}), out = make_out(dtype, {4});
+        ASSERT_EQ(call("aten::index_put.out", {line, std::vector<TestTensor*>{&places}, numbers, accumulate, out}),
+                  Error::Ok);
+        EXPECT_TRUE(equals(out, accumulate ? std::vector<double>{15, 28, 30, 48} : std::vector<double>{5, 6, 30, 4}));
+      }
       TestTensor ones = make(dtype, {4}, {1, 1, 1, 1});
       for (const bool accumulate : {false, true}) {
         std::vector<double> wanted = x;
