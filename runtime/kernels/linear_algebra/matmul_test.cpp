@@ -123,6 +123,31 @@ TEST(MatrixProduct, ComplexNumbersMultiply) {
   EXPECT_EQ(complex_values(out)[0], std::complex<double>(3, 7));
 }
 
+TEST(MatrixProduct, ComplexNumbersFollowTheDefinitionForEverySizeAndLevel) {
+  const int32_t sizes[][3] = {{1, 3, 2}, {2, 1, 1}, {4, 8, 4}, {5, 7, 9}, {3, 20, 17}};
+  for (const DType dtype : {DType::c64, DType::c128})
+    for (const IsaLevel isa : kIsaLevels) {
+      if (isa > detect_isa_level()) continue;
+      for (const auto& [m, k, n] : sizes)
+        for (const size_t room : {size_t{0}, size_t{1} << 16}) {
+          const size_t rows = static_cast<size_t>(m), depth = static_cast<size_t>(k), columns = static_cast<size_t>(n);
+          std::vector<std::complex<double>> x, y, wanted(rows * columns);
+          for (size_t i = 0; i < rows * depth; ++i)
+            x.emplace_back(static_cast<double>(i % 5), static_cast<double>(i % 3) - 1);
+          for (size_t i = 0; i < depth * columns; ++i)
+            y.emplace_back(static_cast<double>(i % 4) - 2, static_cast<double>(i % 7));
+          for (size_t i = 0; i < wanted.size(); ++i)
+            for (size_t j = 0; j < depth; ++j) wanted[i] += x[i / columns * depth + j] * y[j * columns + i % columns];
+          TestTensor a = make_complex(dtype, {m, k}, x), b = make_complex(dtype, {k, n}, y),
+                     out = make_out(dtype, {m, n});
+          std::vector<uint8_t> memory(room);
+          KernelContext context({memory.data(), memory.size()}, nullptr, nullptr, isa);
+          ASSERT_EQ(call_detailed("aten::mm.out", {a, b, out}, context), Error::Ok);
+          EXPECT_EQ(complex_values(out), wanted) << m << " " << k << " " << n;
+        }
+    }
+}
+
 TEST(MatrixProduct, EmptyInnerDimensionGivesBetaSelf) {
   TestTensor a = make(DType::f32, {2, 0}, {}), b = make(DType::f32, {0, 3}, {}), out = make_out(DType::f32, {2, 3});
   ASSERT_EQ(call("aten::addmm.out", {make(DType::f32, {3}, {1, 2, 3}), a, b, 2, 1, out}), Error::Ok);
