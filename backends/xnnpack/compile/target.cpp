@@ -31,7 +31,8 @@ compiler::Verdict keep(const Node& node, const TargetOptions& options) {
 bool moves_only(const Node& node) {
   const LayoutRule::Kind kind = find_rule(node)->layout(node).kind;
   return kind == LayoutRule::Kind::permute || kind == LayoutRule::Kind::view || kind == LayoutRule::Kind::select ||
-         find_rule(node)->converts || node.is("aten.slice.Tensor") || node.is("aten.expand.default");
+         find_rule(node)->converts || node.is("aten.slice.Tensor") || node.is("aten.expand.default") ||
+         node.op->has(compiler::kMoves);
 }
 
 bool prepares_constant(const Node& node) {

@@ -38,6 +38,11 @@ const Case kCases[] = {
     {"(%x: f32[2, 512]) { %y = aten.mean.dim(%x, [1]) return %y }", {}},
     {"(%x: f32[3, 19, 9]) { %y = aten.sum.dim_IntList(%x, []) return %y }", {"aten.sum.dim_IntList"}},
     {"(%x: f32[3, 19, 8]) { %y = aten.sum.dim_IntList(%x, []) return %y }", {}},
+    {"(%x: f32[1, 8, 6, 6]) { %y = aten.adaptive_avg_pool2d(%x, [1, 1]) return %y }",
+     {"aten.adaptive_avg_pool2d.default"}},
+    {"(%x: f32[1, 8, 6, 6]) { %y = aten.adaptive_avg_pool2d(%x, [2, 2]) return %y }", {}},
+    {"(%x: f32[2, 8], %a: f32[8], %b: f32[8]) { %y = aten.clamp.Tensor(%x, %a, %b) return %y }", {"aten.clamp.Tensor"}},
+    {"(%x: f32[2, 8], %a: f32[8]) { %y = aten.clamp.Tensor(%x, %a, none) return %y }", {}},
     // Matmuls of two computed tensors with few rows or columns.
     {"(%x: f32[3, 8], %z: f32[8, 9]) { %y = aten.mm(%x, %z) return %y }", {"aten.mm.default"}},
     {"(%x: f32[9, 8], %z: f32[8, 3]) { %y = aten.mm(%x, %z) return %y }", {"aten.mm.default"}},
@@ -63,6 +68,26 @@ const Case kCases[] = {
      " %y = aten.convolution(%x, %w, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 8) return %y }",
      {}},
 };
+
+TEST(Profitable, APartitionThatOnlyMovesElementsIsNoDelegate) {
+  const std::pair<const char*, const char*> graphs[] = {
+      {"(%x: f32[2, 8]) { %y = aten.roll(%x, [3], [1]) return %y }", "aten.roll.default"},
+      {"(%x: f32[2, 8]) { %y = aten.cat([%x, %x], 1) return %y }", "aten.cat.default"},
+      {"(%x: f32[2, 8]) { %y = aten.constant_pad_nd(%x, [1, 2], 0) return %y }", "aten.constant_pad_nd.default"},
+      {"(%x: f32[1, 8, 3, 3]) { %y = aten.pixel_shuffle(%x, 2) return %y }", "aten.pixel_shuffle.default"},
+  };
+  for (const auto& [graph, op] : graphs) {
+    Pipeline p = Pipeline::from_text(std::string("graph f") + graph);
+    p.backend("xnnpack").at(Stage::partition).check_delegates(0);
+    p.check_outside({std::string(op) +
+                     ": the partition only moves or converts elements: calling it would cost more than it saves"});
+    EXPECT_EQ(p.failures(), "") << graph;
+  }
+  Pipeline p =
+      Pipeline::from_text("graph f(%x: f32[2, 8]) { %a = aten.abs(%x)\n %y = aten.cat([%x, %a], 1) return %y }");
+  p.backend("xnnpack").at(Stage::partition).check_delegates(1).check_outside({});
+  EXPECT_EQ(p.failures(), "");
+}
 
 TEST(Profitable, APartitionThatTheLibraryOnlySlowsDownIsNoDelegate) {
   for (const Case& each : kCases) {

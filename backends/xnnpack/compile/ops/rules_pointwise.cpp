@@ -206,6 +206,8 @@ constexpr OpRule converts(OpRule rule) {
   return rule;
 }
 
+bool has_two_bounds(const Node& node) { return !node.is_none("min") && !node.is_none("max"); }
+
 constexpr OpRule kPointwiseRows[] = {
     loses_sign(ZeroSign::lost,
                converts({"aten._to_copy.default", float_conversion, any_dim_order, lower_conversion, Unknown::any})),
@@ -220,7 +222,9 @@ constexpr OpRule kPointwiseRows[] = {
     on_int8(fits_sum, {"aten.add.Tensor", known_sum, any_dim_order, lower_sum<NodeType::add>, Unknown::any, true}),
     loses_sign(deviates(deviation_of_clamp, on_int8(same_scales, {"aten.clamp.default", known_bounds, any_dim_order,
                                                                   lower_clamp, Unknown::any}))),
-    loses_sign(deviates(kDropsNan, {"aten.clamp.Tensor", nullptr, any_dim_order, lower_clamp_between, Unknown::any})),
+    costs_more(loses_sign(deviates(kDropsNan,
+                                   {"aten.clamp.Tensor", nullptr, any_dim_order, lower_clamp_between, Unknown::any})),
+               has_two_bounds),
     binary<NodeType::div>("aten.div.Scalar", constant_operand_fits),
     binary<NodeType::div>("aten.div.Tensor", constant_operand_fits),
     loses_sign(deviates(kDropsNan, on_int8(same_scales, {"aten.hardtanh.default", known_bounds, any_dim_order,

@@ -341,13 +341,21 @@ void lower_nearest(Lowering& l, const Node& node) {
   l.set_result(node, l.as_result(node, x));
 }
 
+// A mean over whole images, which the library wants with channels innermost: the portable kernel need not move them.
+bool is_global_mean(const Node& node) {
+  const Sizes out = result_dims(node);
+  return out[2].is(1) && out[3].is(1);
+}
+
 constexpr OpRule kWindowRows[] = {
-    deviates(kProduct, on_int8(fits_mean, {"aten._adaptive_avg_pool2d.default", known_windows, channels_last,
-                                           lower_adaptive_avg_pool, Unknown::any})),
+    costs_more(deviates(kProduct, on_int8(fits_mean, {"aten._adaptive_avg_pool2d.default", known_windows, channels_last,
+                                                      lower_adaptive_avg_pool, Unknown::any})),
+               is_global_mean),
     {"aten._upsample_nearest_exact2d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},
     {"aten._upsample_nearest_exact3d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},
-    deviates(kProduct, on_int8(fits_mean, {"aten.adaptive_avg_pool2d.default", known_windows, channels_last,
-                                           lower_adaptive_avg_pool, Unknown::any})),
+    costs_more(deviates(kProduct, on_int8(fits_mean, {"aten.adaptive_avg_pool2d.default", known_windows, channels_last,
+                                                      lower_adaptive_avg_pool, Unknown::any})),
+               is_global_mean),
     deviates(kProduct, {"aten.avg_pool2d.default", average_pooling, pool_layout, lower_avg_pool, Unknown::any}),
     deviates(kProduct, {"aten.avg_pool3d.default", average_pooling, pool_layout, lower_avg_pool, Unknown::one}),
     loses_sign(deviates(kDropsNan, on_int8(same_scales, {"aten.max_pool2d_with_indices.default", max_pooling,
