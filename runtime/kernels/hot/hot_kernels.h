@@ -102,7 +102,6 @@ struct HotKernels {
   Map2 pow, atan2;
   void (*fourier_pass)(const FourierPass&);
   /// sums[r, j] = sum over k of a[k, r] * b[k, j], k ascending, one accumulator for each sum; integers wrap.
-  void (*tile_f32)(const float* a, const float* b, int64_t k, float* sums);
   void (*tile_f64)(const double* a, const double* b, int64_t k, double* sums);
   void (*tile_u32)(const uint32_t* a, const uint32_t* b, int64_t k, uint32_t* sums);
   void (*tile_u64)(const uint64_t* a, const uint64_t* b, int64_t k, uint64_t* sums);

@@ -36,7 +36,7 @@ const HotKernels kKernels = {
     map_row<acosh_vec>, map_row<atanh_vec>, map_row<asin_vec>, map_row<acos_vec>, map_row<atan_vec>,
     map_row<softplus_vec>, map_row<log_sigmoid_vec>, map_row<mish_vec>, map_row<periodic<sin_near, math::sin>>,
     map_row<periodic<cos_near, math::cos>>, map_row<periodic<tan_near, math::tan>>, power, atan2, fourier_pass,
-    product_tile<float>, product_tile<double>, product_tile<uint32_t>, product_tile<uint64_t>,
+    product_tile<double>, product_tile<uint32_t>, product_tile<uint64_t>,
 };
 
 }  // namespace WICK_HOT_NAMESPACE

@@ -283,31 +283,31 @@ void multiply_rows(KernelContext& context, const MatrixProduct& p, const StoreEl
   });
 }
 
-/// Complex matrices as real ones: rows of (re, im) times (re, im) over (-im, re). False if nothing was done.
+/// Complex matrices as real ones, in double: rows of (re, im) times (re, im) over (-im, re). False if nothing was done.
 template <typename F>
 bool multiply_complex(KernelContext& context, const MatrixProduct& p) {
   using C = std::complex<F>;
-  const auto pack_a = [&](int64_t batch, int64_t row, int64_t rows, F* out) {
+  const auto pack_a = [&](int64_t batch, int64_t row, int64_t rows, double* out) {
     for (int64_t i = 0; i < p.k; ++i, out += 2 * kProductRows)
       for (int64_t r = 0; r < kProductRows; ++r) {
         const C value = r < rows ? *at<C>(p.a, batch, row + r, i) : C();
-        out[r] = value.real();
-        out[kProductRows + r] = value.imag();
+        out[r] = static_cast<double>(value.real());
+        out[kProductRows + r] = static_cast<double>(value.imag());
       }
   };
-  const auto pack_b = [&](int64_t batch, int64_t column, int64_t columns, int64_t width, F* out) {
+  const auto pack_b = [&](int64_t batch, int64_t column, int64_t columns, int64_t width, double* out) {
     for (int64_t i = 0; i < p.k; ++i, out += 2 * width)
       for (int64_t j = 0; j < width; j += 2) {
         const C value = j < columns ? *at<C>(p.b, batch, i, (column + j) / 2) : C();
-        out[j] = out[width + j + 1] = value.real();
-        out[j + 1] = value.imag();
-        out[width + j] = -value.imag();
+        out[j] = out[width + j + 1] = static_cast<double>(value.real());
+        out[j + 1] = static_cast<double>(value.imag());
+        out[width + j] = -static_cast<double>(value.imag());
       }
   };
-  const auto store = [&](int64_t batch, int64_t row, int64_t column, F sum) {
-    reinterpret_cast<F*>(at<C>(p.c, batch, row, column / 2))[column % 2] = sum;
+  const auto store = [&](int64_t batch, int64_t row, int64_t column, double sum) {
+    reinterpret_cast<F*>(at<C>(p.c, batch, row, column / 2))[column % 2] = static_cast<F>(sum);
   };
-  return multiply_tiled<F>(context, p.batch, p.m, 2 * p.n, 2 * p.k, pack_a, pack_b, store);
+  return multiply_tiled<double>(context, p.batch, p.m, 2 * p.n, 2 * p.k, pack_a, pack_b, store);
 }
 
 template <typename T>

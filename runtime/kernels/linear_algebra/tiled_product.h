@@ -1,4 +1,4 @@
-// C = A B in floats or in integers that wrap, over operands that are packed tile by tile. C++17, freestanding.
+// C = A B in double or in integers that wrap, over operands that are packed tile by tile. C++17, freestanding.
 #pragma once
 #include <type_traits>
 
@@ -12,7 +12,6 @@ template <typename T>
 using ProductSum =
     std::conditional_t<!std::is_integral<T>::value, T, std::conditional_t<(sizeof(T) > 4), uint64_t, uint32_t>>;
 
-inline auto product_tile(const HotKernels& kernels, float) { return kernels.tile_f32; }
 inline auto product_tile(const HotKernels& kernels, double) { return kernels.tile_f64; }
 inline auto product_tile(const HotKernels& kernels, uint32_t) { return kernels.tile_u32; }
 inline auto product_tile(const HotKernels& kernels, uint64_t) { return kernels.tile_u64; }
