@@ -57,6 +57,7 @@ struct FourierPass {
 
 /// Rows of the tiles of HotKernels::tile_f64 and its like, which have gemm_columns * 4 / sizeof(T) columns.
 constexpr int kProductRows = 4;
+constexpr int kMostProductColumns = 32;  // at any instruction set
 
 struct HotKernels {
   int64_t gemm_rows, gemm_columns;  // register tile

@@ -16,6 +16,13 @@ inline auto product_tile(const HotKernels& kernels, double) { return kernels.til
 inline auto product_tile(const HotKernels& kernels, uint32_t) { return kernels.tile_u32; }
 inline auto product_tile(const HotKernels& kernels, uint64_t) { return kernels.tile_u64; }
 
+constexpr int64_t kProductNumbers = kProductRows * kMostProductColumns;
+
+/// Rows of tile `t` of m.
+inline int64_t rows_of_tile(int64_t m, int64_t t) {
+  return m - t * kProductRows < kProductRows ? m - t * kProductRows : kProductRows;
+}
+
 /// `batch` products of [m, k] and [k, n].
 ///   pack_a(index, row, rows, out)        out[i * kProductRows + r] = A[row + r, i], 0 for r >= rows
 ///   pack_b(index, column, columns, width, out)    out[i * width + j] = B[i, column + j], 0 for j >= columns
@@ -24,7 +31,6 @@ inline auto product_tile(const HotKernels& kernels, uint64_t) { return kernels.t
 template <typename Sum, typename PackA, typename PackB, typename Store>
 bool multiply_tiled(KernelContext& context, int64_t batch, int64_t m, int64_t n, int64_t k, const PackA& pack_a,
                     const PackB& pack_b, const Store& store) {
-  constexpr int64_t kMostColumns = 32;  // of a tile, at any instruction set
   const HotKernels& kernels = hot(context.isa());
   const auto tile = product_tile(kernels, Sum());
   const int64_t width = kernels.gemm_columns * static_cast<int64_t>(sizeof(float)) / static_cast<int64_t>(sizeof(Sum));
@@ -35,12 +41,10 @@ bool multiply_tiled(KernelContext& context, int64_t batch, int64_t m, int64_t n,
   Sum* const left = context.allocate_temp_array<Sum>(static_cast<size_t>(numbers));
   if (!left) return true;
   Sum* const panel = left + tiles * kProductRows * k;
-  const auto rows_of = [&](int64_t t) {
-    return m - t * kProductRows < kProductRows ? m - t * kProductRows : kProductRows;
-  };
   for (int64_t index = 0; index < batch; ++index) {
     context.parallel_for(tiles, 4096 / k + 1, [&](int64_t begin, int64_t end) {
-      for (int64_t t = begin; t < end; ++t) pack_a(index, t * kProductRows, rows_of(t), left + t * kProductRows * k);
+      for (int64_t t = begin; t < end; ++t)
+        pack_a(index, t * kProductRows, rows_of_tile(m, t), left + t * kProductRows * k);
     });
     context.parallel_for(tasks, 1, [&](int64_t begin, int64_t end) {
       for (int64_t task = begin; task < end; ++task) {
@@ -49,9 +53,9 @@ bool multiply_tiled(KernelContext& context, int64_t batch, int64_t m, int64_t n,
           const int64_t column = p * width, columns = n - column < width ? n - column : width;
           pack_b(index, column, columns, width, right);
           for (int64_t t = 0; t < tiles; ++t) {
-            Sum sums[kProductRows * kMostColumns];
+            Sum sums[kProductNumbers];
             tile(left + t * kProductRows * k, right, k, sums);
-            for (int64_t r = 0; r < rows_of(t); ++r)
+            for (int64_t r = 0; r < rows_of_tile(m, t); ++r)
               for (int64_t j = 0; j < columns; ++j) store(index, t * kProductRows + r, column + j, sums[r * width + j]);
           }
         }

@@ -9,8 +9,6 @@ namespace wick {
 namespace kernels {
 namespace {
 
-constexpr int64_t kMostColumns = 32;  // of a panel
-
 /// One position in three dimensions.
 struct Place {
   int64_t at[3];
@@ -73,7 +71,7 @@ struct Convolutions {
     }
   }
   void pack_input(int64_t index, int64_t column, int64_t columns, int64_t width, Sum* to) const {
-    Place origins[kMostColumns];
+    Place origins[kMostProductColumns];
     for (int64_t j = 0; j < columns; ++j) origins[j] = origin_of(column + j);
     for (int64_t i = 0; i < g.depth(); ++i, to += width) {
       const Place tap = place_of(i % g.taps(), g.kernel);
