@@ -8,6 +8,7 @@
 #include "compiler/analysis/shares.h"
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/constants/reals.h"
+#include "compiler/quantize/quantize_nodes.h"
 
 namespace wick::compiler {
 namespace {
@@ -170,6 +171,18 @@ std::optional<double> small_power(const Node& node) {
   return less_one ? std::max(1.0, std::exp(*ceiling)) : std::exp(*ceiling);
 }
 
+// The largest number that elements stand for, with parameters that are known.
+std::optional<double> largest_dequantized(const Node& node) {
+  int64_t low = 0, high = 0;
+  if (!converts(node, Conversion::dequantize) || !integer_range(node.operands()[0]->dtype(), &low, &high))
+    return std::nullopt;
+  const auto stated = stated_quantization(node);
+  if (!stated || stated->at_run_time || stated->scales.size() == 0) return std::nullopt;
+  const NumberFacts &scales = stated->scales.range(), &zeros = stated->zero_points.range();
+  const double distance = std::max(static_cast<double>(high) - zeros.least, zeros.largest - static_cast<double>(low));
+  return distance * scales.largest;
+}
+
 constexpr int kMaxBufferRounds = 4;  // of looking at what buffers become
 
 }  // namespace
@@ -254,6 +267,12 @@ std::optional<double> Bounds::bound_of(const Node& node) {
   if (is_safe_softmax(node)) return 2.0;
   if (is_product_in_parts(node) && of(node.operands()[0]) && of(node.operands()[1])) return kLargestProduct;
   if (is_share_of_sum(node) && of(node.operands()[0])) return 2.0;
+  if (const auto largest = largest_dequantized(node)) return largest;
+  // With parameters that are chosen from the numbers, zero points included, none becomes twice as large.
+  if (const auto chain = quantization_chain(node); chain && chain->dequantize == &node) {
+    const auto bound = of(chain->x);
+    return bound && *bound <= kLargestProduct ? std::optional<double>(2 * *bound) : std::nullopt;
+  }
   if (const auto power = small_power(node); power && of(node.operands()[0])) return power;
   if (const auto divisor = divisor_of(node)) {
     // What comes straight from an input may be infinite or NaN: a select would lose the other side.
