@@ -44,6 +44,7 @@ Result<Changed> respell(Graph& graph);
 Result<Changed> respell_dequantized(Graph& graph);
 Result<Changed> scatter_by_slices(Graph& graph);
 Result<Changed> widen_numbers(Graph& graph);
+Result<Changed> signed_elements(Graph& graph);
 Result<Changed> simplify_pointwise(Graph& graph);
 Result<Changed> sink_transposes(Graph& graph);
 Result<Changed> split_linears(Graph& graph);

@@ -17,7 +17,6 @@
 #include "backends/cortex_m/compile/passes/normalize_rows.h"
 #include "backends/cortex_m/compile/passes/quantize_between.h"
 #include "backends/cortex_m/compile/passes/recognize_softmax.h"
-#include "backends/cortex_m/compile/passes/signed_elements.h"
 #include "backends/cortex_m/compile/passes/split_weights.h"
 #include "backends/cortex_m/compile/passes/spread_quantization.h"
 #include "backends/cortex_m/compile/passes/tensor_bounds.h"
@@ -44,8 +43,6 @@ constexpr compiler::Pass kPasses[] = {
      "before fold_quantization: a layer's weights may have a scale for each output"},
     {"tensor_bounds", compiler::run_simple<tensor_bounds>, compiler::Phase::last,
      "before fold_quantization: leaves operators that the backend takes"},
-    {"signed_elements", compiler::run_simple<signed_elements>, compiler::Phase::last,
-     "before fold_quantization, which asks what the backend takes"},
     {"normalize_rows", compiler::run_simple<normalize_rows>, compiler::Phase::last,
      "before quantize_between, which would round squares and their sum"},
     {"recognize_softmax", compiler::run_simple<recognize_softmax>, compiler::Phase::last,

@@ -117,6 +117,7 @@ const compiler::Target kTarget = {
                "narrow_early",
                "merge_parts",
                "block_attention",
+               "signed_elements",
                "fold_quantization"},
     .prepares_constant = prepares_constant,
     .options = kOptions,

@@ -88,5 +88,42 @@ TEST(QuantizedGraphs, EqualWeightsMayHaveTwoScales) {
                  1, {});
 }
 
+// The same program on elements of uint8 and of int8, whose zero points differ by 128.
+std::string between(bool is_unsigned, const std::string& op, int64_t zero) {
+  const int64_t shift = is_unsigned ? 0 : 128;
+  const std::string dtype = is_unsigned ? "u8" : "i8";
+  const auto pair = [&](const std::string& x, const std::string& y, const char* scale, int64_t at) {
+    const std::string q = std::string(scale) + ", " + std::to_string(at - shift) + ", " + std::to_string(-shift) +
+                          ", " + std::to_string(255 - shift) + ", " + dtype + ")\n";
+    return "  %e" + y + ": " + dtype + "[1, 4, 6, 6] = quantized_decomposed.quantize_per_tensor(%" + x + ", " + q +
+           "  %" + y + ": f32[1, 4, 6, 6] = quantized_decomposed.dequantize_per_tensor(%e" + y + ", " + q;
+  };
+  return "graph f(%x: f32[1, 4, 6, 6]) {\n  const %k: i8[4, 4, 3, 3] = ...\n"
+         "  %w: f32[4, 4, 3, 3] = quantized_decomposed.dequantize_per_tensor(%k, 0.0078125, 0, -128, 127, i8)\n" +
+         pair("x", "d", "0.0625", zero) + "  %y: f32[1, 4, 6, 6] = " + op + "\n" + pair("y", "z", "0.125", zero) +
+         "  return %z\n}";
+}
+
+TEST(QuantizedGraphs, ElementsOfUint8AreComputedAsInt8) {
+  const char* const kOps[] = {"aten.convolution(%d, %w, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 1)",
+                              "aten.add.Tensor(%d, %d)", "aten.mul.Tensor(%d, %d)", "aten.sigmoid(%d)",
+                              "aten.relu(%d)"};
+  for (const char* op : kOps) {
+    for (const int64_t zero : {0, 107, 255}) {
+      SCOPED_TRACE(std::string(op) + ", zero point " + std::to_string(zero));
+      std::vector<size_t> nodes;
+      for (const bool is_unsigned : {true, false}) {
+        Pipeline p = Pipeline::from_text(between(is_unsigned, op, zero));
+        p.backend("xnnpack");
+        p.at(Stage::partition).check_delegates(1).check_outside({});
+        if (has_xnnpack_library()) p.run_and_compare({.quantization_steps = 1});
+        ASSERT_EQ(p.failures(), "");
+        nodes.push_back(p.compiled()->method_plans[0].delegates[0]->num_nodes);
+      }
+      EXPECT_EQ(nodes[0], nodes[1]);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace wick::testing

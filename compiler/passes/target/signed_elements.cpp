@@ -1,25 +1,14 @@
-#include "backends/cortex_m/compile/passes/signed_elements.h"
-
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
 #include <vector>
 
-#include "compiler/layout/constant_elements.h"
+#include "compiler/passes/constants/reals.h"
+#include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/quantize/quantize_nodes.h"
 
-namespace wick::cortex_m {
-
-using compiler::Arg;
-using compiler::Args;
-using compiler::Builder;
-using compiler::Changed;
-using compiler::Graph;
-using compiler::Node;
-using compiler::Result;
-using compiler::Value;
-
+namespace wick::compiler {
 namespace {
 
 constexpr int64_t kSignShift = 128;  // between elements that stand for one number
@@ -32,19 +21,37 @@ bool is_dequantize(const Node& node) { return node.is("quantized_decomposed.dequ
 bool states_unsigned(const Node& node) {
   if (!is_quantize(node) && !is_dequantize(node)) return false;
   const Value* elements = is_quantize(node) ? node.result() : node.operands()[0];
-  return elements->dtype() == DType::u8 && compiler::stated_quantization(node) != nullptr;
+  return elements->dtype() == DType::u8 && stated_quantization(node) != nullptr;
 }
 
-bool are_integers(const compiler::NumberList& list) {
+// Whether `other`, on int8, and the node, on uint8, state elements for the same numbers.
+bool states_shifted(const Node& other, const Node& node) {
+  return other.arg("dtype") == Arg(DType::i8) && other.arg("scale") == node.arg("scale") &&
+         other.static_integer("zero_point") == node.static_integer("zero_point") - kSignShift;
+}
+
+// Whether the node only turns elements of int8 into those of uint8 for others, or back.
+bool is_between_kinds(const Node& node) {
+  if (is_quantize(node)) {
+    const Node* from = node.operands()[0]->producer;
+    return from && is_dequantize(*from) && states_shifted(*from, node);
+  }
+  const std::vector<Node*>& users = node.result()->users();
+  return is_dequantize(node) && !users.empty() && std::all_of(users.begin(), users.end(), [&](const Node* user) {
+           return is_quantize(*user) && states_shifted(*user, node);
+         });
+}
+
+bool are_integers(const NumberList& list) {
   const std::vector<double> all = list.all();
   return std::all_of(all.begin(), all.end(),
                      [](double each) { return each == std::floor(each) && std::abs(each) < 0x1p53; });
 }
 
 // The constant of uint8 that a node other than these makes numbers of. One with zero points between integers stays.
-std::optional<compiler::StoredConstant> unsigned_constant(const Node& node) {
+std::optional<StoredConstant> unsigned_constant(const Node& node) {
   if (is_dequantize(node) || node.results().size() != 1 || !node.result()->type.is_tensor()) return {};
-  auto stored = compiler::stored_constant(*node.result());
+  auto stored = stored_constant(*node.result());
   if (!stored || stored->elements->dtype() != DType::u8) return {};
   return are_integers(stored->quantization->zero_points) ? stored : std::nullopt;
 }
@@ -61,16 +68,16 @@ class Signing {
   explicit Signing(Graph& graph) : graph_(graph) {}
 
   // A constant that other operators dequantize, by channels for example.
-  void sign_stored(Node& node, const compiler::StoredConstant& stored) {
-    auto q = std::make_shared<compiler::Quantization>(*stored.quantization);
+  void sign_stored(Node& node, const StoredConstant& stored) {
+    auto q = std::make_shared<Quantization>(*stored.quantization);
     std::vector<double> zeros = q->zero_points.all();
     for (double& zero : zeros) zero -= kSignShift;
-    q->zero_points = compiler::NumberList::of(DType::i64, zeros);
+    q->zero_points = NumberList::of(DType::i64, zeros);
     q->quant_min -= kSignShift;
     q->quant_max -= kSignShift;
     Value* elements = signed_constant(*stored.elements);
     elements->type.tensor.quantization = std::move(q);
-    graph_.rewrite(&node, compiler::op("wick.convert.default"), {elements});
+    graph_.rewrite(&node, op("wick.convert.default"), {elements});
   }
 
   // Readers that do not dequantize get the elements that they had.
@@ -116,15 +123,14 @@ class Signing {
   }
 
   Value* signed_constant(const Value& elements) {
-    std::vector<int8_t> out;
-    for (const uint8_t element : compiler::layout::elements_of<uint8_t>(elements))
-      out.push_back(static_cast<int8_t>(element - kSignShift));
-    compiler::TensorType type = elements.tensor();
+    const FreshBytes out(elements.data.size_bytes());
+    elements.data.read(0, out.size, out.bytes.get());
+    for (size_t i = 0; i < out.size; ++i) out.bytes[i] = static_cast<uint8_t>(out.bytes[i] - kSignShift);
+    TensorType type = elements.tensor();
     type.dtype = DType::i8;
     type.dim_order.clear();
     type.quantization = nullptr;
-    return graph_.add_constant(std::move(type), compiler::layout::own(std::move(out)),
-                               graph_.unique_name(elements.name));
+    return graph_.add_constant(std::move(type), out.data(), graph_.unique_name(elements.name));
   }
 
   Value* signed_input(Node& reader) {
@@ -152,7 +158,7 @@ class Signing {
 // Requires: quantization is in nodes. Keeps: every number and every byte that others than these nodes read. Elements
 // that other nodes compute, and computed ones with a scale for each channel, stay.
 Result<Changed> signed_elements(Graph& graph) {
-  return compiler::for_each_graph(graph, [](Graph& g) {
+  return for_each_graph(graph, [](Graph& g) {
     const std::vector<Node*> nodes = g.node_list();
     Signing signing(g);
     bool changed = false;
@@ -160,7 +166,7 @@ Result<Changed> signed_elements(Graph& graph) {
       const bool reads_signed = is_dequantize(*nodes[i]) && nodes[i]->operands()[0]->dtype() == DType::i8 &&
                                 nodes[i]->arg("dtype") == Arg(DType::u8);
       const auto stored = unsigned_constant(*nodes[i]);
-      if (!reads_signed && !stored && !states_unsigned(*nodes[i])) continue;
+      if (!reads_signed && !stored && (!states_unsigned(*nodes[i]) || is_between_kinds(*nodes[i]))) continue;
       changed = true;
       if (stored) {
         signing.sign_stored(*nodes[i], *stored);
@@ -175,4 +181,4 @@ Result<Changed> signed_elements(Graph& graph) {
   });
 }
 
-}  // namespace wick::cortex_m
+}  // namespace wick::compiler
