@@ -133,7 +133,7 @@ constexpr Pass kPasses[] = {
     {"block_attention", run_simple<block_attention>, Phase::target,
      "last: after narrow_early the scores are as small as possible, and after additive_masks the masks are sums"},
     {"signed_elements", run_simple<signed_elements>, Phase::last,
-     "before fold_quantization, which asks what the backend takes"},
+     "before fold_quantization, which asks what the backend takes", NonFinite::may_change},
     {"fold_quantization", run_fold_quantization, Phase::last,
      "the passes above know floats between nodes that quantize and dequantize"},
     {"unfold_quantization", run_unfold_quantization, Phase::last, "takes fold_quantization back"},

@@ -156,7 +156,8 @@ class Signing {
 // Constants do so whatever their scales:
 //   before: d = dequantize_per_channel(const e: u8, s, z, 0)      after: d = convert(const e: i8 q(s, z - 128))
 // Requires: quantization is in nodes. Keeps: every number and every byte that others than these nodes read. Elements
-// that other nodes compute, and computed ones with a scale for each channel, stay.
+// that other nodes compute, and computed ones with a scale for each channel, stay. Differs where NaN is quantized:
+// which element that gives depends on its kind.
 Result<Changed> signed_elements(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) {
     const std::vector<Node*> nodes = g.node_list();
