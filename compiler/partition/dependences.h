@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
-#include "compiler/partition/group.h"
+#include "compiler/partition/groups/group.h"
 
 namespace wick::compiler {
 

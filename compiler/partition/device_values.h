@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "compiler/partition/dependences.h"
-#include "compiler/partition/group.h"
+#include "compiler/partition/groups/group.h"
 
 namespace wick::compiler {
 

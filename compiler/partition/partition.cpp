@@ -13,6 +13,7 @@
 #include "compiler/partition/dependences.h"
 #include "compiler/partition/device_values.h"
 #include "compiler/partition/extract.h"
+#include "compiler/partition/groups/light_nodes.h"
 #include "compiler/quantize/quantize_nodes.h"
 #include "compiler/support/failure.h"
 
@@ -66,6 +67,16 @@ std::optional<uint64_t> large_result_bytes(const Node& node) {
     bytes += static_cast<uint64_t>(count.value()) * dtype_size_bytes(result->dtype());
   }
   return bytes > kFewBytes ? std::optional(bytes) : std::nullopt;
+}
+
+// What computing the node outside costs: the elements of its result; what is not light: all there are.
+uint64_t elements_outside(const Node& node) {
+  constexpr uint64_t kHeavy = uint64_t{1} << 40;
+  const bool light =
+      node.op->has(kPointwise) || node.op->facts.movement != Movement::none || node.is("wick.convert.default");
+  if (!light || node.results().size() != 1 || !is_static(node.result()->sizes())) return kHeavy;
+  if (node.is(Movement::view)) return 1;
+  return static_cast<uint64_t>(std::max<int64_t>(1, numel(node.result()->sizes()).value()));
 }
 
 // "encoder.layer.0" and "encoder.layer.1" have "encoder.layer" in common.
@@ -290,9 +301,19 @@ class Partitioner {
 
   // --- form delegate ---
 
+  void leave_out_light(const Dependences& dependences) {
+    std::vector<uint64_t> cost;
+    for (const Node* node : nodes_) cost.push_back(elements_outside(*node));
+    for (const uint32_t i : light_nodes(dependences, unit_, wanted_, cost, target_.light_elements)) {
+      wanted_[i] = false;
+      refuse(i, "a node outside needs it, and in a delegate it would be one of its own before that node");
+    }
+  }
+
   // Forms the groups again without the unprofitable ones, until all are profitable.
   void take(const Dependences& dependences) {
     std::vector<std::vector<uint32_t>> groups;
+    if (target_.light_elements > 0) leave_out_light(dependences);
     for (bool again = true; again;) {
       again = false;
       groups.clear();

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "compiler/ir/text/text.h"
-#include "compiler/partition/group.h"
+#include "compiler/partition/groups/group.h"
 #include "compiler/passes/pipeline.h"
 #include "tests/support/processor_time.h"
 

@@ -123,6 +123,7 @@ const compiler::Target kTarget = {
     .options = kOptions,
     .facts = {.max_rank = kMaxRank, .max_unknown_view_sizes = 1},
     .folds_where_taken = true,
+    .light_elements = uint64_t{1} << 14,
     .by_default = true,
     .is_stocks = true,
 };

@@ -99,5 +99,28 @@ TEST(Profitable, APartitionThatTheLibraryOnlySlowsDownIsNoDelegate) {
   }
 }
 
+// A mask that is added up before something outside reads it, of attention scores with `rows` rows.
+std::string masked(int64_t rows, const char* of_mask) {
+  const std::string n = std::to_string(rows);
+  return "graph f(%x: f32[" + n + ", 8], %m: f32[" + n +
+         "]) {\n  const %w: f32[8, 8] = ...\n  const %z: f32[] = [0.0]\n" + "  %y = aten.linear(%x, %w)\n  %a: f32[" +
+         n + "] = " + of_mask + "\n  %s: f32[" + n + "], %i: i64[" + n + "] = aten.sort(%a)\n  %v = aten.view(%s, [" +
+         n + ", 1])\n  %o = aten.mul.Tensor(%y, %v)\n  return %o\n}";
+}
+
+TEST(Profitable, LightNodesBeforeANodeOutsideAreNoDelegate) {
+  for (const int64_t rows : {8, 1 << 14}) {
+    Pipeline p = Pipeline::from_text(masked(rows, "aten.add.Tensor(%m, %m)"));
+    p.backend("xnnpack").at(Stage::partition).check_delegates(1);
+    EXPECT_EQ(p.failures(), "") << rows;
+  }
+  Pipeline many = Pipeline::from_text(masked((1 << 14) + 1, "aten.add.Tensor(%m, %m)"));
+  many.backend("xnnpack").at(Stage::partition).check_delegates(2);
+  EXPECT_EQ(many.failures(), "");
+  Pipeline sum = Pipeline::from_text(masked(8, "aten.softmax.int(%m, 0)"));
+  sum.backend("xnnpack").at(Stage::partition).check_delegates(2);
+  EXPECT_EQ(sum.failures(), "");
+}
+
 }  // namespace
 }  // namespace wick::testing::profitable_test

@@ -1,4 +1,4 @@
-#include "compiler/partition/group.h"
+#include "compiler/partition/groups/group.h"
 
 #include <algorithm>
 #include <functional>
