@@ -42,6 +42,7 @@ Result<Changed> recognize_norms(Graph& graph);
 Result<Changed> recognize_quantization(Graph& graph, const PipelineOptions& options);
 Result<Changed> respell(Graph& graph);
 Result<Changed> respell_dequantized(Graph& graph);
+Result<Changed> scatter_by_products(Graph& graph);
 Result<Changed> scatter_by_slices(Graph& graph);
 Result<Changed> widen_numbers(Graph& graph);
 Result<Changed> signed_elements(Graph& graph);

@@ -112,6 +112,8 @@ constexpr Pass kPasses[] = {
      "after the folds, which change the weights of the same linears and remove the shifts", NonFinite::may_change},
     {"gather_by_products", run_simple<gather_by_products>, Phase::target,
      "before arithmetic_selects, which handles selects between gathered values and a number", NonFinite::may_change},
+    {"scatter_by_products", run_simple<scatter_by_products>, Phase::target,
+     "after gather_by_products, which reads rows of the same matmuls", NonFinite::may_change},
     {"arithmetic_selects", run_simple<arithmetic_selects>, Phase::target,
      "after additive_masks, which handles masks better, and fold_scale, which would fold the factor of a step function "
      "into weights",

@@ -108,6 +108,7 @@ const compiler::Target kTarget = {
                "fold_norm_affine",
                "center_residual",
                "gather_by_products",
+               "scatter_by_products",
                "arithmetic_selects",
                "band_by_slices",
                "quantize_by_rows",

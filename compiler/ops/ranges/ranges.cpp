@@ -242,6 +242,16 @@ namespace ranges {
 
 ValueRange operands(const RangeCall& call) { return hull_of(call.tensors); }
 
+ValueRange accumulated(const RangeCall& call) {
+  const OpDef& op = *call.node.op;
+  const auto self = call.argument("self"), written = call.argument(op.parsed->find("src") >= 0 ? "src" : "values");
+  if (!self || !written) return anything(call);
+  if (op.parsed->find("accumulate") >= 0 && !call.node.boolean("accumulate")) return hull_of({*self, *written});
+  ValueRange total = with_flags(between(written->min < 0 ? -kInfinity : 0, written->max > 0 ? kInfinity : 0), *written);
+  total.nan |= written->above && written->below;
+  return sum_of(*self, total);
+}
+
 ValueRange unknown(const RangeCall&) { return may_be_all(); }
 
 ValueRange add(const RangeCall& call) {

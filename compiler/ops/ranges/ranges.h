@@ -7,6 +7,9 @@ namespace ranges {
 
 /// Results whose elements are those of the operands.
 ValueRange operands(const RangeCall& call);
+/// Each element is one of `self` plus any number of the elements that are written, or, without `accumulate`, one of
+/// these.
+ValueRange accumulated(const RangeCall& call);
 /// Any number, an infinity or NaN, even for finite operands.
 ValueRange unknown(const RangeCall& call);
 
