@@ -69,14 +69,20 @@ std::optional<uint64_t> large_result_bytes(const Node& node) {
   return bytes > kFewBytes ? std::optional(bytes) : std::nullopt;
 }
 
-// What computing the node outside costs: the elements of its result; what is not light: all there are.
+// What computing the node outside costs: the elements of its result, as many as there may be; what is not light: all
+// there are.
 uint64_t elements_outside(const Node& node) {
   constexpr uint64_t kHeavy = uint64_t{1} << 40;
   const bool light =
       node.op->has(kPointwise) || node.op->facts.movement != Movement::none || node.is("wick.convert.default");
-  if (!light || node.results().size() != 1 || !is_static(node.result()->sizes())) return kHeavy;
+  if (!light || node.results().size() != 1) return kHeavy;
   if (node.is(Movement::view)) return 1;
-  return static_cast<uint64_t>(std::max<int64_t>(1, numel(node.result()->sizes()).value()));
+  uint64_t elements = 1;
+  for (const Sym& size : node.result()->sizes()) {
+    const auto most = static_cast<uint64_t>(std::max<int64_t>(1, SymScope::range(size).max));
+    if (most > kHeavy || __builtin_mul_overflow(elements, most, &elements)) return kHeavy;
+  }
+  return std::min(elements, kHeavy);
 }
 
 // "encoder.layer.0" and "encoder.layer.1" have "encoder.layer" in common.

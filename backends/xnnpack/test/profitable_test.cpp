@@ -108,10 +108,23 @@ std::string masked(int64_t rows, const char* of_mask) {
          n + ", 1])\n  %o = aten.mul.Tensor(%y, %v)\n  return %o\n}";
 }
 
+// The same mask, of a size known only at run time.
+std::string masked_up_to(int64_t rows) {
+  std::string text = masked(7, "aten.add.Tensor(%m, %m)");
+  text.insert(text.find('{') + 1, "\n  range s0: 2.." + std::to_string(rows));
+  for (size_t at = text.find("[7"); at != std::string::npos; at = text.find("[7", at + 1)) text.replace(at, 2, "[s0");
+  return text;
+}
+
 TEST(Profitable, LightNodesBeforeANodeOutsideAreNoDelegate) {
   for (const int64_t rows : {8, 1 << 14}) {
     Pipeline p = Pipeline::from_text(masked(rows, "aten.add.Tensor(%m, %m)"));
     p.backend("xnnpack").at(Stage::partition).check_delegates(1);
+    EXPECT_EQ(p.failures(), "") << rows;
+  }
+  for (const int64_t rows : {int64_t{1} << 14, (int64_t{1} << 14) + 1}) {
+    Pipeline p = Pipeline::from_text(masked_up_to(rows));
+    p.backend("xnnpack").at(Stage::partition).check_delegates(rows == 1 << 14 ? 1 : 2);
     EXPECT_EQ(p.failures(), "") << rows;
   }
   Pipeline many = Pipeline::from_text(masked((1 << 14) + 1, "aten.add.Tensor(%m, %m)"));
