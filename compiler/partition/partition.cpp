@@ -75,7 +75,8 @@ uint64_t elements_outside(const Node& node) {
   constexpr uint64_t kHeavy = uint64_t{1} << 40;
   const bool light =
       node.op->has(kPointwise) || node.op->facts.movement != Movement::none || node.is("wick.convert.default");
-  if (!light || node.results().size() != 1) return kHeavy;
+  // Outside, stock's runtime would lack it.
+  if (!light || node.op->has(kNoStock) || node.results().size() != 1) return kHeavy;
   if (node.is(Movement::view)) return 1;
   uint64_t elements = 1;
   for (const Sym& size : node.result()->sizes()) {
