@@ -495,7 +495,7 @@ const OpDef kIndexingRows[] = {
            "f32[3, 4], 0, i64[2, 4]{index<3}, 2.0, reduce=multiply")},
     {"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer_scatter,
      decompose_scatter_add, "aten::scatter_add.out",
-     kAlsoInPlace | kPassesBoth | ranges::accumulated | Growth::matrices,
+     kAlsoInPlace | kPassesBoth | ranges::accumulated | Growth::keeps,
      Cases("f32[3, 4], 1, i64[3, 4]{index<3}, f32[3, 4]", "f32[3, 4], 0, i32[3, 4]{index<3}, f32[3, 4]",
            "i64[4]{=-7, 6, 2, 4}, 0, i64[3]{=0, 0, 3}, i64[3]{=-1, 6, -9}",
            "f32[3, 3], -1, i64[2, 3]{=2, 0, 1, 1, 1, 2}, f32[3, 3]")},

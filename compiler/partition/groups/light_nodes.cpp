@@ -11,6 +11,9 @@ uint32_t count_groups(const std::vector<uint32_t>& group) {
   return count;
 }
 
+// Of nodes, by attempts to group them anew.
+constexpr uint64_t kMostVisits = uint64_t{1} << 22;
+
 class LightNodes {
  public:
   LightNodes(const Dependences& nodes, const std::vector<uint32_t>& unit, std::vector<bool> wanted,
@@ -21,13 +24,21 @@ class LightNodes {
     std::vector<uint32_t> out;
     group_ = group_by_level(nodes_, unit_, wanted_);
     uint32_t count = count_groups(group_);
+    find_members(count);
+    uint64_t visited = 0;
     for (uint32_t at = 0; at + 1 < count;) {
-      const std::vector<uint32_t> members = in_front(at);
-      if (members.empty() || !regroup_without(members, count)) {
+      const std::vector<uint32_t> members = members_[at];
+      if (members.empty() || visited > kMostVisits) {
+        ++at;
+        continue;
+      }
+      visited += nodes_.size();
+      if (!regroup_without(members, count)) {
         ++at;
         continue;
       }
       count = count_groups(group_);
+      find_members(count);
       out.insert(out.end(), members.begin(), members.end());
     }
     return out;
@@ -45,8 +56,8 @@ class LightNodes {
     return false;
   }
 
-  // What the group computes for nodes outside that another group needs; empty: nothing, or something that is not light.
-  std::vector<uint32_t> in_front(uint32_t at) const {
+  // What each group computes for nodes outside that another group needs; empty: nothing, or something that is not light.
+  void find_members(uint32_t count) {
     std::vector<bool> leads(nodes_.size());  // outside and needed by a group; wanted: needed by one of those
     for (uint32_t i = static_cast<uint32_t>(nodes_.size()); i-- > 0;) {
       if (!wanted_[i] && !leads[i]) continue;
@@ -55,15 +66,20 @@ class LightNodes {
         if (outside ? true : !wanted_[i] || (leads[i] && same)) leads[before] = true;
       }
     }
-    std::vector<uint32_t> out;
-    uint64_t sum = 0;
+    members_.assign(count, {});
+    std::vector<uint64_t> sums(count);
+    std::vector<bool> is_heavy(count);
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
-      if (!wanted_[i] || !leads[i] || group_[i] != at) continue;
-      if (cost_[i] > limit_ - sum) return {};
-      sum += cost_[i];
-      out.push_back(i);
+      if (!wanted_[i] || !leads[i] || group_[i] == kNoGroup) continue;
+      const uint32_t at = group_[i];
+      is_heavy[at] = is_heavy[at] || cost_[i] > limit_ - sums[at];
+      if (is_heavy[at]) continue;
+      sums[at] += cost_[i];
+      members_[at].push_back(i);
     }
-    return out;
+    for (uint32_t at = 0; at < count; ++at) {
+      if (is_heavy[at]) members_[at].clear();
+    }
   }
 
   const Dependences& nodes_;
@@ -72,6 +88,7 @@ class LightNodes {
   const std::vector<uint64_t>& cost_;
   uint64_t limit_;
   std::vector<uint32_t> group_;
+  std::vector<std::vector<uint32_t>> members_;  // of each group
 };
 
 }  // namespace

@@ -25,6 +25,7 @@ std::optional<Gather> match_gather(const Node& node) {
     Values indices(dim() + 1);
     indices.back() = node.tensor("index");
     at = only_position(indices);
+    if (at) at->from_end = false;  // it refuses negative positions
   } else if (node.is("aten.index.Tensor")) {
     at = only_position(node.tensors("indices"));
   } else if (node.is("aten.gather.default")) {

@@ -16,7 +16,9 @@ bool is_index(const Value& index) {
 
 std::optional<RowPositions> positions_of(Value* index, size_t dim) {
   const Sym count = index->rank() > dim ? index->sizes()[dim] : Sym(1);
+  const Value* whole = index;
   if (index->producer && index->producer->is(Movement::expand)) index = index->producer->operands()[0];
+  if (index->rank() != whole->rank()) return std::nullopt;
   if (!is_index(*index) || index->rank() <= dim || index->sizes()[dim] != count) return std::nullopt;
   for (size_t i = 0; i < index->rank(); ++i) {
     if (i != dim && !index->sizes()[i].is(1)) return std::nullopt;
