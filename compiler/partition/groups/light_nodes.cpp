@@ -56,7 +56,8 @@ class LightNodes {
     return false;
   }
 
-  // What each group computes for nodes outside that another group needs; empty: nothing, or something that is not light.
+  // What each group computes for nodes outside that another group needs; empty: nothing, or something that is not
+  // light.
   void find_members(uint32_t count) {
     std::vector<bool> leads(nodes_.size());  // outside and needed by a group; wanted: needed by one of those
     for (uint32_t i = static_cast<uint32_t>(nodes_.size()); i-- > 0;) {
