@@ -135,7 +135,7 @@ TEST(CortexMReport, FullDelegationNamesCausesOnly) {
   std::string both = norm_model(kNotQuantized + "  %c = aten.cumprod(%r, 1)\n" +
                                 fake_quantized("f", "c", "h", parameters(0.0625, -128)));
   both = error_text(both.replace(both.find("return %o"), 9, "return %o, %f"));
-  EXPECT_NE(both.find("aten.cumsum.default: the backend has no integer form of this operator"), std::string::npos)
+  EXPECT_NE(both.find("aten.cumprod.default: the backend has no integer form of this operator"), std::string::npos)
       << both;
 }
 

@@ -1,4 +1,5 @@
-#include "compiler/layout/constant_elements.h"
+#include <algorithm>
+
 #include "compiler/ops/compose.h"
 #include "compiler/ops/math/deviation.h"
 #include "compiler/passes/passes.h"
@@ -21,11 +22,10 @@ Value* mean_of_squares(Compose& c, Value* x, Value* mean, const Spread& s, doubl
 }
 
 Results spread(Builder& b, Node& node) {
-  const bool is_variance = is_one_of(node, {"aten.var.default", "aten.var.dim", "aten.var.correction"});
-  const bool is_deviation = is_one_of(node, {"aten.std.default", "aten.std.dim", "aten.std.correction"});
-  const bool has_mean = is_one_of(node, {"aten.var_mean.default", "aten.var_mean.dim", "aten.var_mean.correction",
-                                         "aten.std_mean.default", "aten.std_mean.dim", "aten.std_mean.correction"});
-  if (!is_variance && !is_deviation && !has_mean) return {};
+  const auto is_form_of = [&](std::string_view op) { return node.op->name().starts_with(op); };
+  const bool has_mean = is_form_of("aten.var_mean.") || is_form_of("aten.std_mean.");
+  const bool takes_root = is_form_of("aten.std.") || is_form_of("aten.std_mean.");
+  if (!has_mean && !takes_root && !is_form_of("aten.var.")) return {};
   Value* x = node.tensor("self");
   const Spread s = spread_of(node);
   Sym count = 1;
@@ -34,7 +34,6 @@ Results spread(Builder& b, Node& node) {
   Compose c(b);
   Value* mean = c.mean(x, s.dims, true);
   Value* variance = mean_of_squares(c, x, mean, s, static_cast<double>(count.value()));
-  const bool takes_root = is_deviation || node.op->name().starts_with("aten.std_mean");
   Results results = {takes_root ? c.sqrt(variance) : variance};
   if (has_mean) results.push_back(b.reshape(mean, node.result(1)->sizes()));
   return results;
@@ -53,9 +52,9 @@ Results running_sum(Builder& b, Node& node) {
   const Sym& size = x->sizes()[static_cast<size_t>(dim)];
   if (!size.is_const() || size.value() < 1 || size.value() > kMostSummed) return {};
   const int64_t count = size.value();
-  std::vector<int8_t> ones(static_cast<size_t>(count * count));
-  for (int64_t row = 0; row < count; ++row) std::fill_n(ones.begin() + row * count, row + 1, int8_t{1});
-  Value* elements = b.constant({DType::i8, {count, count}, {}}, layout::own(std::move(ones)), "ones");
+  std::vector<uint8_t> ones(static_cast<size_t>(count * count));
+  for (int64_t row = 0; row < count; ++row) std::fill_n(ones.begin() + row * count, row + 1, uint8_t{1});
+  Value* elements = b.constant({DType::i8, {count, count}, {}}, std::move(ones), "ones");
   Value* weight = b.call("quantized_decomposed.dequantize_per_tensor",
                          {elements, 1.0, int64_t{0}, int64_t{-127}, int64_t{127}, DType::i8});
   Value* rows = dim == last ? x : b.transpose(x, dim, last);

@@ -292,7 +292,7 @@ std::optional<double> Bounds::bound_of(const Node& node) {
     if (*bound > kLargest) ++reading.infinite;
     reading.count(*bound);
   }
-  if (node.is("aten.sub.Tensor") && node.operands().size() == 2 && node.operands()[0] == node.operands()[1]) return 0.0;
+  if (node.is(Binary::sub) && node.operands().size() == 2 && node.operands()[0] == node.operands()[1]) return 0.0;
   if (node.is("aten.scatter_add.default") || (node.is("aten.index_put.default") && node.boolean("accumulate")))
     return reading.infinite == 0 ? std::optional<double>(kLargestProduct) : std::nullopt;
   return read_numbers(node, reading) ? grown(growth, node, reading) : std::nullopt;

@@ -18,7 +18,7 @@ struct Scatter {
   RowPositions at;
 };
 
-std::optional<Scatter> match_scatter(const Node& node) {
+std::optional<Scatter> match_sum_of_rows(const Node& node) {
   Scatter out;
   std::optional<RowPositions> at;
   if (node.is("aten.scatter_add.default")) {
@@ -38,7 +38,7 @@ std::optional<Scatter> match_scatter(const Node& node) {
   return out.rows->sizes() == whole ? std::optional(out) : std::nullopt;
 }
 
-bool is_zero(const Value& value) {
+bool holds_zeros(const Value& value) {
   const auto element = value.is_constant() ? uniform_element(&value) : std::nullopt;
   return element && element->floating && element->real == 0;
 }
@@ -55,14 +55,14 @@ class Scatterer {
       const bool depends = std::any_of(operands.begin(), operands.end(), [&](Value* v) { return computed.count(v); });
       if (!depends && !is_matmul_or_convolution(*node)) continue;
       computed.insert(node->results().begin(), node->results().end());
-      const auto scatter = match_scatter(*node);
+      const auto scatter = match_sum_of_rows(*node);
       if (scatter && computed.count(scatter->rows)) found.push_back(node.get());
     }
     if (found.empty()) return Changed::no;
     Bounds bounds(graph_);
     Changed changed = Changed::no;
     for (Node* node : found) {
-      const Scatter scatter = *match_scatter(*node);
+      const Scatter scatter = *match_sum_of_rows(*node);
       const Sym length = scatter.self->sizes()[scatter.at.dim];
       if (!is_small_product(length, scatter.rows->sizes()) || !bounds.is_number(scatter.rows)) continue;
       Builder b(graph_, node);
@@ -70,7 +70,7 @@ class Scatterer {
       Value* rows = scatter.rows;
       if (!bounds.is_bounded(rows)) rows = b.call("aten.clamp", {rows, -kLargest, kLargest});
       Value* value = times_rows(b, row_matrix(b, scatter.at, length, true), rows, scatter.at.dim);
-      if (!is_zero(*scatter.self)) value = b.call("aten.add.Tensor", {scatter.self, value});
+      if (!holds_zeros(*scatter.self)) value = b.call("aten.add.Tensor", {scatter.self, value});
       for (Node* made : b.made()) add_origins(*made, *node);
       bounds.inherit(value, node->result());
       graph_.replace(node->result(), value);

@@ -42,9 +42,8 @@ Results truths(Builder& b, Node& node) {
 
 // Operands of f16 and f32: kernels compute in f32. What eager reads as f16, round_numbers has rounded.
 Results mixed_operands(Builder& b, Node& node) {
-  const bool is_known = node.op->facts.binary != Binary::none ||
-                        is_one_of(node, {"aten.maximum.default", "aten.minimum.default", "aten.where.self"});
-  if (!is_known || !is_half_or_single(node.result())) return {};
+  if (!node.op->has(kPointwise) || node.is("aten._to_copy.default") || node.results().size() != 1) return {};
+  if (!is_half_or_single(node.result())) return {};
   const DType dtype = node.result()->dtype();
   bool is_mixed = false;
   for (const Value* x : node.operands()) {
