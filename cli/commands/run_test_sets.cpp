@@ -24,7 +24,7 @@ using compiler::Status;
 
 /// A set of a suite; `number` counts the sets of its method.
 struct SetPlace {
-  std::string method;
+  const char* method;  // in the file
   size_t suite, set, number;
   std::string text() const { return fmt::format("test set {} of method '{}'", number, printable(method)); }
 };
@@ -53,11 +53,12 @@ HostValue host_value(const ValueMeta& value) {
 
 std::vector<SetPlace> places_of(const BundledProgram& bundled, const std::string& method) {
   std::vector<SetPlace> places;
-  std::map<std::string, size_t> counts;
+  std::map<std::string_view, size_t> counts;
   for (size_t suite = 0; suite < bundled.num_suites(); ++suite) {
-    const std::string name = bundled.method(suite);
+    const char* name = bundled.method(suite);
     if (!method.empty() && name != method) continue;
-    for (size_t set = 0; set < bundled.num_sets(suite); ++set) places.push_back({name, suite, set, counts[name]++});
+    size_t& count = counts[name];
+    for (size_t set = 0; set < bundled.num_sets(suite); ++set) places.push_back({name, suite, set, count++});
   }
   return places;
 }
@@ -78,7 +79,7 @@ Result<std::vector<HostValue>> test_inputs(const BundledProgram& bundled, const 
     return misfit(place, "another number of inputs")
         .expected(fmt::format("{}", count), fmt::format("{}", meta.num_inputs()));
   }
-  std::vector<HostValue> inputs;
+  std::vector<HostValue> types;  // tensors without elements: none is copied before all fit
   for (size_t i = 0; i < count; ++i) {
     const ValueMeta found = bundled.input(place.suite, place.set, i), wanted = meta.input_value(i);
     bool fits = found.tag == wanted.tag;
@@ -88,9 +89,12 @@ Result<std::vector<HostValue>> test_inputs(const BundledProgram& bundled, const 
       return misfit(place, fmt::format("input {} has another type", i))
           .expected(found_type(found), input_text(meta, facts, i));
     }
-    inputs.push_back(host_value(found));
+    HostTensor type{found.tensor.dtype, {found.tensor.sizes.begin(), found.tensor.sizes.end()}, {}};
+    types.push_back(found.tag == Tag::tensor ? HostValue(std::move(type)) : host_value(found));
   }
-  RETURN_IF_ERROR(check_sizes(meta, facts, inputs));
+  RETURN_IF_ERROR(check_sizes(meta, facts, types));
+  std::vector<HostValue> inputs;
+  for (size_t i = 0; i < count; ++i) inputs.push_back(host_value(bundled.input(place.suite, place.set, i)));
   return inputs;
 }
 
@@ -168,7 +172,7 @@ Status check_places(const Session& session, const std::string& method, const std
         .with_help("a .bpte has: executorch.devtools.BundledProgram writes it");
   }
   for (const SetPlace& place : places) {
-    if (session.program().find_method(place.method.c_str()).ok()) continue;
+    if (session.program().find_method(place.method).ok()) continue;
     return misfit(place, "it has no such method").at_file(session.path());
   }
   return {};

@@ -11,8 +11,6 @@ namespace {
 using flatbuffers::uoffset_t;
 using Values = flatbuffers::Vector<flatbuffers::Offset<bpte::Value>>;
 
-constexpr uint64_t kMaxFileBytes = uint64_t{1} << 31;
-
 using Root = bpte::BundledProgram;
 using Suite = bpte::BundledMethodTestSuite;
 using Set = bpte::BundledMethodTestCase;
@@ -67,7 +65,26 @@ ValueMeta checked_value(const Values* values, size_t index) {
   return meta;
 }
 
-Error check_values(const char* method, size_t set, const char* kind, const Values* values, ErrorText* text) {
+/// Tables and strings may be shared, so a small file can state more than it holds.
+class Budget {
+ public:
+  explicit Budget(uint64_t bytes) : left_(bytes) {}
+  bool spend(uint64_t bytes) {
+    if (bytes > left_) return false;
+    left_ -= bytes;
+    return true;
+  }
+
+ private:
+  uint64_t left_;
+};
+
+Error overspent(const char* what, ErrorText* text) {
+  return explain(text, Error::InvalidProgram, what, " take more bytes than a file of this size can hold");
+}
+
+Error check_values(const char* method, size_t set, const char* kind, const Values* values, Budget* budget,
+                   ErrorText* text) {
   for (size_t i = 0; i < size_of(values); ++i) {
     ValueMeta meta;
     const char* why = "";
@@ -76,22 +93,29 @@ Error check_values(const char* method, size_t set, const char* kind, const Value
       return explain(text, error, "test set ", static_cast<uint64_t>(set), " of method ", method, ": ", kind,
                      static_cast<uint64_t>(i), ": ", why);
     }
+    if (!budget->spend(meta.tag == Tag::tensor ? meta.tensor.nbytes : 0))
+      return overspent("the tensors of the test sets", text);
   }
   return Error::Ok;
 }
 
-Error check_suites(const Root& root, ErrorText* text) {
+Error check_suites(const Root& root, uint64_t file_bytes, ErrorText* text) {
+  // A report names the method of each set. Sets with short values may take less than a long name.
+  constexpr uint64_t kNameBytesPerByte = 4;
+  Budget tensors(file_bytes), names(kNameBytesPerByte * file_bytes);
   const auto* suites = root.method_test_suites();
   for (size_t i = 0; i < size_of(suites); ++i) {
     const Suite& suite = suite_of(&root, i);
     if (text_of(suite.method_name())[0] == 0)
       return explain(text, Error::InvalidProgram, "test suite ", static_cast<uint64_t>(i), " names no method");
+    if (!names.spend((1 + uint64_t{size_of(suite.test_cases())}) * suite.method_name()->size()))
+      return overspent("the methods' names in the test sets", text);
     for (size_t set = 0; set < size_of(suite.test_cases()); ++set) {
       const Set& values = set_of(&root, i, set);
       const char* method = text_of(suite.method_name());
-      Error error = check_values(method, set, "input ", values.inputs(), text);
+      Error error = check_values(method, set, "input ", values.inputs(), &tensors, text);
       if (error != Error::Ok) return error;
-      error = check_values(method, set, "expected output ", values.expected_outputs(), text);
+      error = check_values(method, set, "expected output ", values.expected_outputs(), &tensors, text);
       if (error != Error::Ok) return error;
     }
   }
@@ -140,7 +164,7 @@ Result<BundledProgram> BundledProgram::load(Span<const uint8_t> file, const Load
     return explain(text, Error::InvalidProgram,
                    "the program inside the bundled program does not start at a multiple of 16 bytes");
   }
-  const Error error = check_suites(root, text);
+  const Error error = check_suites(root, file.size(), text);
   if (error != Error::Ok) return error;
   return BundledProgram(&root);
 }

@@ -185,6 +185,50 @@ TEST(BundledProgram, RefusesFilesWithoutTheirParts) {
   EXPECT_EQ(BundledProgram::load({copy.data() + 1, file.size()}).error(), Error::InvalidArgument);
 }
 
+/// `suites` suites that share a name and a list of `sets` sets, which share an input of `data_bytes`.
+AlignedBytes build_shared(size_t suites, const std::string& name, size_t sets, size_t data_bytes) {
+  FlatBufferBuilder builder;
+  const TestValue value = {
+      .dtype = DType::u8, .sizes = {static_cast<int32_t>(data_bytes)}, .dim_order = {0}, .data_bytes = data_bytes};
+  const std::vector<Offset<bpte::Value>> inputs = {value_of(builder, value)};
+  const std::vector<Offset<bpte::BundledMethodTestCase>> set_list(
+      sets, bpte::CreateBundledMethodTestCaseDirect(builder, &inputs));
+  const std::vector<Offset<bpte::BundledMethodTestSuite>> suite_list(
+      suites, bpte::CreateBundledMethodTestSuiteDirect(builder, name.c_str(), &set_list));
+  const AlignedBytes inner = TestProgram().build();
+  const auto all = builder.CreateVector(suite_list);
+  builder.ForceVectorAlignment(inner.size(), 1, 32);
+  const auto program = builder.CreateVector(inner.data(), inner.size());
+  bpte::FinishBundledProgramBuffer(builder, bpte::CreateBundledProgram(builder, 2, all, program));
+  return AlignedBytes(builder.GetBufferPointer(), builder.GetSize());
+}
+
+// Both edges: the last count that fits, and the first that does not.
+TEST(BundledProgram, RefusesSharedPartsThatTakeMoreThanTheFile) {
+  const auto limit = [](const std::function<AlignedBytes(size_t)>& build_count, uint64_t each_bytes, uint64_t factor,
+                        const std::string& says) {
+    size_t refused = 0, loaded = 0;
+    for (size_t count = 1; count <= 64; ++count) {
+      const AlignedBytes file = build_count(count);
+      if (count * each_bytes <= factor * file.size()) {
+        EXPECT_EQ(refusal_of(file, Error::Ok), "") << count;
+        ++loaded;
+      } else {
+        EXPECT_EQ(refusal_of(file), says + " take more bytes than a file of this size can hold") << count;
+        ++refused;
+      }
+    }
+    EXPECT_GT(loaded, 0u);
+    EXPECT_GT(refused, 0u);
+  };
+  const std::string tensors = "the tensors of the test sets", names = "the methods' names in the test sets";
+  const std::string name(1000, 'm');
+  limit([](size_t count) { return build_shared(1, "m", count, 1000); }, 1000, 1, tensors);
+  limit([](size_t count) { return build_shared(count, "m", 1, 1000); }, 1000, 1, tensors);
+  limit([&](size_t count) { return build_shared(count, name, 0, 0); }, 1000, 4, names);
+  limit([&](size_t count) { return build_shared(1, name, count - 1, 0); }, 1000, 4, names);
+}
+
 // What a newer version adds to the test sets is told; the program can be run whatever it is.
 TEST(BundledProgram, TellsWhatItDoesNotKnow) {
   for (const uint32_t version : {0u, 2u, 3u, 4'000'000'000u}) {

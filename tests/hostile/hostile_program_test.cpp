@@ -189,18 +189,19 @@ TEST(HostileProgram, ManyOfOneThingTakeLinearTimeAndMemory) {
 
 // Sets, suites and values that are stated once and named many times.
 TEST(HostileBundle, SharedTablesTakeLinearTime) {
-  const auto bundle = [](size_t suites, size_t sets, size_t values) {
+  const auto bundle = [](size_t suites, size_t sets, size_t values, int32_t elements = 4,
+                         const std::string& method = "forward") {
     return [=] {
       FlatBufferBuilder builder;
-      const std::vector<int32_t> sizes = {4};
-      const std::vector<uint8_t> data(16), order = {0};
+      const std::vector<int32_t> sizes = {elements};
+      const std::vector<uint8_t> data(sizeof(float) * static_cast<size_t>(elements)), order = {0};
       const auto tensor = bpte::CreateTensorDirect(builder, static_cast<int8_t>(DType::f32), &sizes, &data, &order);
       const Offsets<bpte::Value> value_list(values,
                                             bpte::CreateValue(builder, bpte::ValueUnion::Tensor, tensor.Union()));
       const Offsets<bpte::BundledMethodTestCase> set_list(
           sets, bpte::CreateBundledMethodTestCaseDirect(builder, &value_list, &value_list));
       const Offsets<bpte::BundledMethodTestSuite> suite_list(
-          suites, bpte::CreateBundledMethodTestSuiteDirect(builder, "forward", &set_list));
+          suites, bpte::CreateBundledMethodTestSuiteDirect(builder, method.c_str(), &set_list));
       const schema::AlignedBytes inner = TestProgram().build();
       const auto all = builder.CreateVector(suite_list);
       builder.ForceVectorAlignment(inner.size(), 1, 32);
@@ -209,12 +210,18 @@ TEST(HostileBundle, SharedTablesTakeLinearTime) {
       return std::string(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
     };
   };
+  const std::string name(1 << 20, 'm');
   run_cases({
       {"values.bpte", bundle(1, 1, 100'000), {0, 4}, ""},
       {"sets.bpte", bundle(1, 100'000, 1), {0, 4}, ""},
       {"suites.bpte", bundle(100'000, 1, 1), {0, 4}, ""},
       {"all.bpte", bundle(1000, 1000, 1000), {4}, "corrupt"},
       {"run.bpte", bundle(1, 1, 1), {4}, "does not fit", {"run", "@", "--testset"}},
+      {"tensors.bpte", bundle(1, 1, 100'000, 1 << 22), {4}, "more bytes than"},
+      {"tensors_run.bpte", bundle(1, 1, 100'000, 1 << 22), {4}, "more bytes than", {"run", "@", "--testset"}},
+      {"names.bpte", bundle(100'000, 0, 0, 4, name), {4}, "more bytes than"},
+      {"names_json.bpte", bundle(100'000, 0, 0, 4, name), {4}, "more bytes than", {"inspect", "--json", "@"}},
+      {"names_run.bpte", bundle(1, 100'000, 0, 4, name), {4}, "more bytes than", {"run", "@", "--testset"}},
   });
 }
 
