@@ -154,8 +154,8 @@ Result<BundledProgram> BundledProgram::load(Span<const uint8_t> file, const Load
     return explain(text, Error::InvalidProgram, "no bundled program: identifier ", schema::kBundledProgramIdentifier,
                    " not found at byte 4");
   }
-  if (file.size() >= kMaxFileBytes)
-    return explain(text, Error::InvalidProgram, "a bundled program has less than 2^31 bytes");
+  if (file.size() >= FLATBUFFERS_MAX_BUFFER_SIZE)
+    return explain(text, Error::InvalidProgram, "a bundled program has less than 2^31 - 1 bytes");
   if (!verify_tables(file))
     return explain(text, Error::InvalidProgram, "the tables of the bundled program are corrupt");
   const Root& root = *bpte::GetBundledProgram(file.data());

@@ -1,6 +1,7 @@
 #include "wick/bundled_program.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <fstream>
 #include <functional>
@@ -227,6 +228,28 @@ TEST(BundledProgram, RefusesSharedPartsThatTakeMoreThanTheFile) {
   limit([](size_t count) { return build_shared(count, "m", 1, 1000); }, 1000, 1, tensors);
   limit([&](size_t count) { return build_shared(count, name, 0, 0); }, 1000, 4, names);
   limit([&](size_t count) { return build_shared(1, name, count - 1, 0); }, 1000, 4, names);
+}
+
+// Both edges of what tables of FlatBuffers may take. The bytes are zeros that take no memory.
+TEST(BundledProgram, RefusesFilesAboveTheLimitOfTheirTables) {
+  constexpr size_t kMaxBytes = FLATBUFFERS_MAX_BUFFER_SIZE - 1;
+  void* bytes =
+      mmap(nullptr, kMaxBytes + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(bytes, MAP_FAILED);
+  uint8_t* file = static_cast<uint8_t*>(bytes);
+  const auto text_of_load = [&](size_t size, auto load) {
+    char buffer[512];
+    ErrorText text(buffer);
+    EXPECT_EQ(load(Span<const uint8_t>(file, size), LoadOptions{&text}).error(), Error::InvalidProgram);
+    return std::string(text.c_str());
+  };
+  memcpy(file + schema::kIdentifierOffset, schema::kBundledProgramIdentifier, schema::kIdentifierSize);
+  EXPECT_EQ(text_of_load(kMaxBytes, BundledProgram::load), "the tables of the bundled program are corrupt");
+  EXPECT_EQ(text_of_load(kMaxBytes + 1, BundledProgram::load), "a bundled program has less than 2^31 - 1 bytes");
+  memcpy(file + schema::kIdentifierOffset, schema::kProgramIdentifier, schema::kIdentifierSize);
+  EXPECT_EQ(text_of_load(kMaxBytes, Program::load), "the tables of the file are corrupt");
+  EXPECT_EQ(text_of_load(kMaxBytes + 1, Program::load), "tables take 2147483647 bytes");
+  munmap(bytes, kMaxBytes + 1);
 }
 
 // What a newer version adds to the test sets is told; the program can be run whatever it is.

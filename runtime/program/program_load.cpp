@@ -7,9 +7,6 @@ namespace {
 
 using flatbuffers::uoffset_t;
 
-// Offsets in the tables have 32 bits, the top one unused.
-constexpr uint64_t kMaxTablesBytes = uint64_t{1} << 31;
-
 /// Reads the header at byte 8 if there is one. `segment_limit` becomes the end of the segment area.
 Error read_header(Span<const uint8_t> file, schema::ExtendedHeader* header, uint64_t* segment_limit, ErrorText* text) {
   *header = {0, file.size(), 0, 0};
@@ -76,7 +73,7 @@ Result<Program> Program::load(Span<const uint8_t> file, const LoadOptions& optio
   uint64_t segment_limit = 0;
   error = read_header(file, &header, &segment_limit, options.text);
   if (error != Error::Ok) return error;
-  if (header.program_size < schema::kHeaderOffset || header.program_size >= kMaxTablesBytes) {
+  if (header.program_size < schema::kHeaderOffset || header.program_size >= FLATBUFFERS_MAX_BUFFER_SIZE) {
     return explain(options.text, Error::InvalidProgram, "tables take ", header.program_size, " bytes");
   }
   if (!verify_tables(file.data(), header.program_size)) {
