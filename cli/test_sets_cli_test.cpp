@@ -60,6 +60,27 @@ TEST_F(Cli, TensorsOfTestSetsMayHaveAnyDimOrder) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
 }
 
+// Any byte but zero is true, as in an .npz.
+TEST_F(Cli, BoolsOfTestSetsMayBeAnyByte) {
+  const std::vector<uint8_t> bytes = read_bytes(fixture(kValues));
+  const Result<BundledProgram> bundled = BundledProgram::load({bytes.data(), bytes.size()});
+  ASSERT_TRUE(bundled.ok());
+  const TensorMeta flags = bundled->output(0, 0, 1).tensor;
+  ASSERT_EQ(flags.dtype, DType::boolean);
+  const size_t begin = static_cast<size_t>(flags.bytes.data() - bytes.data());
+  const auto code_with = [&](uint8_t when_true, uint8_t when_false) {
+    std::vector<uint8_t> changed = bytes;
+    for (size_t i = begin; i < begin + flags.nbytes; ++i) changed[i] = changed[i] != 0 ? when_true : when_false;
+    save_bytes("bools.bpte", changed);
+    return wick("run " + path("bools.bpte") + " --testset").exit_code;
+  };
+  for (const uint8_t byte : {1, 2, 127, 128, 255}) {
+    EXPECT_EQ(code_with(byte, 0), 0) << int{byte};
+    EXPECT_EQ(code_with(byte, byte), 5) << int{byte};
+    EXPECT_EQ(code_with(0, byte), 5) << int{byte};
+  }
+}
+
 TEST_F(Cli, ATestSetThatFailsIsNamed) {
   std::vector<uint8_t> bytes = read_bytes(fixture(kMethods));
   const Result<BundledProgram> bundled = BundledProgram::load({bytes.data(), bytes.size()});

@@ -39,7 +39,11 @@ HostTensor row_major(const TensorMeta& meta) {
   Tensor tensor;
   (void)describe_tensor(meta, sizes, strides, &tensor);  // cannot fail: the file was checked
   tensor.data = const_cast<uint8_t*>(meta.bytes.data());
-  return to_host(tensor);
+  HostTensor host = to_host(tensor);
+  if (host.dtype == DType::boolean) {
+    for (uint8_t& byte : host.bytes) byte = byte != 0;  // as in arrays of .npz files
+  }
+  return host;
 }
 
 HostValue host_value(const ValueMeta& value) {
