@@ -1,6 +1,7 @@
 #include "devices/qemu/qemu_device.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -120,20 +121,32 @@ bool QemuDevice::drop_counter(Outcome* outcome) {
   return true;
 }
 
+// The runner knows programs only. QEMU opens the file by the name that Linux gives to a descriptor of this process, so
+// nothing is left behind whatever becomes of it.
+Result<std::string> QemuDevice::pte_path() {
+  const BundledProgram* bundled = program_.module ? program_.module->bundled() : nullptr;
+  if (!bundled) return program_.path;
+  if (inner_file_.get() < 0) {
+    ASSIGN_OR_RETURN(inner_file_, temporary_file(bundled->program()));
+  }
+  return fmt::format("/proc/{}/fd/{}", getpid(), inner_file_.get());
+}
+
 Status QemuDevice::ensure_loaded(bool traced, Outcome* outcome) {
   if (!process_) {
     ASSIGN_OR_RETURN(process_, QemuProcess::start(board_, files_));
     loaded_ = false;
   }
   if (loaded_ && traced_ == traced) return {};
+  ASSIGN_OR_RETURN(const std::string path, pte_path());
   RequestWriter request;
   request.u32(kProtocolVersion);
   request.u64(program_.seed);
   request.u64(compiler::limits().instructions);
   request.u32(traced ? 1 : 0);
   request.u32(static_cast<uint32_t>(1 + program_.data_paths.size()));
-  request.string(program_.path);
-  for (const std::string& path : program_.data_paths) request.string(path);
+  request.string(path);
+  for (const std::string& data : program_.data_paths) request.string(data);
   if (!process_->send(request.take(Request::load)))
     return drop_counter(outcome) ? ensure_loaded(traced, outcome) : Status(breakdown());
   ReplyReader reply(*process_);

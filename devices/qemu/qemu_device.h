@@ -17,10 +17,13 @@ class QemuDevice : public Device {
   compiler::Result<FirmwareSize> firmware_size(const FirmwareParts& parts) const override;
   void set_program(DeviceProgram program) override {
     program_ = std::move(program);
+    inner_file_.close();
     loaded_ = false;
   }
 
  private:
+  /// Of a .pte: the program's file, or a temporary one with the program inside a .bpte. Errors: file_io.
+  compiler::Result<std::string> pte_path();
   compiler::Status ensure_loaded(bool traced, Outcome* outcome);
   compiler::Result<std::vector<uint8_t>> call_request(const Call& call) const;
   compiler::Status read_replies(const Call& call, Outcome* outcome);
@@ -35,7 +38,8 @@ class QemuDevice : public Device {
   Board board_;
   BoardFiles files_;
   DeviceProgram program_;
-  std::string method_;  // of the last call
+  Descriptor inner_file_;  // of pte_path(), temporary
+  std::string method_;     // of the last call
   std::unique_ptr<QemuProcess> process_;
   bool loaded_ = false, traced_ = false;
   bool counter_refused_ = false;  // QEMU did not start with the plugin

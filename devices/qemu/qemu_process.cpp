@@ -98,6 +98,19 @@ void Descriptor::close() {
   fd_ = -1;
 }
 
+Result<Descriptor> temporary_file(Span<const uint8_t> bytes) {
+  std::FILE* file = std::tmpfile();
+  Descriptor result(file ? fcntl(fileno(file), F_DUPFD_CLOEXEC, 0) : -1);
+  bool ok = result.get() >= 0 && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  int error = errno;
+  if (file && std::fclose(file) != 0 && ok) {
+    error = errno;
+    ok = false;
+  }
+  if (ok) return result;
+  return Diag(Code::file_io, fmt::format("cannot write a temporary file: {}", strerror(error)));
+}
+
 Result<std::unique_ptr<QemuProcess>> QemuProcess::start(const Board& board, const BoardFiles& files) {
   std::unique_ptr<QemuProcess> process(new QemuProcess);
   ASSIGN_OR_RETURN(Pipe requests, make_pipe());

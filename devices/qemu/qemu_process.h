@@ -11,6 +11,7 @@
 #include "compiler/support/result.h"
 #include "devices/protocol.h"
 #include "devices/qemu/board.h"
+#include "wick/span.h"
 
 namespace wick::device {
 
@@ -28,6 +29,9 @@ class Descriptor {
  private:
   int fd_;
 };
+
+/// A file without a name that holds `bytes` and is gone with its last descriptor. Errors: file_io.
+compiler::Result<Descriptor> temporary_file(Span<const uint8_t> bytes);
 
 /// One record of the instruction counter.
 struct Snapshot {

@@ -48,6 +48,31 @@ TEST_P(Boards, GiveTheBytesOfTheHost) {
   }
 }
 
+// The runner gets the program inside.
+TEST_P(Boards, RunTheProgramOfABundle) {
+  const std::string path = "tests/fixtures/stock/1.5/bundled_values.bpte";
+  const auto module = load_on_host(path);
+  ASSERT_TRUE(module->bundled());
+  const BundledProgram& bundled = *module->bundled();
+  std::vector<HostValue> inputs;
+  for (size_t i = 0; i < bundled.num_inputs(0, 0); ++i) {
+    const ValueMeta value = bundled.input(0, 0, i);
+    if (value.tag == Tag::integer) {
+      inputs.push_back(HostValue::of_int(value.integer));
+    } else {
+      const TensorMeta& tensor = value.tensor;
+      inputs.emplace_back(HostTensor{
+          tensor.dtype, {tensor.sizes.begin(), tensor.sizes.end()}, {tensor.bytes.begin(), tensor.bytes.end()}});
+    }
+  }
+  for (int i = 0; i < 2; ++i) {
+    const auto outcome = call(path, module.get(), inputs);
+    ASSERT_TRUE(outcome.ok()) << message_of(outcome.diag());
+    ASSERT_FALSE(outcome->refusal) << outcome->refusal->message;
+    EXPECT_EQ(outcome->outputs.size(), bundled.num_outputs(0, 0));
+  }
+}
+
 TEST_P(Boards, CountTheSameInstructionsEachTime) {
   const std::string path = (kFolder / "ds_cnn.mve.pte").string();
   const auto module = load_on_host(path);
