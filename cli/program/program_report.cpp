@@ -420,10 +420,8 @@ void add_constants(const MethodMeta& method, Ranges* ranges) {
 }
 
 void print_test_sets(const BundledProgram& bundled) {
-  Table table({"test sets of method", ">number"});
   for (size_t i = 0; i < bundled.num_suites(); ++i)
-    table.row({printable(bundled.method(i)), fmt::format("{}", bundled.num_sets(i))});
-  fmt::print("{}", table.text());
+    fmt::print("  test sets of method {}: {}\n", printable(bundled.method(i)), bundled.num_sets(i));
 }
 
 void write_test_sets(const BundledProgram& bundled, JsonWriter& json) {

@@ -219,6 +219,8 @@ TEST(HostileBundle, SharedTablesTakeLinearTime) {
       {"run.bpte", bundle(1, 1, 1), {4}, "does not fit", {"run", "@", "--testset"}},
       {"tensors.bpte", bundle(1, 1, 100'000, 1 << 22), {4}, "more bytes than"},
       {"tensors_run.bpte", bundle(1, 1, 100'000, 1 << 22), {4}, "more bytes than", {"run", "@", "--testset"}},
+      {"many_suites.bpte", bundle(1'000'000, 0, 0, 4, "m"), {0}},
+      {"many_suites_json.bpte", bundle(500'000, 0, 0, 4, "m"), {0}, "", {"inspect", "--json", "@"}},
       {"names.bpte", bundle(100'000, 0, 0, 4, name), {4}, "more bytes than"},
       {"names_json.bpte", bundle(100'000, 0, 0, 4, name), {4}, "more bytes than", {"inspect", "--json", "@"}},
       {"names_run.bpte", bundle(1, 100'000, 0, 4, name), {4}, "more bytes than", {"run", "@", "--testset"}},
