@@ -62,8 +62,8 @@ class KernelContext {
                ? (fail(Error::OutOfResources, "temp size overflows"), nullptr)
                : static_cast<T*>(allocate_temp(count * sizeof(T), alignof(T) < 64 ? 64 : alignof(T)));
   }
-  /// Bytes that one allocate_temp could still get, without alignment padding. Kernels use it to choose block sizes.
-  size_t temp_available() const { return temp_.size() - temp_used_; }
+  /// Bytes that one allocate_temp of the default alignment gets without `memory`. Kernels use it to choose block sizes.
+  size_t temp_available() const;
   /// The most bytes, with alignment padding, that were allocated at one time.
   size_t temp_peak_bytes() const { return temp_peak_; }
   TensorMemory* memory() const { return memory_; }
