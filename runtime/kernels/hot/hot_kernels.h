@@ -57,7 +57,7 @@ struct FourierPass {
 
 /// Rows of the tiles of HotKernels::tile_f64 and its like, which have gemm_columns * 4 / sizeof(T) columns.
 constexpr int kProductRows = 4;
-constexpr int kMostProductColumns = 32;  // at any instruction set
+constexpr int kMostProductColumns = 32;  // of 32-bit numbers, at any instruction set
 
 struct HotKernels {
   int64_t gemm_rows, gemm_columns;  // register tile
@@ -102,7 +102,7 @@ struct HotKernels {
   using Map2 = void (*)(const float* a, const float* b, float* out, int64_t count);
   Map2 pow, atan2;
   void (*fourier_pass)(const FourierPass&);
-  /// sums[r, j] = sum over k of a[k, r] * b[k, j], k ascending, one accumulator for each sum; integers wrap.
+  /// sums[r, j] += a[k, r] * b[k, j] for each k, ascending; integers wrap.
   void (*tile_f64)(const double* a, const double* b, int64_t k, double* sums);
   void (*tile_u32)(const uint32_t* a, const uint32_t* b, int64_t k, uint32_t* sums);
   void (*tile_u64)(const uint64_t* a, const uint64_t* b, int64_t k, uint64_t* sums);

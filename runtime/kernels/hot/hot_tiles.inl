@@ -1,11 +1,13 @@
 // Register tiles of products in types other than f32. Included inside the namespace of one instruction set.
 
-/// sums[r, j] = sum over k of a[k, r] * b[k, j], k ascending.
+/// sums[r, j] += sum over k of a[k, r] * b[k, j], k ascending.
 template <typename T>
 void product_tile(const T* a, const T* b, int64_t k, T* sums) {
   typedef T Lanes __attribute__((vector_size(WICK_HOT_LANES * 4)));
   constexpr int64_t kWidth = sizeof(Lanes) / sizeof(T);
-  Lanes sum[kProductRows][2] = {};
+  static_assert(2 * kWidth * sizeof(T) <= kMostProductColumns * sizeof(float));
+  Lanes sum[kProductRows][2];
+  __builtin_memcpy(sum, sums, sizeof sum);
   for (int64_t i = 0; i < k; ++i, a += kProductRows, b += 2 * kWidth) {
     Lanes right[2];
     __builtin_memcpy(right, b, sizeof right);

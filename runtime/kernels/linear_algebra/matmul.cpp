@@ -283,20 +283,21 @@ void multiply_rows(KernelContext& context, const MatrixProduct& p, const StoreEl
   });
 }
 
-/// Complex matrices as real ones, in double: rows of (re, im) times (re, im) over (-im, re). False if nothing was done.
+/// Complex matrices as real ones, in double: rows of (re, im) times (re, im) over (-im, re).
 template <typename F>
-bool multiply_complex(KernelContext& context, const MatrixProduct& p) {
+void multiply_complex(KernelContext& context, const MatrixProduct& p) {
   using C = std::complex<F>;
-  const auto pack_a = [&](int64_t batch, int64_t row, int64_t rows, double* out) {
-    for (int64_t i = 0; i < p.k; ++i, out += 2 * kProductRows)
+  const auto pack_a = [&](int64_t batch, int64_t row, int64_t rows, int64_t first, int64_t count, double* out) {
+    for (int64_t i = first / 2; i < (first + count) / 2; ++i, out += 2 * kProductRows)
       for (int64_t r = 0; r < kProductRows; ++r) {
         const C value = r < rows ? *at<C>(p.a, batch, row + r, i) : C();
         out[r] = static_cast<double>(value.real());
         out[kProductRows + r] = static_cast<double>(value.imag());
       }
   };
-  const auto pack_b = [&](int64_t batch, int64_t column, int64_t columns, int64_t width, double* out) {
-    for (int64_t i = 0; i < p.k; ++i, out += 2 * width)
+  const auto pack_b = [&](int64_t batch, int64_t column, int64_t columns, int64_t width, int64_t first, int64_t count,
+                          double* out) {
+    for (int64_t i = first / 2; i < (first + count) / 2; ++i, out += 2 * width)
       for (int64_t j = 0; j < width; j += 2) {
         const C value = j < columns ? *at<C>(p.b, batch, i, (column + j) / 2) : C();
         out[j] = out[width + j + 1] = static_cast<double>(value.real());
@@ -307,7 +308,7 @@ bool multiply_complex(KernelContext& context, const MatrixProduct& p) {
   const auto store = [&](int64_t batch, int64_t row, int64_t column, double sum) {
     reinterpret_cast<F*>(at<C>(p.c, batch, row, column / 2))[column % 2] = static_cast<F>(sum);
   };
-  return multiply_tiled<double>(context, p.batch, p.m, 2 * p.n, 2 * p.k, pack_a, pack_b, store);
+  multiply_tiled<double>(context, p.batch, p.m, 2 * p.n, 2 * p.k, pack_a, pack_b, store);
 }
 
 template <typename T>
@@ -315,26 +316,27 @@ void multiply_any(KernelContext& context, const MatrixProduct& p) {
   using Sum = ProductSum<T>;
   const StoreElement<T> store = {p};
   if constexpr (std::is_arithmetic<T>::value) {
-    const auto pack_a = [&](int64_t batch, int64_t row, int64_t rows, Sum* out) {
+    const auto pack_a = [&](int64_t batch, int64_t row, int64_t rows, int64_t first, int64_t count, Sum* out) {
       for (int64_t r = 0; r < kProductRows; ++r) {
-        const T* from = at<T>(p.a, batch, row + (r < rows ? r : 0), 0);
-        for (int64_t i = 0; i < p.k; ++i)
+        const T* from = at<T>(p.a, batch, row + (r < rows ? r : 0), first);
+        for (int64_t i = 0; i < count; ++i)
           out[i * kProductRows + r] = r < rows ? static_cast<Sum>(from[i * p.a.column_stride]) : Sum(0);
       }
     };
-    const auto pack_b = [&](int64_t batch, int64_t column, int64_t columns, int64_t width, Sum* out) {
+    const auto pack_b = [&](int64_t batch, int64_t column, int64_t columns, int64_t width, int64_t first, int64_t count,
+                            Sum* out) {
       const bool dense = p.b.column_stride == 1;
-      for (int64_t i = 0; i < p.k; ++i, out += width) {
+      for (int64_t i = first; i < first + count; ++i, out += width) {
         const T* from = at<T>(p.b, batch, i, column);
         for (int64_t j = 0; j < columns; ++j) out[j] = static_cast<Sum>(dense ? from[j] : from[j * p.b.column_stride]);
         for (int64_t j = columns; j < width; ++j) out[j] = Sum(0);
       }
     };
-    if (p.m > 1 && multiply_tiled<Sum>(context, p.batch, p.m, p.n, p.k, pack_a, pack_b, store)) return;
+    if (p.m > 1) return multiply_tiled<Sum>(context, p.batch, p.m, p.n, p.k, pack_a, pack_b, store);
   }
   if constexpr (!std::is_arithmetic<T>::value) {
     const bool plain = store.alpha == store.one && !p.addend.data;
-    if (plain && p.m > 1 && multiply_complex<typename T::value_type>(context, p)) return;
+    if (plain && p.m > 1) return multiply_complex<typename T::value_type>(context, p);
   }
   multiply_rows<T>(context, p, store);
 }

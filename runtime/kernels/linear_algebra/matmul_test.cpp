@@ -1,6 +1,7 @@
 #include <random>
 
 #include "runtime/kernels/kernel_test_support.h"
+#include "runtime/kernels/linear_algebra/tiled_product.h"
 
 namespace wick::test::matmul_test {
 namespace {
@@ -113,6 +114,60 @@ TEST(MatrixProduct, OtherTypesFollowTheDefinitionForEverySizeAndLevel) {
             EXPECT_TRUE(equals(out, wanted)) << m << " " << k << " " << n;
           }
     }
+}
+
+// The same bits with memory for nothing, for a row of tiles, for fewer tasks than threads and for everything.
+TEST(MatrixProduct, OtherTypesGiveTheSameBitsForAnyThreadsAndMemory) {
+  std::mt19937 rng(5);
+  const int32_t sizes[][4] = {{1, 9, 700, 35}, {3, 2, 41, 3}, {40, 5, 6, 7}, {1, 130, 300, 2}, {2, 4, 1, 90}};
+  for (const DType dtype : {DType::f64, DType::c64, DType::c128, DType::i64, DType::i32, DType::i8})
+    for (const IsaLevel isa : {IsaLevel::baseline, detect_isa_level()})
+      for (const auto& [batch, m, k, n] : sizes) {
+        const auto operand = [&](int32_t rows, int32_t columns) {
+          const size_t count = static_cast<size_t>(batch * rows * columns);
+          auto re = random_values(rng, count), im = random_values(rng, count);
+          if (!is_complex(dtype)) {
+            for (double& number : re) number = is_floating(dtype) ? number : trunc(number * 100);
+            return make(dtype, {batch, rows, columns}, re);
+          }
+          std::vector<std::complex<double>> numbers;
+          for (size_t i = 0; i < count; ++i) numbers.emplace_back(re[i], im[i]);
+          return make_complex(dtype, {batch, rows, columns}, numbers);
+        };
+        TestTensor a = operand(m, k), b = operand(k, n);
+        std::vector<uint8_t> wanted;
+        SplitParallelism split;
+        std::vector<uint8_t> memory(4 << 20);
+        for (size_t room = memory.size(); room > 256; room = room * 3 / 5)
+          for (Parallelism* threads : {static_cast<Parallelism*>(nullptr), static_cast<Parallelism*>(&split)}) {
+            TestTensor out = make_out(dtype, {batch, m, n});
+            KernelContext context({memory.data(), room}, nullptr, threads, isa);
+            ASSERT_EQ(call_detailed("aten::bmm.out", {a, b, out}, context), Error::Ok) << context.message();
+            if (wanted.empty()) wanted = out.bytes();
+            ASSERT_EQ(out.bytes(), wanted)
+                << dtype_name(dtype) << " " << batch << " of " << m << " " << k << " " << n << ", room " << room;
+            if (room == memory.size()) continue;
+            KernelContext exact({memory.data(), context.temp_peak_bytes()}, nullptr, threads, isa);
+            ASSERT_EQ(call_detailed("aten::bmm.out", {a, b, out}, exact), Error::Ok);
+            EXPECT_EQ(exact.temp_peak_bytes(), context.temp_peak_bytes());
+          }
+      }
+}
+
+// A round has a tile for each task, wherever the product is large: rows, columns or batch.
+TEST(MatrixProduct, TasksOfOtherTypesSplitWhatThereIs) {
+  constexpr int64_t kThreads = 4, kWidth = 8, kDepth = 256, kMuch = 1 << 20;
+  const int64_t shapes[][3] = {{1, 400, 1}, {1, 1, 400}, {400, 1, 1}, {30, 3, 5}};  // batch, tiles, panels
+  for (const auto& [batch, tiles, panels] : shapes) {
+    const TiledRounds large = plan_tiled_rounds(kThreads, batch, tiles, panels, kDepth, kWidth, kMuch);
+    EXPECT_EQ(large.tasks, kThreads);
+    EXPECT_GE(large.indices * large.tiles * panels, kThreads);
+    EXPECT_EQ(plan_tiled_rounds(kThreads, batch, tiles, panels, 1, kWidth, kMuch).tasks, 1);
+    const int64_t least = kWidth + kProductRows;  // lines of a panel and a tile
+    EXPECT_EQ(plan_tiled_rounds(kThreads, batch, tiles, panels, kDepth, kWidth, least).tasks, 1);
+    EXPECT_EQ(plan_tiled_rounds(kThreads, batch, tiles, panels, kDepth, kWidth, least).tiles, 1);
+    EXPECT_EQ(plan_tiled_rounds(kThreads, batch, tiles, panels, kDepth, kWidth, least - 1).tiles, 0);
+  }
 }
 
 TEST(MatrixProduct, ComplexNumbersMultiply) {

@@ -63,17 +63,18 @@ struct Convolutions {
     return static_cast<Sum>(from[at]);
   }
 
-  void pack_weights(int64_t index, int64_t row, int64_t rows, Sum* to) const {
-    for (int64_t i = 0; i < g.depth(); ++i) {
+  void pack_weights(int64_t index, int64_t row, int64_t rows, int64_t first, int64_t count, Sum* to) const {
+    for (int64_t i = first; i < first + count; ++i, to += kProductRows) {
       const int64_t offset = weight_offset(i);
       for (int64_t r = 0; r < kProductRows; ++r)
-        to[i * kProductRows + r] = r < rows ? static_cast<Sum>(weights(index, row + r)[offset]) : Sum(0);
+        to[r] = r < rows ? static_cast<Sum>(weights(index, row + r)[offset]) : Sum(0);
     }
   }
-  void pack_input(int64_t index, int64_t column, int64_t columns, int64_t width, Sum* to) const {
+  void pack_input(int64_t index, int64_t column, int64_t columns, int64_t width, int64_t first, int64_t count,
+                  Sum* to) const {
     Place origins[kMostProductColumns];
     for (int64_t j = 0; j < columns; ++j) origins[j] = origin_of(column + j);
-    for (int64_t i = 0; i < g.depth(); ++i, to += width) {
+    for (int64_t i = first; i < first + count; ++i, to += width) {
       const Place tap = place_of(i % g.taps(), g.kernel);
       const T* from = plane(index, i);
       for (int64_t j = 0; j < width; ++j) to[j] = j < columns ? element(from, origins[j], tap) : Sum(0);
@@ -94,28 +95,15 @@ void convolve_any(KernelContext& context, const ConvGeometry& g, const Tensor& i
                   const Tensor* bias, Tensor& out) {
   using Sum = ProductSum<T>;
   const Convolutions<T, Sum> c = {g, input.as<T>(), weight.as<T>(), bias ? bias->as<T>() : nullptr, out.as<T>()};
-  const int64_t batch = g.batch * g.groups, positions = g.positions(), depth = g.depth();
-  const bool tiled = multiply_tiled<Sum>(
-      context, batch, g.out_channels, positions, depth,
-      [&](int64_t index, int64_t row, int64_t rows, Sum* to) { c.pack_weights(index, row, rows, to); },
-      [&](int64_t index, int64_t column, int64_t columns, int64_t width, Sum* to) {
-        c.pack_input(index, column, columns, width, to);
+  multiply_tiled<Sum>(
+      context, g.batch * g.groups, g.out_channels, g.positions(), g.depth(),
+      [&](int64_t index, int64_t row, int64_t rows, int64_t first, int64_t count, Sum* to) {
+        c.pack_weights(index, row, rows, first, count, to);
+      },
+      [&](int64_t index, int64_t column, int64_t columns, int64_t width, int64_t first, int64_t count, Sum* to) {
+        c.pack_input(index, column, columns, width, first, count, to);
       },
       [&](int64_t index, int64_t row, int64_t position, Sum sum) { c.store(index, row, position, sum); });
-  if (tiled) return;
-  context.parallel_for(batch * g.out_channels, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t item = begin; item < end; ++item) {
-      const int64_t index = item / g.out_channels, row = item % g.out_channels;
-      for (int64_t position = 0; position < positions; ++position) {
-        const Place origin = c.origin_of(position);
-        Sum sum = Sum(0);
-        for (int64_t i = 0; i < depth; ++i)
-          sum += c.element(c.plane(index, i), origin, place_of(i % g.taps(), g.kernel)) *
-                 static_cast<Sum>(c.weights(index, row)[c.weight_offset(i)]);
-        c.store(index, row, position, sum);
-      }
-    }
-  });
 }
 
 }  // namespace
