@@ -47,20 +47,34 @@ struct Convolutions {
     return input + image(index) * g.input_batch_stride +
            (group(index) * g.in_channels + i / g.taps()) * g.input_channel_stride;
   }
-  /// The element that a tap sees, 0 outside.
-  Sum element(const T* from, const Place& origin, const Place& tap) const {
+  /// The element that a tap sees, null outside.
+  const T* seen(const T* from, const Place& origin, const Place& tap) const {
     int64_t at = 0;
     for (int d = 0; d < 3; ++d) {
       int64_t x = origin.at[d] + tap.at[d] * g.tap_step[d];
-      if (x < 0) return Sum(0);
+      if (x < 0) return nullptr;
       if (g.divisor[d] != 1) {
-        if (x % g.divisor[d] != 0) return Sum(0);
+        if (x % g.divisor[d] != 0) return nullptr;
         x /= g.divisor[d];
       }
-      if (x >= g.input[d]) return Sum(0);
+      if (x >= g.input[d]) return nullptr;
       at += x * g.input_stride[d];
     }
-    return static_cast<Sum>(from[at]);
+    return from + at;
+  }
+  Sum element(const T* from, const Place& origin, const Place& tap) const {
+    const T* const found = seen(from, origin, tap);
+    return found ? static_cast<Sum>(*found) : Sum(0);
+  }
+  /// The sum of the taps that see an element.
+  Sum sum_of_seen(int64_t index, int64_t row, int64_t position) const {
+    const Place origin = origin_of(position);
+    Sum sum = Sum(0);
+    for (int64_t i = 0; i < g.depth(); ++i) {
+      const T* const found = seen(plane(index, i), origin, place_of(i % g.taps(), g.kernel));
+      if (found) sum += static_cast<Sum>(*found) * static_cast<Sum>(weights(index, row)[weight_offset(i)]);
+    }
+    return sum;
   }
 
   void pack_weights(int64_t index, int64_t row, int64_t rows, int64_t first, int64_t count, Sum* to) const {
@@ -82,6 +96,10 @@ struct Convolutions {
   }
   void store(int64_t index, int64_t row, int64_t position, Sum sum) const {
     const int64_t channel = group(index) * g.out_channels + row;
+    if constexpr (std::is_floating_point<Sum>::value) {
+      // A transposed convolution has no padding: an infinite weight that meets nothing does not count.
+      if (g.transposed && sum != sum) sum = sum_of_seen(index, row, position);
+    }
     const Place to = place_of(position, g.output);
     int64_t at = image(index) * g.output_batch_stride + channel * g.output_channel_stride;
     for (int d = 0; d < 3; ++d) at += to.at[d] * g.output_stride[d];

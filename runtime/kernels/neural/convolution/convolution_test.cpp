@@ -192,6 +192,26 @@ TEST(Convolution, SmallTempMemoryGivesTheSameBits) {
   EXPECT_EQ(results[0], results[2]);
 }
 
+// Padding of an ordinary convolution is zeros, which an infinite weight makes NaN. A transposed one has none.
+TEST(Convolution, InfiniteWeightsCountWhereTheyMeetAnElement) {
+  const auto convolve = [](const std::vector<double>& x, const std::vector<double>& w, bool transposed, int64_t stride,
+                           int64_t padding, const std::vector<double>& wanted) {
+    TestTensor input = make(DType::f64, {1, 1, static_cast<int32_t>(x.size())}, x);
+    TestTensor weight = make(DType::f64, {1, 1, static_cast<int32_t>(w.size())}, w);
+    TestTensor out = make_out(DType::f64, {1, 1, static_cast<int32_t>(wanted.size())});
+    ASSERT_EQ(call("aten::convolution.out", {input, weight, nullptr, int_list({stride}), int_list({padding}),
+                                             int_list({1}), transposed, int_list({0}), 1, out}),
+              Error::Ok);
+    EXPECT_TRUE(equals(out, wanted));
+  };
+  convolve({1, 1}, {1, INFINITY}, true, 2, 0, {1, INFINITY, 1, INFINITY});
+  convolve({1, 0}, {1, INFINITY}, true, 2, 0, {1, INFINITY, 0, NAN});
+  convolve({1, 2}, {NAN, 1, 3}, true, 1, 1, {NAN, 5});
+  convolve({1, 2}, {1, 1, INFINITY}, true, 1, 1, {3, INFINITY});
+  convolve({1, 2}, {INFINITY, 1, 1}, true, 2, 0, {INFINITY, 1, INFINITY, 2, 2});
+  convolve({1, 2, 3}, {INFINITY, 1, 1}, false, 1, 1, {NAN, INFINITY, INFINITY});
+}
+
 TEST(Convolution, ImpossibleArgumentsAreRefused) {
   TestTensor in = make(DType::f32, {1, 2, 5, 5}, {1}), weight = make(DType::f32, {4, 2, 3, 3}, {1}),
              out = make_out(DType::f32, {1, 4, 3, 3});
