@@ -54,8 +54,10 @@ struct Butterfly<5> {
     const double far_turn_re = im[2] - im[3], far_turn_im = re[3] - re[2];
     const double a_re = re[0] + kCos72 * near_re + kCos144 * far_re, a_im = im[0] + kCos72 * near_im + kCos144 * far_im;
     const double b_re = re[0] + kCos144 * near_re + kCos72 * far_re, b_im = im[0] + kCos144 * near_im + kCos72 * far_im;
-    const double c_re = kSin72 * near_turn_re + kSin144 * far_turn_re, c_im = kSin72 * near_turn_im + kSin144 * far_turn_im;
-    const double d_re = kSin144 * near_turn_re - kSin72 * far_turn_re, d_im = kSin144 * near_turn_im - kSin72 * far_turn_im;
+    const double c_re = kSin72 * near_turn_re + kSin144 * far_turn_re;
+    const double c_im = kSin72 * near_turn_im + kSin144 * far_turn_im;
+    const double d_re = kSin144 * near_turn_re - kSin72 * far_turn_re;
+    const double d_im = kSin144 * near_turn_im - kSin72 * far_turn_im;
     re[0] += near_re + far_re;
     im[0] += near_im + far_im;
     re[1] = a_re + c_re;
@@ -70,7 +72,8 @@ struct Butterfly<5> {
 };
 
 /// `count` butterflies one element apart, whose inputs are `step` and whose results are `count` elements apart.
-template <int R>
+/// Not `turned`: the roots are 1, and an infinity stays in its part.
+template <int R, bool turned>
 WICK_HOT_INLINE void butterflies(const double* __restrict re, const double* __restrict im, double* __restrict out_re,
                                  double* __restrict out_im, int64_t count, int64_t step, const double (&root_re)[R],
                                  const double (&root_im)[R]) {
@@ -86,23 +89,24 @@ WICK_HOT_INLINE void butterflies(const double* __restrict re, const double* __re
     out_im[q] = b[0];
 #pragma GCC unroll 4
     for (int j = 1; j < R; ++j) {
-      out_re[q + j * count] = a[j] * root_re[j] - b[j] * root_im[j];
-      out_im[q + j * count] = a[j] * root_im[j] + b[j] * root_re[j];
+      out_re[q + j * count] = turned ? a[j] * root_re[j] - b[j] * root_im[j] : a[j];
+      out_im[q + j * count] = turned ? a[j] * root_im[j] + b[j] * root_re[j] : b[j];
     }
   }
 }
 
 template <int R>
 void fourier_pass_of(const FourierPass& p) {
-  const int64_t groups = p.n / R;
-  for (int64_t k = 0; k < groups; ++k) {
-    double root_re[R], root_im[R];
+  const int64_t groups = p.n / R, step = groups * p.stride;
+  double root_re[R] = {}, root_im[R] = {};
+  butterflies<R, false>(p.re, p.im, p.out_re, p.out_im, p.stride, step, root_re, root_im);
+  for (int64_t k = 1; k < groups; ++k) {
     for (int j = 1; j < R; ++j) {
       root_re[j] = p.root_re[j * k * p.root_step];
       root_im[j] = p.root_im[j * k * p.root_step];
     }
-    butterflies<R>(p.re + k * p.stride, p.im + k * p.stride, p.out_re + R * k * p.stride, p.out_im + R * k * p.stride,
-                   p.stride, groups * p.stride, root_re, root_im);
+    butterflies<R, true>(p.re + k * p.stride, p.im + k * p.stride, p.out_re + R * k * p.stride,
+                         p.out_im + R * k * p.stride, p.stride, step, root_re, root_im);
   }
 }
 

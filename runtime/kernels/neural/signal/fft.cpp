@@ -65,7 +65,7 @@ int64_t choose_lanes(const KernelContext& context, const FourierPlan& plan, int6
   int64_t lanes = kMostLanes;
   const auto fits = [&] {
     const uint64_t numbers = static_cast<uint64_t>(fourier_numbers(plan, lanes) + kApart);
-    return lanes / 2 < lines && numbers <= kMostNumbers && numbers * static_cast<uint64_t>(tasks) + 16 <= available;
+    return lanes / 2 < lines && numbers <= kMostNumbers && numbers * static_cast<uint64_t>(tasks) <= available;
   };
   while (lanes > 1 && !fits()) lanes /= 2;
   return lanes;

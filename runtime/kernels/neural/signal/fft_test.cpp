@@ -93,6 +93,68 @@ TEST(Fourier, ALineDoesNotChangeItsNeighbours) {
   }
 }
 
+// A factor that is 0 keeps an infinite or undefined number out of a sum.
+double part(double factor, double number) { return fabs(factor) < 1e-9 ? 0 : factor * number; }
+
+TEST(Fourier, InfinitiesInShortRealLinesStayInTheirSums) {
+  for (const size_t n : {2, 4, 6, 8})
+    for (const double number : {double{INFINITY}, -double{INFINITY}, double{NAN}})
+      for (size_t place = 0; place < n; ++place) {
+        std::vector<double> x(n, 1);
+        x[place] = number;
+        TestTensor in = make(DType::f64, {1, static_cast<int32_t>(n)}, x);
+        TestTensor out = make_out(DType::c128, {1, static_cast<int32_t>(n / 2 + 1)});
+        ASSERT_EQ(call("aten::_fft_r2c.out", {in, int_list({1}), 0, true, out}), Error::Ok);
+        const auto found = complex_values(out);
+        for (size_t k = 0; k <= n / 2; ++k) {
+          if (n > 4 && k % (n / 2) != 0) continue;  // of sums with other factors than 1 and i
+          double re = 0, im = 0;
+          for (size_t j = 0; j < n; ++j) {
+            const double angle = -2 * M_PI * static_cast<double>(j * k % n) / static_cast<double>(n);
+            re += part(cos(angle), x[j]);
+            im += part(sin(angle), x[j]);
+          }
+          EXPECT_TRUE(same_number(found[k].real(), re)) << n << " " << place << " " << number << " at " << k;
+          EXPECT_TRUE(same_number(found[k].imag(), im + 0.0)) << n << " " << place << " " << number << " at " << k;
+        }
+      }
+}
+
+TEST(Fourier, InfinitiesInShortSpectraStayInTheirSums) {
+  for (const size_t n : {2, 4, 6, 8})
+    for (const double number : {double{INFINITY}, double{NAN}})
+      for (size_t place = 0; place <= n / 2; ++place) {
+        if (n > 4 && place % (n / 2) != 0) continue;
+        std::vector<std::complex<double>> x(n / 2 + 1);
+        x[place] = number;
+        std::vector<double> wanted(n);
+        for (size_t j = 0; j < n; ++j)
+          wanted[j] = part(cos(2 * M_PI * static_cast<double>(j * place % n) / static_cast<double>(n)), number);
+        TestTensor in = make_complex(DType::c128, {1, static_cast<int32_t>(n / 2 + 1)}, x);
+        TestTensor out = make_out(DType::f64, {1, static_cast<int32_t>(n)});
+        ASSERT_EQ(call("aten::_fft_c2r.out", {in, int_list({1}), 2, static_cast<int64_t>(n), out}), Error::Ok);
+        const auto found = values(out);
+        for (size_t j = 0; j < n; ++j)  // zeros of either sign
+          EXPECT_TRUE(same_number(found[j] + 0.0, wanted[j])) << n << " " << place << " " << number << " at " << j;
+      }
+}
+
+// What `wick package` measures is enough for the same work.
+TEST(Fourier, TakesAsMuchAgainOfTheMemoryThatItTook) {
+  std::vector<uint8_t> memory(1 << 20);
+  for (const int32_t n : {16, 60, 74}) {
+    TestTensor in = make(DType::f32, {9, n}, std::vector<double>(static_cast<size_t>(9 * n), 1.0));
+    TestTensor out = make_out(DType::c64, {9, n / 2 + 1});
+    size_t room = memory.size();
+    for (int turn = 0; turn < 2; ++turn) {
+      KernelContext context({memory.data(), room}, nullptr, nullptr);
+      ASSERT_EQ(call_detailed("aten::_fft_r2c.out", {in, int_list({1}), 0, true, out}, context), Error::Ok);
+      EXPECT_TRUE(turn == 0 || context.temp_peak_bytes() == room) << n;
+      room = context.temp_peak_bytes();
+    }
+  }
+}
+
 // With memory for one line at a time only.
 TEST(Fourier, NeedsNoMoreMemoryThanOneLineDoes) {
   std::vector<double> x(16 * 64, 1.0);

@@ -168,13 +168,26 @@ void fourier_transform(const HotKernels& kernels, const FourierPlan& plan, bool 
   conjugate();
 }
 
+// The numbers at 0, h / 2 and h are their own mirror images. Their differences with them are 0, of infinities too.
+
 void spectrum_of_halves(const ComplexArray& data, const ComplexArray& turns, int64_t h, int64_t lanes,
                         const ComplexArray& spectrum) {
-  for (int64_t k = 0; k <= h / 2; ++k) {
+  const int64_t middle = h / 2 * lanes, last = h * lanes;
+  for (int64_t l = 0; l < lanes; ++l) {
+    const double a = data.re[l], b = data.im[l];
+    spectrum.re[l] = a + b;
+    spectrum.re[last + l] = a - b;
+    spectrum.im[l] = spectrum.im[last + l] = 0;
+    if (h % 2 == 0) {
+      spectrum.re[middle + l] = data.re[middle + l];
+      spectrum.im[middle + l] = 0 - data.im[middle + l];
+    }
+  }
+  for (int64_t k = 1; 2 * k < h; ++k) {
     const double w_re = turns.re[k], w_im = turns.im[k];
-    const int64_t left = k * lanes, right = (h - k) * lanes, mirror = k == 0 ? 0 : right;
+    const int64_t left = k * lanes, right = (h - k) * lanes;
     for (int64_t l = 0; l < lanes; ++l) {
-      const double a = data.re[left + l], b = data.im[left + l], c = data.re[mirror + l], d = data.im[mirror + l];
+      const double a = data.re[left + l], b = data.im[left + l], c = data.re[right + l], d = data.im[right + l];
       const double even_re = 0.5 * (a + c), even_im = 0.5 * (b - d), odd_re = 0.5 * (b + d), odd_im = 0.5 * (c - a);
       const double turned_re = odd_re * w_re - odd_im * w_im, turned_im = odd_re * w_im + odd_im * w_re;
       spectrum.re[right + l] = even_re - turned_re;
@@ -187,7 +200,17 @@ void spectrum_of_halves(const ComplexArray& data, const ComplexArray& turns, int
 
 void halves_of_spectrum(const ComplexArray& spectrum, const ComplexArray& turns, int64_t h, int64_t lanes,
                         const ComplexArray& data) {
-  for (int64_t k = 0; k <= h / 2; ++k) {
+  const int64_t middle = h / 2 * lanes, last = h * lanes;
+  for (int64_t l = 0; l < lanes; ++l) {
+    const double a = spectrum.re[l], c = spectrum.re[last + l];
+    data.re[l] = a + c;
+    data.im[l] = a - c;
+    if (h % 2 == 0) {
+      data.re[middle + l] = 2 * spectrum.re[middle + l];
+      data.im[middle + l] = 0 - 2 * spectrum.im[middle + l];
+    }
+  }
+  for (int64_t k = 1; 2 * k < h; ++k) {
     const double w_re = turns.re[k], w_im = turns.im[k];
     const int64_t left = k * lanes, right = (h - k) * lanes;
     for (int64_t l = 0; l < lanes; ++l) {
@@ -195,10 +218,8 @@ void halves_of_spectrum(const ComplexArray& spectrum, const ComplexArray& turns,
       const double c = spectrum.re[right + l], d = spectrum.im[right + l];
       const double even_re = a + c, even_im = b - d, turned_re = a - c, turned_im = b + d;
       const double odd_re = turned_re * w_re + turned_im * w_im, odd_im = turned_im * w_re - turned_re * w_im;
-      if (k > 0) {
-        data.re[right + l] = even_re + odd_im;
-        data.im[right + l] = odd_re - even_im;
-      }
+      data.re[right + l] = even_re + odd_im;
+      data.im[right + l] = odd_re - even_im;
       data.re[left + l] = even_re - odd_im;
       data.im[left + l] = even_im + odd_re;
     }

@@ -43,7 +43,8 @@ void fourier_transform(const HotKernels& kernels, const FourierPlan& plan, bool 
 /// spectrum[k] for k <= h, from data[k] for k < h; `turns` are exp(-2 pi i k / n) for k <= h / 2.
 void spectrum_of_halves(const ComplexArray& data, const ComplexArray& turns, int64_t h, int64_t lanes,
                         const ComplexArray& spectrum);
-/// The other way: the transform of `data` without scaling is then that of the spectrum.
+/// The other way: the transform of `data` without scaling is then that of the spectrum, whose first and last numbers
+/// count as real ones.
 void halves_of_spectrum(const ComplexArray& spectrum, const ComplexArray& turns, int64_t h, int64_t lanes,
                         const ComplexArray& data);
 
