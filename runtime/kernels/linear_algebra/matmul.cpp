@@ -225,7 +225,7 @@ ProductSum<T> scalar_of(const EValue& v) {
   if constexpr (std::is_integral<T>::value) {
     return static_cast<ProductSum<T>>(v.to_int());
   } else {
-    return T(v.to_double());
+    return ProductSum<T>(v.to_double());
   }
 }
 

@@ -203,6 +203,23 @@ TEST(MatrixProduct, ComplexNumbersFollowTheDefinitionForEverySizeAndLevel) {
     }
 }
 
+// 2^24 + 1 is no float: sums in float would lose the ones.
+TEST(MatrixProduct, ComplexNumbersAreSummedInDoubleInEveryForm) {
+  const std::complex<double> large(1 << 24, -(1 << 24));
+  for (const int32_t m : {1, 2})
+    for (const double alpha : {1.0, 2.0})
+      for (const double beta : {0.0, 1.0}) {
+        const size_t rows = static_cast<size_t>(m);
+        std::vector<std::complex<double>> x;
+        for (size_t r = 0; r < rows; ++r) x.insert(x.end(), {large, 1, 1, -large});
+        TestTensor a = make_complex(DType::c64, {m, 4}, x), b = make_complex(DType::c64, {4, 1}, {1, 1, 1, 1});
+        TestTensor self = make_complex(DType::c64, {1}, {{3, 4}}), out = make_out(DType::c64, {m, 1});
+        ASSERT_EQ(call("aten::addmm.out", {self, a, b, beta, alpha, out}), Error::Ok);
+        const std::complex<double> wanted = alpha * 2.0 + beta * std::complex<double>(3, 4);
+        EXPECT_EQ(complex_values(out), std::vector<std::complex<double>>(rows, wanted)) << m << alpha << beta;
+      }
+}
+
 TEST(MatrixProduct, EmptyInnerDimensionGivesBetaSelf) {
   TestTensor a = make(DType::f32, {2, 0}, {}), b = make(DType::f32, {0, 3}, {}), out = make_out(DType::f32, {2, 3});
   ASSERT_EQ(call("aten::addmm.out", {make(DType::f32, {3}, {1, 2, 3}), a, b, 2, 1, out}), Error::Ok);

@@ -1,5 +1,6 @@
 // C = A B in double or in integers that wrap, over operands that are packed tile by tile. C++17, freestanding.
 #pragma once
+#include <complex>
 #include <type_traits>
 
 #include "runtime/kernels/hot/hot_kernels.h"
@@ -8,9 +9,17 @@
 namespace wick {
 
 /// What elements of type T are summed in. Integers wrap, and the low bits of a sum are those of the sum in more bits.
+template <typename T, typename = void>
+struct ProductSumOf {
+  using type = std::complex<double>;
+};
 template <typename T>
-using ProductSum =
-    std::conditional_t<!std::is_integral<T>::value, T, std::conditional_t<(sizeof(T) > 4), uint64_t, uint32_t>>;
+struct ProductSumOf<T, std::enable_if_t<std::is_arithmetic<T>::value>> {
+  using type =
+      std::conditional_t<!std::is_integral<T>::value, T, std::conditional_t<(sizeof(T) > 4), uint64_t, uint32_t>>;
+};
+template <typename T>
+using ProductSum = typename ProductSumOf<T>::type;
 
 inline auto product_tile(const HotKernels& kernels, double) { return kernels.tile_f64; }
 inline auto product_tile(const HotKernels& kernels, uint32_t) { return kernels.tile_u32; }
