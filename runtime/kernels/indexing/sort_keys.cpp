@@ -30,11 +30,11 @@ uint64_t key_of_float(float value) {
 
 /// Sorts by the eight bits of the keys from `shift` on, keeping the order of equal ones.
 void scatter_by_byte(const SortItem* from, SortItem* to, int64_t count, int shift) {
-  uint32_t starts[256] = {};
+  uint64_t starts[256] = {};
   for (int64_t i = 0; i < count; ++i) ++starts[from[i].key >> shift & 255];
-  uint32_t sum = 0;
-  for (uint32_t& start : starts) {
-    const uint32_t found = start;
+  uint64_t sum = 0;
+  for (uint64_t& start : starts) {
+    const uint64_t found = start;
     start = sum;
     sum += found;
   }
