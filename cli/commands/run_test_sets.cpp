@@ -103,10 +103,9 @@ Result<std::vector<HostValue>> test_inputs(const BundledProgram& bundled, const 
 }
 
 /// None if the set expects nothing.
-Result<std::vector<OutputResult>> run_set(Session& session, const SetPlace& place) {
+Result<std::vector<OutputResult>> run_set(Session& session, const SetPlace& place, const MethodFacts& facts) {
   const BundledProgram& bundled = *session.bundled();
   const MethodMeta meta = session.meta(place.method);
-  ASSIGN_OR_RETURN(const MethodFacts facts, read_facts(meta));
   const size_t count = bundled.num_outputs(place.suite, place.set);
   if (count != 0 && count != meta.num_outputs()) {
     return misfit(place, "another number of outputs")
@@ -195,8 +194,13 @@ Status run_test_sets(Session& session, const std::string& method, bool as_json) 
   json.key("sets");
   json.array();
   std::vector<std::string> failed;
+  std::map<std::string_view, MethodFacts> facts;  // of the methods so far: reading them takes long
   for (const SetPlace& place : places) {
-    Result<std::vector<OutputResult>> results = run_set(session, place);
+    if (facts.count(place.method) == 0) {
+      ASSIGN_OR_RETURN(MethodFacts found, read_facts(session.meta(place.method)));
+      facts.emplace(place.method, std::move(found));
+    }
+    Result<std::vector<OutputResult>> results = run_set(session, place, facts.at(place.method));
     if (!results.ok()) {
       if (results.diag().where.file.empty()) results.diag().where.file = session.path();
       return std::move(results.diag()).note("in " + place.text());

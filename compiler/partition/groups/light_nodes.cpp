@@ -11,8 +11,8 @@ uint32_t count_groups(const std::vector<uint32_t>& group) {
   return count;
 }
 
-// Of nodes, by attempts to group them anew.
-constexpr uint64_t kMostVisits = uint64_t{1} << 22;
+// Of nodes for each group, by attempts to group them anew.
+constexpr uint64_t kMostVisits = uint64_t{1} << 24;
 
 class LightNodes {
  public:
@@ -32,7 +32,7 @@ class LightNodes {
         ++at;
         continue;
       }
-      visited += nodes_.size();
+      visited += uint64_t{count} * nodes_.size();
       if (!regroup_without(members, count)) {
         ++at;
         continue;

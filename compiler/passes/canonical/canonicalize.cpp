@@ -232,6 +232,16 @@ Value* drop_expand(Builder& b, Node& node) {
   return nullptr;
 }
 
+// Whether it is known that a tensor of these sizes broadcasts to `out`.
+bool is_known_to_broadcast(const Sizes& sizes, const Sizes& out) {
+  if (sizes.size() > out.size()) return false;
+  const size_t lead = out.size() - sizes.size();
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (!sizes[i].is(1) && sizes[i] != out[lead + i]) return false;
+  }
+  return true;
+}
+
 // What an operator makes of elements that are repeated is repeated, too: it computes each of them once.
 Value* sink_expand(Builder& b, Node& node) {
   if (!node.op->has(kPointwise) || node.results().size() != 1) return nullptr;
@@ -249,7 +259,12 @@ Value* sink_expand(Builder& b, Node& node) {
     }
     sizes = broadcast(sizes, operand->sizes());
   }
-  if (!expand || sizes == node.result()->sizes()) return nullptr;
+  if (!expand || sizes == node.result()->sizes() || !is_known_to_broadcast(sizes, node.result()->sizes()))
+    return nullptr;
+  const bool all_known = std::all_of(args.begin(), args.end(), [&](const Arg& arg) {
+    return !tensor_or_null(arg) || is_known_to_broadcast(tensor_or_null(arg)->sizes(), sizes);
+  });
+  if (!all_known) return nullptr;
   Value* out = b.call(node.op->name(), std::move(args));
   add_origins(*out->producer, *expand);
   return b.expand(out, node.result()->sizes());

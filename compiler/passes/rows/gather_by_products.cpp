@@ -61,6 +61,7 @@ class Gatherer {
       Value* value = multiplied(b, gather, bounds.is_bounded(gather.x));
       for (Node* made : b.made()) add_origins(*made, *node);
       bounds.inherit(value, gather.x);
+      computed_.insert(value);
       graph_.replace(node->result(), value);
       graph_.erase(node);
       changed = Changed::yes;

@@ -377,7 +377,10 @@ class Selector {
     const Sym diagonal = node.integer("diagonal");
     if (rank < 2 || !diagonal.is_const() || !can_choose(x) || signs_->matter(node.result())) return nullptr;
     const Sym &rows = x->sizes()[rank - 2], &columns = x->sizes()[rank - 1];
-    if (!rows.is_const() || !columns.is_const() || rows.value() * columns.value() > kMaxMaskElements) return nullptr;
+    int64_t count = 0;
+    if (!rows.is_const() || !columns.is_const() || __builtin_mul_overflow(rows.value(), columns.value(), &count) ||
+        count > kMaxMaskElements)
+      return nullptr;
     Reals64 mask;
     for (int64_t i = 0; i < rows.value(); ++i) {
       for (int64_t j = 0; j < columns.value(); ++j) {

@@ -103,14 +103,16 @@ class Signing {
     signed_.emplace(restored, elements);
   }
 
-  void sign_dequantize(Node& node) {
+  // False: its elements are those that another node computes.
+  bool sign_dequantize(Node& node) {
     Value* elements = node.operands()[0];
     if (elements->dtype() == DType::u8) {
       Value* found = signed_of(elements, node);
-      if (!found) return;
+      if (!found) return false;
       graph_.set_arg(&node, 0, found);
     }
     state_signed(graph_, node);
+    return true;
   }
 
  private:
@@ -123,12 +125,12 @@ class Signing {
   }
 
   Value* signed_constant(const Value& elements) {
+    if (!elements.tensor().dim_order.empty()) return nullptr;
     const FreshBytes out(elements.data.size_bytes());
     elements.data.read(0, out.size, out.bytes.get());
     for (size_t i = 0; i < out.size; ++i) out.bytes[i] = static_cast<uint8_t>(out.bytes[i] - kSignShift);
     TensorType type = elements.tensor();
     type.dtype = DType::i8;
-    type.dim_order.clear();
     type.quantization = nullptr;
     return graph_.add_constant(std::move(type), out.data(), graph_.unique_name(elements.name));
   }
@@ -168,15 +170,15 @@ Result<Changed> signed_elements(Graph& graph) {
                                 nodes[i]->arg("dtype") == Arg(DType::u8);
       const auto stored = unsigned_constant(*nodes[i]);
       if (!reads_signed && !stored && (!states_unsigned(*nodes[i]) || is_between_kinds(*nodes[i]))) continue;
-      changed = true;
-      if (stored) {
-        signing.sign_stored(*nodes[i], *stored);
+      if (!stored && !is_quantize(*nodes[i])) {
+        changed = signing.sign_dequantize(*nodes[i]) || changed;
         continue;
       }
-      if (is_quantize(*nodes[i]))
-        signing.sign_quantize(*nodes[i], i + 1 < nodes.size() ? nodes[i + 1] : nullptr);
+      changed = true;
+      if (stored)
+        signing.sign_stored(*nodes[i], *stored);
       else
-        signing.sign_dequantize(*nodes[i]);
+        signing.sign_quantize(*nodes[i], i + 1 < nodes.size() ? nodes[i + 1] : nullptr);
     }
     return Changed(changed);
   });

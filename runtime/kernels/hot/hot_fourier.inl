@@ -124,6 +124,13 @@ void fourier_pass_by_definition(const FourierPass& p) {
         const double w_re = p.root_re[at], w_im = p.root_im[at];
         const double* __restrict re = p.re + k * p.stride + j * step;
         const double* __restrict im = p.im + k * p.stride + j * step;
+        if (at == 0) {  // the root 1: an infinity times 0 would be NaN
+          for (int64_t q = 0; q < p.stride; ++q) {
+            out_re[q] += re[q];
+            out_im[q] += im[q];
+          }
+          continue;
+        }
         for (int64_t q = 0; q < p.stride; ++q) {
           out_re[q] += re[q] * w_re - im[q] * w_im;
           out_im[q] += re[q] * w_im + im[q] * w_re;

@@ -50,8 +50,6 @@ void product(KernelContext& context, int rank, const Tensor& a, const Tensor& b,
                shapes))
     return;
   const int32_t sizes[3] = {rank == 3 ? a.sizes[0] : a_sizes[0], rank == 3 ? a_sizes[0] : b_sizes[1], b_sizes[1]};
-  const Error error = resize(out, Span<const int32_t>(sizes, static_cast<size_t>(rank)));
-  if (!require(context, error == Error::Ok, error, "matmul: out has a different shape")) return;
   MatrixProduct p;
   p.dtype = a.dtype;
   p.batch = rank == 3 ? a.sizes[0] : 1;
@@ -60,6 +58,9 @@ void product(KernelContext& context, int rank, const Tensor& a, const Tensor& b,
   p.n = b_sizes[1];
   p.a = matrix_of(a);
   p.b = matrix_of(b);
+  // From here on an operand that is also the output has other sizes.
+  const Error error = resize(out, Span<const int32_t>(sizes, static_cast<size_t>(rank)));
+  if (!require(context, error == Error::Ok, error, "matmul: out has a different shape")) return;
   p.c = matrix_of(out);
   if (alpha) p.alpha = *alpha;
   if (beta) p.beta = *beta;
@@ -109,6 +110,9 @@ void linear(KernelContext& context, Span<EValue*> args) {
   for (int i = 0; i + 1 < input.rank; ++i) rows *= sizes[i] = input.sizes[i];
   if (!vector_weight) sizes[input.rank - 1] = weight.sizes[0];
   const size_t out_rank = static_cast<size_t>(input.rank) - (vector_weight ? 1 : 0);
+  if (!require(context, &out != &input && &out != &weight, Error::InvalidArgument,
+               "linear: out is one of its operands"))
+    return;
   const Error error = resize(out, Span<const int32_t>(sizes, out_rank));
   if (!require(context, error == Error::Ok, error, "linear: out has a different shape")) return;
   const bool row_major = is_contiguous(input) && is_contiguous(out);

@@ -2,6 +2,7 @@
 // normalization 0: none, 1: divided by sqrt(n), 2: divided by n, n the product of the transformed sizes.
 #include <string.h>
 
+#include <algorithm>
 #include <complex>
 
 #include "common/math/math.h"
@@ -157,13 +158,14 @@ void transform(KernelContext& context, const Pass& pass, const Tensor& from, Ten
   if (!make_fourier_plan(context, t.halved ? t.half : t.n, &plan)) return;
   const ComplexArray turns = t.halved ? make_roots(context, t.n, t.half / 2 + 1) : ComplexArray();
   const int64_t lines = static_cast<int64_t>(to.numel) / t.written;
-  const int64_t tasks = context.num_threads() < 1 ? 1 : context.num_threads();
+  int64_t tasks = std::min<int64_t>(std::max<int64_t>(context.num_threads(), 1), std::max<int64_t>(lines, 1));
   t.lanes = choose_lanes(context, plan, lines, tasks);
+  const int64_t groups = (lines + t.lanes - 1) / t.lanes;
+  tasks = std::min(tasks, std::max<int64_t>(groups, 1));
   const int64_t numbers = fourier_numbers(plan, t.lanes) + kApart;
   double* memory = context.allocate_temp_array<double>(static_cast<size_t>(4 * numbers * tasks));
   if (!memory || !context.ok()) return;
   const HotKernels& kernels = hot(context.isa());
-  const int64_t groups = (lines + t.lanes - 1) / t.lanes;
   context.parallel_for(tasks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       double* base = memory + task * 4 * numbers;

@@ -120,6 +120,18 @@ TEST(Fourier, InfinitiesInShortRealLinesStayInTheirSums) {
       }
 }
 
+// Of factors that have no butterfly of their own.
+TEST(Fourier, TheFirstSumOfALineMultipliesNothing) {
+  for (const int32_t n : {7, 11, 14, 26})
+    for (int32_t place = 0; place < n; ++place) {
+      std::vector<double> x(static_cast<size_t>(n), 1);
+      x[static_cast<size_t>(place)] = INFINITY;
+      TestTensor in = make(DType::f64, {1, n}, x), out = make_out(DType::c128, {1, n / 2 + 1});
+      ASSERT_EQ(call("aten::_fft_r2c.out", {in, int_list({1}), 0, true, out}), Error::Ok);
+      EXPECT_EQ(complex_values(out)[0], std::complex<double>(INFINITY, 0)) << n << " " << place;
+    }
+}
+
 TEST(Fourier, InfinitiesInShortSpectraStayInTheirSums) {
   for (const size_t n : {2, 4, 6, 8})
     for (const double number : {double{INFINITY}, double{NAN}})
