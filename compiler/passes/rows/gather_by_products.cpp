@@ -2,6 +2,7 @@
 #include <limits>
 #include <unordered_set>
 
+#include "compiler/analysis/zero_signs.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/regions/bounds.h"
 #include "compiler/passes/rewrite.h"
@@ -51,11 +52,12 @@ class Gatherer {
     }
     if (found.empty()) return Changed::no;
     Bounds bounds(graph_);
+    const ZeroSigns signs(graph_);
     Changed changed = Changed::no;
     for (Node* node : found) {
       const Gather gather = *match_gather(*node);
       if (!computed_.count(gather.x) || !is_small_product(numel(gather.at.index->sizes()), gather.x->sizes()) ||
-          !bounds.is_number(gather.x))
+          !bounds.is_number(gather.x) || signs.matter(node->result()))
         continue;
       Builder b(graph_, node);
       Value* value = multiplied(b, gather, bounds.is_bounded(gather.x));
@@ -88,8 +90,8 @@ class Gatherer {
 //   before: y = index_select(bmm(..), 0, i)        after: y = eq(index(arange(n), i), arange(n)) @ bmm(..)
 // Also gathers whose index names the same position along all of a row. The range check of i stays. Applies to gathers
 // that cost at most 1 million multiplications, from f32 tensors that are finite for all finite inputs (Bounds). Tensors
-// that may be infinite are clamped. Requires: sizes are known. Keeps: every finite value. Differs where the tensor
-// holds NaN in any row, or infinity, which becomes the largest number.
+// that may be infinite are clamped. Requires: sizes are known; nobody distinguishes -0 from 0. Keeps: every finite
+// value. Differs where the tensor holds NaN in any row, or infinity, which becomes the largest number.
 Result<Changed> gather_by_products(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return Gatherer(g).run(); });
 }

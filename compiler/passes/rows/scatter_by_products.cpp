@@ -2,6 +2,7 @@
 #include <limits>
 #include <unordered_set>
 
+#include "compiler/analysis/zero_signs.h"
 #include "compiler/ops/compose.h"
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/passes.h"
@@ -60,11 +61,14 @@ class Scatterer {
     }
     if (found.empty()) return Changed::no;
     Bounds bounds(graph_);
+    const ZeroSigns signs(graph_);
     Changed changed = Changed::no;
     for (Node* node : found) {
       const Scatter scatter = *match_sum_of_rows(*node);
       const Sym length = scatter.self->sizes()[scatter.at.dim];
-      if (!is_small_product(length, scatter.rows->sizes()) || !bounds.is_number(scatter.rows)) continue;
+      if (!is_small_product(length, scatter.rows->sizes()) || !bounds.is_number(scatter.rows) ||
+          signs.matter(node->result()))
+        continue;
       Builder b(graph_, node);
       constexpr double kLargest = std::numeric_limits<float>::max();
       Value* rows = scatter.rows;
@@ -94,8 +98,8 @@ class Scatterer {
 // most 1 million multiplications, of f32 rows that are finite for all finite inputs (Bounds) and depend on a matmul.
 // Rows that may be infinite are clamped.
 // Requires: sizes are known.
-// Keeps: every finite value, up to the order of the additions. Differs where a row holds NaN, or infinity, which
-// becomes the largest number.
+// Requires: nobody distinguishes -0 from 0. Keeps: every finite value, up to the order of the additions. Differs where
+// a row holds NaN, or infinity, which becomes the largest number.
 Result<Changed> scatter_by_products(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return Scatterer(g).run(); });
 }
