@@ -63,7 +63,11 @@ class KernelContext {
                : static_cast<T*>(allocate_temp(count * sizeof(T), alignof(T) < 64 ? 64 : alignof(T)));
   }
   /// Bytes that one allocate_temp of the default alignment gets without `memory`. Kernels use it to choose block sizes.
-  size_t temp_available() const;
+  size_t temp_available() const {
+    const size_t left = temp_.size() - temp_used_;
+    const size_t padding = (0 - reinterpret_cast<uintptr_t>(temp_.data() + temp_used_)) & 63;
+    return padding < left ? left - padding : 0;
+  }
   /// The most bytes, with alignment padding, that were allocated at one time.
   size_t temp_peak_bytes() const { return temp_peak_; }
   TensorMemory* memory() const { return memory_; }

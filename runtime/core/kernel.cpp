@@ -112,26 +112,13 @@ bool check_argument(KernelContext& context, char c, EValue& value) {
   }
 }
 
-namespace {
-
-/// Bytes from `address` to the next multiple of `alignment`.
-size_t padding_at(const uint8_t* address, size_t alignment) {
-  const size_t misaligned = static_cast<size_t>(reinterpret_cast<uintptr_t>(address) & (alignment - 1));
-  return misaligned == 0 ? 0 : alignment - misaligned;
-}
-
-}  // namespace
-
-size_t KernelContext::temp_available() const {
-  const size_t left = temp_.size() - temp_used_, padding = padding_at(temp_.data() + temp_used_, 64);
-  return padding < left ? left - padding : 0;
-}
-
 void* KernelContext::allocate_temp(size_t size_bytes, size_t alignment) {
   // A kernel may ask for nothing and still wants to tell the answer from failure.
   alignas(64) static uint8_t nothing[64];
   if (size_bytes == 0) return nothing;
-  const size_t padding = padding_at(temp_.data() + temp_used_, alignment);
+  const uintptr_t base = reinterpret_cast<uintptr_t>(temp_.data());
+  const size_t misaligned = static_cast<size_t>((base + temp_used_) & (alignment - 1));
+  const size_t padding = misaligned == 0 ? 0 : alignment - misaligned;
   const size_t available = temp_.size() - temp_used_;
   if (padding > available || size_bytes > available - padding) {
     void* scratch = memory_ && alignment <= 64 ? memory_->take_scratch(size_bytes) : nullptr;

@@ -25,9 +25,10 @@ const Set& set_of(const Root* root, size_t suite, size_t set) {
 Error read_tensor(const bpte::Tensor& tensor, TensorMeta* meta, const char** why) {
   if (!tensor.sizes() || !tensor.dim_order()) return *why = "sizes or dim order are missing", Error::InvalidProgram;
   if (!is_aligned(tensor.sizes())) return *why = "sizes are misaligned", Error::InvalidProgram;
-  if (!read_shape(static_cast<DType>(tensor.scalar_type()), span_of(tensor.sizes()), span_of(tensor.dim_order()), meta,
-                  why))
-    return Error::InvalidProgram;
+  meta->dtype = static_cast<DType>(tensor.scalar_type());
+  meta->sizes = span_of(tensor.sizes());
+  meta->dim_order = span_of(tensor.dim_order());
+  if (!measure_shape(meta, why)) return Error::InvalidProgram;
   meta->storage = Storage::constant;
   meta->bytes = span_of(tensor.data());
   if (meta->bytes.size() != meta->nbytes)

@@ -5,10 +5,10 @@
 
 namespace wick {
 
-/// Fills dtype, shape and byte count of `meta` from what a file states. False, with `why` said, if no tensor is so.
-/// Numbers below 30 are dtypes of the format; those without a size of ours are refused.
-bool read_shape(DType dtype, Span<const int32_t> sizes, Span<const uint8_t> dim_order, TensorMeta* meta,
-                const char** why);
+/// Sets the counts of elements and bytes of `meta`, whose dtype, sizes and dim order are what a file states. False,
+/// with `why` said, if no tensor is so. Numbers below 30 are dtypes of the format; those without a size of ours are
+/// refused.
+bool measure_shape(TensorMeta* meta, const char** why);
 
 /// Gives `tensor` the dtype, shape and layout that `meta` states, but no memory. `sizes` and `strides` have room for a
 /// number of each dimension, and must outlive the tensor. Errors: those of compute_layout.

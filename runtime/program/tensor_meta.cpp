@@ -4,6 +4,12 @@
 namespace wick {
 namespace {
 
+/// Of elements in files and arenas.
+size_t alignment_of(DType dtype) {
+  const size_t bytes = dtype_size_bytes(dtype);
+  return bytes < 8 ? bytes : 8;
+}
+
 /// The sub-range of a segment that starts at offsets[index].
 Error read_subsegment(const FileView& view, const pte::SubsegmentOffsets& list, uint32_t index, size_t nbytes,
                       Span<const uint8_t>* bytes, const char** why) {
@@ -32,7 +38,7 @@ Error read_constant(const FileView& view, uint32_t index, TensorMeta* meta, cons
     if (storage.size() < meta->nbytes) return *why = "constant shorter than its tensor", Error::InvalidArgument;
     meta->bytes = storage.subspan(0, meta->nbytes);
   }
-  const size_t alignment = dtype_size_bytes(meta->dtype) < 8 ? dtype_size_bytes(meta->dtype) : 8;
+  const size_t alignment = alignment_of(meta->dtype);
   if (reinterpret_cast<uintptr_t>(meta->bytes.data()) % alignment != 0) {
     return *why = "constant not aligned to its element size", Error::InvalidProgram;
   }
@@ -54,7 +60,7 @@ Error read_planned(const FileView& view, const pte::Tensor& tensor, TensorMeta* 
   if (place.memory_id() == 0) return *why = "memory id 0", Error::InvalidArgument;
   meta->arena = place.memory_id() - 1;
   meta->arena_offset = static_cast<uint64_t>(place.memory_offset_high()) << 32 | place.memory_offset_low();
-  const size_t alignment = dtype_size_bytes(meta->dtype) < 8 ? dtype_size_bytes(meta->dtype) : 8;
+  const size_t alignment = alignment_of(meta->dtype);
   if (meta->arena_offset % alignment != 0) return *why = "arena offset not aligned", Error::InvalidProgram;
   meta->initialized = meta->external || tensor.data_buffer_idx() != 0;
   if (!meta->initialized || meta->external) return Error::Ok;
@@ -76,25 +82,21 @@ Error read_unbounded(const pte::Tensor& tensor, TensorMeta* meta, const char** w
 
 }  // namespace
 
-bool read_shape(DType dtype, Span<const int32_t> sizes, Span<const uint8_t> dim_order, TensorMeta* meta,
-                const char** why) {
-  meta->dtype = dtype;
-  const size_t element_bytes = dtype_size_bytes(dtype);
+bool measure_shape(TensorMeta* meta, const char** why) {
+  const size_t element_bytes = dtype_size_bytes(meta->dtype);
   if (element_bytes == 0) return *why = "unknown dtype", false;
-  meta->sizes = sizes;
-  meta->dim_order = dim_order;
-  const size_t rank = sizes.size();
+  const size_t rank = meta->sizes.size();
   if (rank > kMaxRank) return *why = "rank above 16", false;
-  if (dim_order.size() != rank) return *why = "dim order and sizes differ in length", false;
+  if (meta->dim_order.size() != rank) return *why = "dim order and sizes differ in length", false;
 
   // The tensor only lives for this check; sizes are not written.
   int32_t strides[kMaxRank];
   Tensor layout;
-  layout.dtype = dtype;
+  layout.dtype = meta->dtype;
   layout.rank = static_cast<uint8_t>(rank);
-  layout.sizes = const_cast<int32_t*>(sizes.data());
+  layout.sizes = const_cast<int32_t*>(meta->sizes.data());
   layout.strides = strides;
-  layout.dim_order = dim_order.data();
+  layout.dim_order = meta->dim_order.data();
   if (compute_layout(layout) != Error::Ok) return *why = "bad size, 2^31 elements or more, or bad dim order", false;
   meta->numel = layout.numel;
   if (meta->numel > (SIZE_MAX / 2) / element_bytes) return *why = "too many bytes", false;
@@ -105,9 +107,10 @@ bool read_shape(DType dtype, Span<const int32_t> sizes, Span<const uint8_t> dim_
 Error read_tensor(const FileView& view, const pte::Tensor& tensor, TensorMeta* meta, const char** why) {
   *why = "";
   if (!tensor.sizes() || !tensor.dim_order()) return *why = "sizes or dim order are missing", Error::InvalidProgram;
-  if (!read_shape(static_cast<DType>(tensor.scalar_type()), span_of(tensor.sizes()), span_of(tensor.dim_order()), meta,
-                  why))
-    return Error::InvalidProgram;
+  meta->dtype = static_cast<DType>(tensor.scalar_type());
+  meta->sizes = span_of(tensor.sizes());
+  meta->dim_order = span_of(tensor.dim_order());
+  if (!measure_shape(meta, why)) return Error::InvalidProgram;
   if (tensor.storage_offset() != 0) return *why = "storage offset is not 0", Error::NotSupported;
   if (tensor.layout() != 0) return *why = "layout is not strided", Error::NotSupported;
   switch (tensor.shape_dynamism()) {
