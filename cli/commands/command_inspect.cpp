@@ -11,7 +11,6 @@
 namespace wick::cli {
 namespace {
 
-using compiler::Code;
 using compiler::Diag;
 using compiler::FileMap;
 using compiler::Status;
