@@ -185,7 +185,7 @@ void scatter(KernelContext& context, const Tensor& self, int64_t dim, const Tens
   if (src) {
     if (!require_dtype(context, *src, dtype, "src has a different dtype than self")) return;
     source = at_least_1d(view_of(*src));
-  } else {
+  } else if (value) {
     scalar_to_element(*value, dtype, element);
     source.data = reinterpret_cast<uint8_t*>(element);
     for (int d = 0; d < source.rank; ++d) source.strides[d] = 0;

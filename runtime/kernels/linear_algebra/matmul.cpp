@@ -54,9 +54,8 @@ void pack_b_f32(const void* state, const HotKernels& kernels, int64_t k, int64_t
 
 /// Rough cycles of the product as it stands: the register tiles with their padding, packing B, storing across rows.
 double cost(const HotKernels& kernels, const MatrixProduct& p) {
-  const int64_t lanes = kernels.gemm_columns / 2;
-  const double tiles =
-      static_cast<double>(p.m) * static_cast<double>((p.n + lanes - 1) / lanes) * static_cast<double>(p.k);
+  const int64_t lanes = kernels.gemm_columns / 2, columns = (p.n + lanes - 1) / lanes;
+  const double tiles = static_cast<double>(p.m) * static_cast<double>(columns) * static_cast<double>(p.k);
   const double packing = static_cast<double>(p.n) * static_cast<double>(p.k) * (p.b.column_stride == 1 ? 0.3 : 0.7);
   const double copying = p.a.column_stride == 1 ? 0.0 : static_cast<double>(p.m) * static_cast<double>(p.k) * 2.0;
   const double storing = p.c.column_stride == 1 ? 0.0 : static_cast<double>(p.m) * static_cast<double>(p.n) * 2.0;

@@ -110,7 +110,7 @@ void pad_spatial(KernelContext& context, Span<EValue*> args, int spatial, Border
   const View src = view_of(in);
   Padding padding;
   int64_t sizes[kMaxRank];
-  if (!require(context, pad.size() == static_cast<size_t>(2 * spatial), "pad has a bad length")) return;
+  if (!require(context, pad.size() == 2 * static_cast<size_t>(spatial), "pad has a bad length")) return;
   if (!require(context, src.rank == spatial + 1 || src.rank == spatial + 2,
                "padding needs channels and at most one batch dimension"))
     return;

@@ -46,7 +46,7 @@ bool read_pad(KernelContext& context, Span<EValue*> args, PadOrder allowed, Pad*
       !read_int(context, *args[3], INT8_MIN, INT8_MAX, &value, "pad_value is outside [-128, 127]"))
     return false;
   const size_t* order = find_order(input, out, allowed, pre, post);
-  if (!require(context, order != nullptr, "the sizes of the output are not those of the input with its pads"))
+  if (!require(context, order != nullptr, "the sizes of the output are not those of the input with its pads") || !order)
     return false;
   *pad = {sizes_of(input), steps_of(input),          steps_of(out),   0, static_cast<int8_t>(value),
           out.numel,       input.as<const int8_t>(), out.as<int8_t>()};

@@ -60,7 +60,7 @@ void for_each_tap(const Columns& c, const int64_t* image, F&& inside, G&& outsid
 
 /// Strides of a [n, rows, positions] or [rows, positions] tensor.
 struct Table {
-  int64_t batch = 1, batch_stride = 0, rows, row_stride, count, step;
+  int64_t batch = 1, batch_stride = 0, rows = 0, row_stride = 0, count = 0, step = 0;
 };
 bool table_of(const Tensor& t, Table* table) {
   if (t.rank != 2 && t.rank != 3) return false;

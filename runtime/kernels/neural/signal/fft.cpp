@@ -213,7 +213,7 @@ bool prepare(KernelContext& context, const Tensor& self, const EValue& dim_list,
 void fft_c2c(KernelContext& context, Span<EValue*> args) {
   const Tensor& self = *args[0]->tensor;
   Tensor& out = *args[4]->tensor;
-  int dims[kMaxRank];
+  int dims[kMaxRank] = {};
   int32_t sizes[kMaxRank];
   const int64_t normalization = args[2]->integer;
   if (!prepare(context, self, *args[1], normalization, dims, sizes)) return;
@@ -232,7 +232,7 @@ void fft_c2c(KernelContext& context, Span<EValue*> args) {
 void fft_r2c(KernelContext& context, Span<EValue*> args) {
   const Tensor& self = *args[0]->tensor;
   Tensor& out = *args[4]->tensor;
-  int dims[kMaxRank];
+  int dims[kMaxRank] = {};
   int32_t sizes[kMaxRank];
   const int64_t normalization = args[2]->integer;
   if (!prepare(context, self, *args[1], normalization, dims, sizes)) return;
@@ -253,7 +253,7 @@ void fft_c2r(KernelContext& context, Span<EValue*> args) {
   const Tensor& self = *args[0]->tensor;
   const int64_t last_size = args[3]->integer, normalization = args[2]->integer;
   Tensor& out = *args[4]->tensor;
-  int dims[kMaxRank];
+  int dims[kMaxRank] = {};
   int32_t sizes[kMaxRank];
   if (!prepare(context, self, *args[1], normalization, dims, sizes)) return;
   if (!require(context, belong(out.dtype, self.dtype), Error::InvalidType, "fft: wanted c64 to f32 or c128 to f64"))
