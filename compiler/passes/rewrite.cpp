@@ -171,6 +171,24 @@ bool checks_a_range(const Node& node, const SymRanges& ranges) {
 
 }  // namespace
 
+Changed respell_nodes(Graph& graph, Span<const Respelling> respellings) {
+  std::vector<Node*> left;
+  for (Node* node : graph.node_list()) {
+    for (const Respelling respelling : respellings) {
+      Builder b(graph, node);
+      const std::vector<Value*> results = respelling(b, *node);
+      if (results.empty()) continue;
+      for (size_t i = 0; i < results.size(); ++i) {
+        if (results[i]) graph.replace(node->result(i), results[i]);
+      }
+      left.push_back(node);
+      break;
+    }
+  }
+  erase_unread(graph, left);
+  return left.empty() ? Changed::no : Changed::yes;
+}
+
 Changed erase_unread(Graph& graph, const std::vector<Node*>& candidates) {
   if (candidates.empty()) return Changed::no;
   std::unordered_set<const Node*> set(candidates.begin(), candidates.end());

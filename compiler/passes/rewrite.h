@@ -35,6 +35,14 @@ using RuleFn = std::function<Value*(Builder& builder, Node& node)>;
 Changed rewrite_nodes(Graph& graph, Span<const Rule> rules);
 Changed rewrite_nodes(Graph& graph, const std::vector<RuleFn>& rules);
 
+/// The values that replace the results of `node`, made by `builder` before it; null for results that nobody reads.
+/// Empty: the node stays.
+using Respelling = std::vector<Value*> (*)(Builder& builder, Node& node);
+
+/// Applies the first respelling that matches to each node, in graph order; not to the nodes that they make. Erases
+/// replaced nodes and whatever only they have read.
+Changed respell_nodes(Graph& graph, Span<const Respelling> respellings);
+
 /// Erases the candidates that nobody reads, and then what only they have read. The pointers are valid nodes of `graph`.
 Changed erase_unread(Graph& graph, const std::vector<Node*>& candidates);
 

@@ -62,23 +62,7 @@ Results running_sum(Builder& b, Node& node) {
   return {dim == last ? sums : b.transpose(sums, dim, last)};
 }
 
-constexpr Results (*kIntegerForms[])(Builder&, Node&) = {spread, running_sum};
-
-Changed use_integer_forms(Graph& graph) {
-  std::vector<Node*> left;
-  for (Node* node : graph.node_list()) {
-    for (const auto respelling : kIntegerForms) {
-      Builder b(graph, node);
-      const Results results = respelling(b, *node);
-      if (results.empty()) continue;
-      for (size_t i = 0; i < results.size(); ++i) graph.replace(node->result(i), results[i]);
-      left.push_back(node);
-      break;
-    }
-  }
-  erase_unread(graph, left);
-  return left.empty() ? Changed::no : Changed::yes;
-}
+constexpr Respelling kIntegerForms[] = {spread, running_sum};
 
 }  // namespace
 
@@ -88,7 +72,7 @@ Changed use_integer_forms(Graph& graph) {
 // ones, with the dimension as the last one.
 // Requires: the operand is f32, dequantized, and as long as is known. Keeps: values up to rounding.
 Result<Changed> respell_dequantized(Graph& graph) {
-  return for_each_graph(graph, [](Graph& g) { return use_integer_forms(g); });
+  return for_each_graph(graph, [](Graph& g) { return respell_nodes(g, Span<const Respelling>(kIntegerForms)); });
 }
 
 }  // namespace wick::compiler

@@ -42,13 +42,11 @@ class Gatherer {
   explicit Gatherer(Graph& graph) : graph_(graph) {}
 
   Changed run() {
+    std::unordered_set<const Value*> computed = behind_products(graph_);
     std::vector<Node*> found;
     for (const auto& node : graph_.nodes()) {
-      const auto operands = node->operands();
-      const bool depends = std::any_of(operands.begin(), operands.end(), [&](Value* v) { return computed_.count(v); });
-      if (!depends && !is_matmul_or_convolution(*node)) continue;
-      computed_.insert(node->results().begin(), node->results().end());
-      if (depends && match_gather(*node)) found.push_back(node.get());
+      const auto gather = match_gather(*node);
+      if (gather && computed.count(gather->x)) found.push_back(node.get());
     }
     if (found.empty()) return Changed::no;
     Bounds bounds(graph_);
@@ -56,14 +54,14 @@ class Gatherer {
     Changed changed = Changed::no;
     for (Node* node : found) {
       const Gather gather = *match_gather(*node);
-      if (!computed_.count(gather.x) || !is_small_product(numel(gather.at.index->sizes()), gather.x->sizes()) ||
+      if (!computed.count(gather.x) || !is_small_product(numel(gather.at.index->sizes()), gather.x->sizes()) ||
           !bounds.is_number(gather.x) || signs.matter(node->result()))
         continue;
       Builder b(graph_, node);
       Value* value = multiplied(b, gather, bounds.is_bounded(gather.x));
       for (Node* made : b.made()) add_origins(*made, *node);
       bounds.inherit(value, gather.x);
-      computed_.insert(value);
+      computed.insert(value);
       graph_.replace(node->result(), value);
       graph_.erase(node);
       changed = Changed::yes;
@@ -80,7 +78,6 @@ class Gatherer {
   }
 
   Graph& graph_;
-  std::unordered_set<const Value*> computed_;  // depend on a product of matrices
 };
 
 }  // namespace

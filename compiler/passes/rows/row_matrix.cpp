@@ -1,6 +1,9 @@
 #include "compiler/passes/rows/row_matrix.h"
 
+#include <algorithm>
+
 #include "compiler/ops/compose.h"
+#include "compiler/passes/rewrite.h"
 
 namespace wick::compiler {
 namespace {
@@ -35,6 +38,16 @@ std::optional<RowPositions> only_position(const Values& indices) {
   }
   const bool fits = out.index && out.index->rank() == 1 && is_index(*out.index);
   return fits ? std::optional(out) : std::nullopt;
+}
+
+std::unordered_set<const Value*> behind_products(const Graph& graph) {
+  std::unordered_set<const Value*> behind;
+  for (const auto& node : graph.nodes()) {
+    const auto operands = node->operands();
+    const bool depends = std::any_of(operands.begin(), operands.end(), [&](Value* v) { return behind.count(v); });
+    if (depends || is_matmul_or_convolution(*node)) behind.insert(node->results().begin(), node->results().end());
+  }
+  return behind;
 }
 
 bool is_small_product(const Sym& count, const Sizes& sizes) {

@@ -1,6 +1,7 @@
 // Rows at positions that are data, as a product with a matrix of 0 and 1.
 #pragma once
 #include <optional>
+#include <unordered_set>
 
 #include "compiler/ir/builder.h"
 
@@ -18,6 +19,9 @@ std::optional<RowPositions> positions_of(Value* index, size_t dim);
 
 /// The only index among those of aten.index or aten.index_put, if it is a vector.
 std::optional<RowPositions> only_position(const Values& indices);
+
+/// The values that depend on a matmul or a convolution, which backends compute.
+std::unordered_set<const Value*> behind_products(const Graph& graph);
 
 /// Whether a product with the matrix of `count` rows costs no more than a call of a delegate.
 bool is_small_product(const Sym& count, const Sizes& sizes);

@@ -49,13 +49,9 @@ class Scatterer {
   explicit Scatterer(Graph& graph) : graph_(graph) {}
 
   Changed run() {
+    const std::unordered_set<const Value*> computed = behind_products(graph_);
     std::vector<Node*> found;
-    std::unordered_set<const Value*> computed;  // depend on a product of matrices
     for (const auto& node : graph_.nodes()) {
-      const auto operands = node->operands();
-      const bool depends = std::any_of(operands.begin(), operands.end(), [&](Value* v) { return computed.count(v); });
-      if (!depends && !is_matmul_or_convolution(*node)) continue;
-      computed.insert(node->results().begin(), node->results().end());
       const auto scatter = match_sum_of_rows(*node);
       if (scatter && computed.count(scatter->rows)) found.push_back(node.get());
     }

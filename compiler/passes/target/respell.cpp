@@ -10,9 +10,6 @@ namespace {
 
 using Results = std::vector<Value*>;
 
-// The values that replace the results; null for results that are not read. Empty: the node stays.
-using Respelling = Results (*)(Builder&, Node&);
-
 bool all_sizes_known(const Sizes& sizes) {
   return std::all_of(sizes.begin(), sizes.end(), [](const Sym& size) { return size.is_const() && size.value() > 0; });
 }
@@ -151,24 +148,6 @@ Results shortened_convolution(Builder& b, Node& node) {
 constexpr Respelling kRespellings[] = {adaptive_max_pool,     distances, mixed_operands, product_of_all,
                                        shortened_convolution, truths,    var_mean};
 
-Changed respell_nodes(Graph& graph) {
-  std::vector<Node*> left;
-  for (Node* node : graph.node_list()) {
-    for (const Respelling respelling : kRespellings) {
-      Builder b(graph, node);
-      const Results results = respelling(b, *node);
-      if (results.empty()) continue;
-      for (size_t i = 0; i < results.size(); ++i) {
-        if (results[i]) graph.replace(node->result(i), results[i]);
-      }
-      left.push_back(node);
-      break;
-    }
-  }
-  erase_unread(graph, left);
-  return left.empty() ? Changed::no : Changed::yes;
-}
-
 }  // namespace
 
 // Replaces operators that few backends have by operators that more backends have.
@@ -178,7 +157,7 @@ Changed respell_nodes(Graph& graph) {
 // f32, on operands of one dtype; and convolutions of unknown size whose last rows are cut off, which get more padding
 // in front and less behind. Applies to f32 and f16. Keeps: values up to rounding, NaN and infinities.
 Result<Changed> respell(Graph& graph) {
-  return for_each_graph(graph, [](Graph& g) { return respell_nodes(g); });
+  return for_each_graph(graph, [](Graph& g) { return respell_nodes(g, Span<const Respelling>(kRespellings)); });
 }
 
 }  // namespace wick::compiler
