@@ -5,6 +5,7 @@ import os
 import platform
 import statistics
 import subprocess
+import sys
 import tempfile
 
 import generate
@@ -16,6 +17,16 @@ TIMEOUT_S = "600"
 
 class Failure(Exception):
     pass
+
+
+def in_folder(run, options):
+    """The exit code of run(options, a folder that is removed behind it); 1 for a Failure, which is printed."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            return run(options, folder)
+        except Failure as failure:
+            print(failure, file=sys.stderr)
+            return 1
 
 
 def execute(command, peer=False):

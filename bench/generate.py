@@ -33,15 +33,19 @@ def tensor_meta(sizes):
 def argument(value):
     if isinstance(value, Tensor):
         return {"as_tensor": {"name": value.name}}
+    if value is None:
+        return {"as_none": True}
     if isinstance(value, bool):
         return {"as_bool": value}
     if isinstance(value, int):
         return {"as_int": value}
     if isinstance(value, float):
         return {"as_float": value}
+    if isinstance(value, str):
+        return {"as_string": value}
     if isinstance(value, list) and value and isinstance(value[0], Tensor):
         return {"as_tensors": [{"name": item.name} for item in value]}
-    return {"as_ints": value}
+    return {"as_floats" if value and isinstance(value[0], float) else "as_ints": value}
 
 
 class Tensor:

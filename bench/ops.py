@@ -12,12 +12,12 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 import zipfile
 
 sys.dont_write_bytecode = True
-from common import ROOT, Failure, execute, machine, machine_text  # noqa: E402: beside this file
+import generate  # noqa: E402: beside this file
+from common import ROOT, Failure, execute, in_folder, machine, machine_text  # noqa: E402: beside this file
 from generate import Program, tensor_meta  # noqa: E402
 from op_rows import DTYPES, ROWS, Data, DType  # noqa: E402
 
@@ -56,21 +56,11 @@ def argument(value):
         return {"as_tensor": {"name": value.name}}
     if isinstance(value, DType):
         return {"as_scalar_type": DTYPES[value.name][0]}
-    if value is None:
-        return {"as_none": True}
-    if isinstance(value, bool):
-        return {"as_bool": value}
-    if isinstance(value, int):
-        return {"as_int": value}
-    if isinstance(value, float):
-        return {"as_float": value}
-    if isinstance(value, str):
-        return {"as_string": value}
-    if value and all(isinstance(item, Data) for item in value):
+    if isinstance(value, (list, tuple)) and value and all(isinstance(item, Data) for item in value):
         return {"as_tensors": [{"name": item.name} for item in value]}
-    if any(isinstance(item, Data) for item in value):
+    if isinstance(value, (list, tuple)) and any(isinstance(item, Data) for item in value):
         return {"as_optional_tensors": [argument(item) for item in value]}
-    return {"as_floats" if value and isinstance(value[0], float) else "as_ints": value}
+    return generate.argument(value)
 
 
 def parameters_of(schema):
@@ -296,15 +286,5 @@ def run(options, folder):
     return 1 if failed else 6 if missed and options.gate else 0
 
 
-def main():
-    options = parse_options()
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            return run(options, folder)
-        except Failure as failure:
-            print(failure, file=sys.stderr)
-            return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(in_folder(run, parse_options()))

@@ -9,7 +9,6 @@ import argparse
 import json
 import os
 import sys
-import tempfile
 import time
 
 sys.dont_write_bytecode = True
@@ -17,7 +16,7 @@ import compile_table  # noqa: E402: beside this file
 import delegate_table  # noqa: E402
 import execute_table  # noqa: E402
 import generate  # noqa: E402
-from common import ROOT, Bench, Failure, fixtures, machine, machine_text, prepared_models  # noqa: E402
+from common import ROOT, Bench, Failure, fixtures, in_folder, machine, machine_text, prepared_models  # noqa: E402
 
 TABLES = ("compile", "execute", "load", "runtime", "delegates", "lowering")
 PREPARED = ("delegates", "lowering")
@@ -96,15 +95,5 @@ def run(options, folder):
     return 6 if missed and options.gate else 0
 
 
-def main():
-    options = parse_options()
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            return run(options, folder)
-        except Failure as failure:
-            print(failure, file=sys.stderr)
-            return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(in_folder(run, parse_options()))
