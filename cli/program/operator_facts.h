@@ -29,8 +29,8 @@ bool has_kernel(std::string_view key);
 bool is_of_backend(std::string_view key);
 /// False for the operators that only Wick has.
 bool stock_has_kernel(std::string_view key);
-/// What to do instead of an operator, named in `text`, that no kernel can compute from a program alone; "" if it names
-/// none.
+/// Says what to do instead of an operator, named in `text`, that no kernel can compute from a program alone; "" if it
+/// names none.
 const char* way_around(std::string_view text);
 
 /// Whether what a kernel returns holds nothing; what it computes is in the arguments that it writes.

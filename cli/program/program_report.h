@@ -19,7 +19,7 @@ FileBytes file_bytes(const Program& program);
 uint64_t constant_bytes(const Program& program);
 uint64_t constant_bytes(const MethodMeta& method);
 
-/// What the report is about; `bundled`: the test sets around the program, or null.
+/// The subject of a report; `bundled`: the test sets around the program, or null.
 struct InspectedProgram {
   const std::string& path;
   const Program& program;

@@ -55,7 +55,7 @@ double middle_quantile(double q) {
   return q * horner(z, kMiddle) / horner(z, kMiddleUnder);
 }
 
-/// Of 1 - p, for p < 1/2 - kMiddleHalf.
+/// The quantile of 1 - p, for p < 1/2 - kMiddleHalf.
 double tail_quantile(double p) {
   if (p <= 0) return kInfinity;
   const double r = sqrt(-log(p));

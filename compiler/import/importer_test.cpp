@@ -187,7 +187,7 @@ TEST(Importer, AWrappedOperatorInPlaceGivesTheNewContents) {
   EXPECT_EQ((*linear)->arg(0).template as<Value*>(), (*relu)->result(0));
 }
 
-// What torch.export writes of a model on a GPU, or move_to_device_pass of a program.
+// torch.export of a model on a GPU, and move_to_device_pass, write other devices and nothing else.
 TEST(Importer, AProgramOfAnotherDeviceIsTheSameGraph) {
   pt2::TestZip zip = pt2::test_archive();
   zip.at("m/models/model.json").data = pt2::test_program_json();

@@ -69,7 +69,7 @@ std::optional<uint64_t> large_result_bytes(const Node& node) {
   return bytes > kFewBytes ? std::optional(bytes) : std::nullopt;
 }
 
-// What computing the node outside costs: the elements of its result, as many as there may be; what is not light: all
+// The cost of computing the node outside: the elements of its result, as many as there may be; what is not light: all
 // there are.
 uint64_t elements_outside(const Node& node) {
   constexpr uint64_t kHeavy = uint64_t{1} << 40;

@@ -22,7 +22,7 @@ class QemuDevice : public Device {
   }
 
  private:
-  /// Of a .pte: the program's file, or a temporary one with the program inside a .bpte. Errors: file_io.
+  /// The path of a .pte: the program's file, or a temporary one with the program inside a .bpte. Errors: file_io.
   compiler::Result<std::string> pte_path();
   compiler::Status ensure_loaded(bool traced, Outcome* outcome);
   compiler::Result<std::vector<uint8_t>> call_request(const Call& call) const;

@@ -4,7 +4,7 @@
 namespace wick {
 namespace {
 
-/// Of elements in files and arenas.
+/// The alignment of elements in files and arenas.
 size_t alignment_of(DType dtype) {
   const size_t bytes = dtype_size_bytes(dtype);
   return bytes < 8 ? bytes : 8;

@@ -242,7 +242,7 @@ TEST(HostileProgram, OperatorsOnStateOfTheRuntimeAreRefusedWithAWayOut) {
     expect_harmless({"cache.pte", make, {4}, "export the caches as mutable buffers", command});
 }
 
-// What a program of a newer version says more is refused, but not the version alone.
+// A program of a newer version is refused for what it says more, but not for the version alone.
 TEST(HostileProgram, FieldsOfNewerVersionsAreRefused) {
   const auto program_of = [](uint32_t version, bool field) {
     return [=] {

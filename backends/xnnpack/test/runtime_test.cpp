@@ -536,16 +536,27 @@ TEST(XnnpackRuntime, StaticInt8Convolution) {
   EXPECT_EQ(test.output<int8_t>(), (std::vector<int8_t>{5, -2, 10, -7}));
 }
 
+Quantization by_rows() {
+  Quantization per_token;
+  per_token.kind = Quantization::Kind::per_token;
+  per_token.num_nonbatch_dims = 1;
+  return per_token;
+}
+
+Quantization by_groups_of_32() {
+  Quantization per_group;
+  per_group.kind = Quantization::Kind::per_group;
+  per_group.group_size = 32;
+  return per_group;
+}
+
 TEST(XnnpackRuntime, GroupsOfInt4Weights) {
   // Value + 8, even column low: all weights of row 0 are 1, of row 1 -2; scales per 32 columns, as bf16.
   std::vector<uint8_t> filter(2 * 32, 0x99);
   for (size_t i = 32; i < 64; ++i) filter[i] = 0x66;
   TestDelegate delegate;
-  Quantization per_token, per_group;
-  per_token.kind = Quantization::Kind::per_token;
-  per_token.num_nonbatch_dims = 1;
-  per_group.kind = Quantization::Kind::per_group;
-  per_group.group_size = 32;
+  const Quantization per_token = by_rows();
+  Quantization per_group = by_groups_of_32();
   per_group.scale_constant = delegate.named_constant(bytes_of<uint16_t>({0x3f80, 0x4000, 0x3f80, 0x3f00}));  // 1 2 1 .5
   const uint32_t in = delegate.input({1, 64}), rows = delegate.value(DataType::qdint8, {1, 64}, per_token);
   const uint32_t weights = delegate.constant({2, 64}, filter, DataType::qbint4, per_group);
@@ -573,11 +584,8 @@ TEST(XnnpackRuntime, Bf16ScalesOfTheTableAreThoseOfAConstant) {
   const auto rows = static_cast<uint32_t>(scales.size());
   const auto outputs = [&](bool in_table) {
     TestDelegate delegate;
-    Quantization per_token, per_group;
-    per_token.kind = Quantization::Kind::per_token;
-    per_token.num_nonbatch_dims = 1;
-    per_group.kind = Quantization::Kind::per_group;
-    per_group.group_size = 32;
+    const Quantization per_token = by_rows();
+    Quantization per_group = by_groups_of_32();
     if (in_table) {
       for (const uint16_t bits : scales) per_group.inline_scales.push_back(float_from_bits(uint32_t{bits} << 16));
     } else {

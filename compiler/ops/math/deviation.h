@@ -13,7 +13,7 @@ struct Spread {
   bool keepdim = false;
 };
 
-/// Of a node of var, std, var_mean or std_mean, in any overload.
+/// The arguments of a node of var, std, var_mean or std_mean, in any overload.
 Spread spread_of(const Node& node);
 /// `correction` as an argument: an integer if it is one.
 Arg correction_arg(double correction);

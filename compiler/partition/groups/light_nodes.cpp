@@ -11,7 +11,7 @@ uint32_t count_groups(const std::vector<uint32_t>& group) {
   return count;
 }
 
-// Of nodes for each group, by attempts to group them anew.
+// Attempts to group the nodes anew end when they have visited so many, counted once for each group.
 constexpr uint64_t kMostVisits = uint64_t{1} << 24;
 
 class LightNodes {
@@ -56,7 +56,7 @@ class LightNodes {
     return false;
   }
 
-  // What each group computes for nodes outside that another group needs; empty: nothing, or something that is not
+  // Finds what each group computes for nodes outside that another group needs; empty: nothing, or something that is not
   // light.
   void find_members(uint32_t count) {
     std::vector<bool> leads(nodes_.size());  // outside and needed by a group; wanted: needed by one of those

@@ -242,7 +242,7 @@ bool is_known_to_broadcast(const Sizes& sizes, const Sizes& out) {
   return true;
 }
 
-// What an operator makes of elements that are repeated is repeated, too: it computes each of them once.
+// An operator computes each element once that an expand repeats: its results are repeated instead.
 Value* sink_expand(Builder& b, Node& node) {
   if (!node.op->has(kPointwise) || node.results().size() != 1) return nullptr;
   Args args = node.args();

@@ -8,7 +8,8 @@
 
 namespace wick {
 
-/// What elements of type T are summed in. Integers wrap, and the low bits of a sum are those of the sum in more bits.
+/// The type that elements of type T are summed in. Integers wrap, and the low bits of a sum are those of the sum in
+/// more bits.
 template <typename T, typename = void>
 struct ProductSumOf {
   using type = std::complex<double>;

@@ -4,7 +4,7 @@
 //            weight route_scale * s / (sum of their s)
 //   softmax: the experts with the largest scores, with the softmax of these as weights
 //   out = sum over those experts, in ascending order, of weight * w2 (silu(h1) * h3), where [h1, h3] = w13 x
-// Of equal scores the first expert counts, and NaN less than any number.
+// The first of experts with equal scores counts, and NaN less than any number.
 //   x, out f32 [T, D]; gate f32 [E, D]; expert_bias f32 [E], or empty; packed_w13, packed_w2 u8 [E, bytes], each row
 //   the weights [2F, D] or [D, F] in torchao's universal layout (docs/formats.md); all row-major. Numbers are not
 //   rounded to 8 bits, as by the portable path of the source. Source: llama::quantized_moe_ffn of ExecuTorch's library

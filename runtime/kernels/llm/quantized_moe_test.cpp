@@ -194,7 +194,7 @@ TEST(QuantizedMoe, AgreesWithTheFormula) {
   }
 }
 
-// Of equal scores the first expert counts, and NaN after all numbers.
+// The first of experts with equal scores counts, and NaN after all numbers.
 TEST(QuantizedMoe, TiesAndNaNTakeTheFirstExpert) {
   Moe moe(Case{.tokens = 1, .activated = 1, .bias = false});
   std::fill(moe.gate.begin(), moe.gate.end(), 0);

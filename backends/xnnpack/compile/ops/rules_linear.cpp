@@ -182,7 +182,7 @@ void lower_addmm(Lowering& l, const Node& node) {
   blend_in_fp32(l, node, a, widens ? l.weight(right, DataType::fp32, l.dims(b)) : b, summand, blended);
 }
 
-// Of a matmul of two computed tensors the library packs the second one in each call, however few rows it then meets.
+// The library packs the second operand of a matmul of two computed tensors in each call, however few rows it meets.
 // Either side may be that one: a column is packed as well as a row.
 bool packs_for_few_rows(const Node& node) {
   constexpr int64_t kFewRows = 4;

@@ -37,7 +37,7 @@ struct Convolutions {
   const T* weights(int64_t index, int64_t row) const {
     return weight + group(index) * g.weight_group_stride() + row * g.weight_out_stride;
   }
-  /// What tap 0 sees from an output position, before the division.
+  /// The place that tap 0 sees from an output position, before the division.
   Place origin_of(int64_t position) const {
     Place place = place_of(position, g.output);
     for (int d = 0; d < 3; ++d) place.at[d] = place.at[d] * g.out_step[d] + g.origin[d];

@@ -40,7 +40,7 @@ TEST(GridSampler, SamplesEachPositionOnItsOwn) {
         }
 }
 
-// What lies outside counts as 0, also where the element read in its place is not finite.
+// Elements outside count as 0, also where the element read in its place is not finite.
 TEST(GridSampler, PositionsOutsideReadNothing) {
   TestTensor input = make(DType::f32, {1, 1, 2, 2}, {NAN, INFINITY, 3, 4}), out = make_out(DType::f32, {1, 1, 1, 3});
   TestTensor grid = make(DType::f32, {1, 1, 3, 2}, {-9, -9, 0.5, 1.5, 0.5, 0.5});

@@ -120,7 +120,7 @@ TEST(Fourier, InfinitiesInShortRealLinesStayInTheirSums) {
       }
 }
 
-// Of factors that have no butterfly of their own.
+// These lengths have factors without a butterfly of their own.
 TEST(Fourier, TheFirstSumOfALineMultipliesNothing) {
   for (const int32_t n : {7, 11, 14, 26})
     for (int32_t place = 0; place < n; ++place) {
@@ -151,7 +151,7 @@ TEST(Fourier, InfinitiesInShortSpectraStayInTheirSums) {
       }
 }
 
-// What `wick package` measures is enough for the same work.
+// A package has as much memory as was measured, which is enough for the same work.
 TEST(Fourier, TakesAsMuchAgainOfTheMemoryThatItTook) {
   std::vector<uint8_t> memory(1 << 20);
   for (const int32_t n : {16, 60, 74}) {

@@ -39,7 +39,7 @@ inline int64_t fourier_numbers(const FourierPlan& plan, int64_t lanes) { return 
 void fourier_transform(const HotKernels& kernels, const FourierPlan& plan, bool forward, int64_t lanes,
                        const ComplexArray& data, const ComplexArray& scratch);
 
-/// What makes a transform of n = 2 h real numbers of one of h complex ones, whose parts are the even and the odd ones:
+/// Makes a transform of n = 2 h real numbers of one of h complex ones, whose parts are the even and the odd ones:
 /// spectrum[k] for k <= h, from data[k] for k < h; `turns` are exp(-2 pi i k / n) for k <= h / 2.
 void spectrum_of_halves(const ComplexArray& data, const ComplexArray& turns, int64_t h, int64_t lanes,
                         const ComplexArray& spectrum);
