@@ -84,7 +84,7 @@ TEST(Fourier, ALineDoesNotChangeItsNeighbours) {
     TestTensor in = make(DType::f32, {3, n}, x), out = make_out(DType::c64, {3, n / 2 + 1});
     ASSERT_EQ(call("aten::_fft_r2c.out", {in, int_list({1}), 0, true, out}), Error::Ok);
     const auto found = complex_values(out);
-    const size_t bins = static_cast<size_t>(n / 2 + 1);
+    const size_t bins = static_cast<size_t>(n) / 2 + 1;
     for (size_t k = 0; k < bins; ++k) {
       EXPECT_FALSE(isnan(found[k].real())) << n;
       EXPECT_TRUE(isnan(found[bins + k].real())) << n;
