@@ -15,22 +15,29 @@ void ErrorText::append(const char* text) {
 }
 
 void ErrorText::append(uint64_t value) {
-  char digits[20];
-  size_t count = 0;
+  char digits[21];
+  char* first = &digits[20];
+  *first = '\0';
   do {
-    digits[count++] = static_cast<char>('0' + value % 10);
-    value /= 10;
+    // Long division by 10, 16 bits at a time: a 32-bit core needs a large function to divide uint64_t.
+    uint32_t digit = 0;
+    for (int i = 0; i < 4; ++i) {
+      const auto part = digit << 16 | static_cast<uint32_t>(value >> 48);
+      digit = part % 10;
+      value = value << 16 | part / 10;
+    }
+    *--first = static_cast<char>('0' + digit);
   } while (value != 0);
-  while (count > 0) put(digits[--count]);
+  append(first);
 }
 
 void ErrorText::append(int64_t value) {
+  auto magnitude = static_cast<uint64_t>(value);
   if (value < 0) {
     put('-');
-    append(uint64_t{0} - static_cast<uint64_t>(value));
-  } else {
-    append(static_cast<uint64_t>(value));
+    magnitude = 0 - magnitude;
   }
+  append(magnitude);
 }
 
 }  // namespace wick

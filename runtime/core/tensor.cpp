@@ -53,9 +53,9 @@ Error compute_layout(Tensor& tensor) {
 
 Error resize(Tensor& tensor, Span<const int32_t> sizes) {
   if (sizes.size() != tensor.rank) return Error::NotSupported;
-  bool same = true;
-  for (size_t i = 0; i < sizes.size(); ++i) same = same && sizes[i] == tensor.sizes[i];
-  if (same) return Error::Ok;
+  size_t agreeing = 0;
+  while (agreeing < sizes.size() && sizes[agreeing] == tensor.sizes[agreeing]) ++agreeing;
+  if (agreeing == sizes.size()) return Error::Ok;
   if (tensor.dynamism == ShapeDynamism::fixed) return Error::NotSupported;
   uint64_t numel;
   uint64_t extent;

@@ -25,10 +25,15 @@ bool require_int8(KernelContext& context, const Tensor& a, const Tensor& b) {
          require_dtype(context, b, DType::i8, "the output is not int8");
 }
 
-bool settle_like(KernelContext& context, const Tensor& like, Tensor& out) {
-  bool agree = out.rank == like.rank;
-  for (size_t d = 0; agree && d < out.rank; ++d) agree = out.sizes[d] == like.sizes[d];
-  return require(context, agree || resize(out, like.shape()) == Error::Ok, "the output cannot have the input's sizes");
+bool settle_like(KernelContext& context, const Tensor& like, size_t dims, Tensor& out) {
+  int32_t sizes[kMaxRank];
+  bool agree = true;
+  for (size_t d = 0; d < out.rank; ++d) {
+    sizes[d] = d < dims ? like.sizes[d] : out.sizes[d];
+    agree = agree && sizes[d] == out.sizes[d];
+  }
+  return require(context, out.rank == like.rank && (agree || resize(out, {sizes, out.rank}) == Error::Ok),
+                 "the output cannot have the input's sizes");
 }
 
 bool read_int(KernelContext& context, const EValue& value, int64_t min, int64_t max, int32_t* out,
@@ -126,9 +131,9 @@ int64_t window_positions(int64_t input, int64_t kernel, int64_t stride, int64_t 
   int64_t span = 0;  // that a window covers, less one
   if (__builtin_mul_overflow(dilation, kernel - 1, &span)) return 0;
   const int64_t room = input + 2 * padding - span - 1;
-  if (room < 0) return 0;
-  int64_t positions = room / stride + 1;
-  if (ceil_mode && room % stride != 0 && positions * stride < input + padding) ++positions;
+  if (room < 0 || room > INT32_MAX) return 0;  // no tensor has more
+  const int64_t steps = quotient_of_counts(room, stride), positions = steps + 1;
+  if (ceil_mode && steps * stride != room && positions * stride < input + padding) return positions + 1;
   return positions;
 }
 

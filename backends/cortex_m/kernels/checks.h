@@ -11,8 +11,12 @@ bool require(KernelContext& context, bool condition, const char* message);
 bool require_dtype(KernelContext& context, const Tensor& tensor, DType dtype, const char* message);
 bool require_int8(KernelContext& context, const Tensor& a, const Tensor& b);
 
-/// Gives `out` the sizes of `like`, which may differ from call to call.
-bool settle_like(KernelContext& context, const Tensor& like, Tensor& out);
+/// a / b of counts below 2^31, b not 0. A 32-bit core has no instruction that divides int64, and its function is
+/// large.
+inline int64_t quotient_of_counts(int64_t a, int64_t b) { return static_cast<uint32_t>(a) / static_cast<uint32_t>(b); }
+
+/// Gives the first `dims` dimensions of `out` the sizes of `like`'s, which may differ from call to call.
+bool settle_like(KernelContext& context, const Tensor& like, size_t dims, Tensor& out);
 
 /// `value` as int32 if it is in [min, max].
 bool read_int(KernelContext& context, const EValue& value, int64_t min, int64_t max, int32_t* out, const char* message);

@@ -7,7 +7,7 @@ namespace wick::cortex_m {
 
 constexpr int32_t kInt4Zero = 8;  // what stands for the weight 0
 
-inline constexpr int64_t int4_row_bytes(int64_t count) { return (count + 7) / 8 * 4; }
+inline constexpr int64_t int4_row_bytes(int64_t count) { return ((count + 7) >> 3) * 4; }
 
 /// Weight k of a row, in [-8, 7].
 inline int32_t int4_weight(const int8_t* row, int64_t k) {

@@ -14,7 +14,15 @@ int8_t average(const int8_t* x, const Image& from, const Extent& rows, const Ext
     for (int64_t i = columns.begin; i < columns.end; ++i) sum += x[(y * from.w + i) * from.c];
   }
   const int64_t count = (rows.end - rows.begin) * (columns.end - columns.begin);
-  return static_cast<int8_t>((sum > 0 ? sum + count / 2 : sum - count / 2) / count);
+  // A quotient of at most 128, bit by bit: a 32-bit core needs a large function to divide int64.
+  int64_t rest = (sum > 0 ? sum : -sum) + (count >> 1);
+  int32_t mean = 0;
+  for (int bit = 7; bit >= 0; --bit) {
+    if (rest < count << bit) continue;
+    rest -= count << bit;
+    mean += 1 << bit;
+  }
+  return static_cast<int8_t>(sum > 0 ? mean : -mean);
 }
 
 void average_windows(KernelContext& context, Span<EValue*> args, ImageSizes sizes) {

@@ -11,7 +11,7 @@ int64_t least_scratch_bytes(const Window& window, const Image& from, int64_t inp
       window.padding[0] != 0 || window.padding[1] != 0 || window.end_padding[0] != 0 || window.end_padding[1] != 0;
   if (taps == 1 && !padded && !dilated && inputs == from.c) return 0;
   const int64_t column = taps * inputs;  // below 2^31: the weights have as many
-  return from.h == 1 && window.kernel[0] == 1 ? column : 4 * ((column + 3) / 4 * 4);
+  return from.h == 1 && window.kernel[0] == 1 ? column : 4 * ((column + 3) & ~int64_t{3});
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ bool read_conv2d(KernelContext& context, Span<EValue*> args, ImageSizes sizes, C
   if (!read_groups(context, weights, c->from, c->to, &groups) || !check_positions(context, c->window, c->from, c->to) ||
       !read_scratch(context, args, 12, least_scratch_bytes(c->window, c->from, c->inputs), &c->scratch))
     return false;
-  c->outputs = c->to.c / groups;
+  c->outputs = quotient_of_counts(c->to.c, groups);
   c->x = input.as<const int8_t>();
   c->weights = weights.as<const int8_t>();
   c->out = args[13]->tensor->as<int8_t>();

@@ -13,7 +13,7 @@ namespace {
 struct Convolution : Conv2d {
   /// Sum over the taps of output channel `channel` at one position.
   int32_t sum(int64_t n, int64_t y, int64_t x_at, int64_t channel) const {
-    const int64_t first = channel / outputs * inputs;
+    const int64_t first = quotient_of_counts(channel, outputs) * inputs;
     const int8_t* w = weights + channel * window.kernel[0] * window.kernel[1] * inputs;
     int32_t total = quantization.initial(channel);
     for (int64_t ky = 0; ky < window.kernel[0]; ++ky) {

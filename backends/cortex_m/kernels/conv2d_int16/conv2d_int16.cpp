@@ -18,7 +18,7 @@ bool read_conv2d_int16(KernelContext& context, Span<EValue*> args, Conv2dInt16* 
   if (!read_groups(context, weights, c->from, c->to, &groups) || !check_positions(context, c->window, c->from, c->to) ||
       !read_scratch(context, args, 10, 0, &c->scratch))
     return false;
-  c->outputs = c->to.c / groups;
+  c->outputs = quotient_of_counts(c->to.c, groups);
   c->x = input.as<const int16_t>();
   c->weights = weights.as<const int8_t>();
   c->out = args[11]->tensor->as<int16_t>();

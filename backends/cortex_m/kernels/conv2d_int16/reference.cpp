@@ -10,7 +10,7 @@ namespace wick::cortex_m::reference {
 namespace {
 
 int64_t products(const Conv2dInt16& c, int64_t n, int64_t y, int64_t x_at, int64_t channel) {
-  const int64_t first = channel / c.outputs * c.inputs;
+  const int64_t first = quotient_of_counts(channel, c.outputs) * c.inputs;
   const int8_t* w = c.weights + channel * c.window.kernel[0] * c.window.kernel[1] * c.inputs;
   int64_t total = 0;
   for (int64_t ky = 0; ky < c.window.kernel[0]; ++ky) {

@@ -12,7 +12,7 @@ namespace {
 
 struct Convolution : Conv2dInt4 {
   int32_t sum(int64_t n, int64_t y, int64_t x_at, int64_t channel) const {
-    const int64_t first = channel / outputs * inputs;
+    const int64_t first = quotient_of_counts(channel, outputs) * inputs;
     const int8_t* row = weights + channel * row_bytes;
     const int32_t offset = is_summed ? 0 : quantization.input_offset, padding = -quantization.input_offset;
     int32_t total = quantization.initial(channel);

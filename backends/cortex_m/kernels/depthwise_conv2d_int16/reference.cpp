@@ -16,7 +16,7 @@ int64_t products(const DepthwiseConv2dInt16& c, const int16_t* image, int64_t y,
   for (int64_t ky = rows.begin; ky < rows.end; ++ky) {
     for (int64_t kx = taps.begin; kx < taps.end; ++kx) {
       const int64_t pixel = (top + ky * c.window.dilation[0]) * c.from.w + left + kx * c.window.dilation[1];
-      total += image[pixel * c.from.c + channel / c.depth_multiplier] *
+      total += image[pixel * c.from.c + quotient_of_counts(channel, c.depth_multiplier)] *
                c.weights[(ky * c.window.kernel[1] + kx) * c.to.c + channel];
     }
   }

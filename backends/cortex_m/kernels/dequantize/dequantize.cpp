@@ -5,7 +5,7 @@ namespace wick::cortex_m {
 bool read_dequantize(KernelContext& context, Span<EValue*> args, Dequantize* dequantize) {
   const Tensor& input = *args[0]->tensor;
   Tensor& out = *args[6]->tensor;
-  if (!settle_like(context, input, out)) return false;
+  if (!settle_like(context, input, input.rank, out)) return false;
   dequantize->dtype = input.dtype;
   dequantize->count = out.numel;
   dequantize->q = input.data;

@@ -5,17 +5,6 @@
 namespace wick::cortex_m {
 namespace {
 
-/// The rows of the input, which may differ from call to call.
-bool settle_rows(const Tensor& input, Tensor& out) {
-  int32_t sizes[kMaxRank];
-  bool agree = true;
-  for (size_t d = 0; d < out.rank; ++d) {
-    sizes[d] = d + 1u == out.rank ? out.sizes[d] : input.sizes[d];
-    agree = agree && sizes[d] == out.sizes[d];
-  }
-  return agree || resize(out, {sizes, out.rank}) == Error::Ok;
-}
-
 /// Contiguous all: an input [.., K], weights [N, K] (of four bits [N, bytes of K weights]) and an output [.., N].
 bool read_sizes(KernelContext& context, const Tensor& input, const Tensor& weights, Tensor& out, bool packed,
                 Linear* linear) {
@@ -24,7 +13,7 @@ bool read_sizes(KernelContext& context, const Tensor& input, const Tensor& weigh
                      packed ? "the packed weights are not uint8" : "the weights are not int8") ||
       !require(context, weights.rank == 2 && input.rank > 0 && out.rank == input.rank,
                "wanted weights of rank 2, and an input and an output of the same rank of at least 1") ||
-      !require(context, settle_rows(input, out), "the output cannot have as many rows as the input") ||
+      !settle_like(context, input, input.rank - 1u, out) ||
       !require(context, is_contiguous(input) && is_contiguous(weights) && is_contiguous(out),
                "input, weights and output are not all contiguous"))
     return false;
@@ -34,7 +23,7 @@ bool read_sizes(KernelContext& context, const Tensor& input, const Tensor& weigh
       (packed ? int4_row_bytes(inputs) : inputs) == weights.sizes[1] && out.sizes[last] == weights.sizes[0];
   linear->num_inputs = inputs;
   linear->num_outputs = weights.sizes[0];
-  linear->rows = linear->num_outputs == 0 ? 0 : static_cast<int64_t>(out.numel) / linear->num_outputs;
+  linear->rows = linear->num_outputs == 0 ? 0 : quotient_of_counts(static_cast<int64_t>(out.numel), linear->num_outputs);
   return require(context, agree,
                  packed ? "wanted an input [.., K], weights [N, 4 ceil(K / 8)] and an output [.., N]"
                         : "wanted an input [.., K], weights [N, K] and an output [.., N]");

@@ -5,7 +5,7 @@ namespace wick::cortex_m {
 bool read_quantize(KernelContext& context, Span<EValue*> args, Quantize* quantize) {
   const Tensor& input = *args[0]->tensor;
   Tensor& out = *args[6]->tensor;
-  if (!settle_like(context, input, out)) return false;
+  if (!settle_like(context, input, input.rank, out)) return false;
   quantize->dtype = out.dtype;
   quantize->count = out.numel;
   quantize->x = input.as<const float>();
