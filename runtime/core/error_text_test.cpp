@@ -13,7 +13,8 @@ TEST(ErrorText, WritesNumbersInDecimal) {
   ErrorText text(buffer);
   std::vector<uint64_t> numbers = {0, UINT64_MAX, uint64_t{1} << 63};
   for (uint64_t power = 10; power < UINT64_MAX / 10; power *= 10) numbers.insert(numbers.end(), {power - 1, power});
-  for (int shift = 1; shift < 64; ++shift) numbers.insert(numbers.end(), {(uint64_t{1} << shift) - 1, uint64_t{7} << shift});
+  for (int shift = 1; shift < 64; ++shift)
+    numbers.insert(numbers.end(), {(uint64_t{1} << shift) - 1, uint64_t{7} << shift});
   for (const uint64_t number : numbers) {
     text.clear();
     text.append(number);

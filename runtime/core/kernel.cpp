@@ -10,33 +10,38 @@ namespace {
 
 /// What a signature letter accepts.
 struct Letter {
+  char letter;
   Tag tag;
   bool optional;
   bool writable;
 };
 
-bool letter_of(char c, Letter* out) {
-  switch (c) {
-    case 'T': *out = {Tag::tensor, false, false}; return true;
-    case 't': *out = {Tag::tensor, true, false}; return true;
-    case 'o': *out = {Tag::tensor, false, true}; return true;
-    case 'L': *out = {Tag::tensor_list, false, false}; return true;
-    case 'l': *out = {Tag::optional_tensor_list, false, false}; return true;
-    case 'O': *out = {Tag::tensor_list, false, true}; return true;
-    case 'i': *out = {Tag::integer, false, false}; return true;
-    case 'j': *out = {Tag::integer, true, false}; return true;
-    case 'f': *out = {Tag::real, false, false}; return true;
-    case 'e': *out = {Tag::real, true, false}; return true;
-    case 'b': *out = {Tag::boolean, false, false}; return true;
-    case 'c': *out = {Tag::boolean, true, false}; return true;
-    case 'I': *out = {Tag::int_list, false, false}; return true;
-    case 'J': *out = {Tag::int_list, true, false}; return true;
-    case 'F': *out = {Tag::real_list, true, false}; return true;
-    case 'B': *out = {Tag::bool_list, false, false}; return true;
-    case 'S': *out = {Tag::string, false, false}; return true;
-    case 'Z': *out = {Tag::string, true, false}; return true;
-    default: return false;
+constexpr Letter kLetters[] = {
+    {'T', Tag::tensor, false, false},
+    {'t', Tag::tensor, true, false},
+    {'o', Tag::tensor, false, true},
+    {'L', Tag::tensor_list, false, false},
+    {'l', Tag::optional_tensor_list, false, false},
+    {'O', Tag::tensor_list, false, true},
+    {'i', Tag::integer, false, false},
+    {'j', Tag::integer, true, false},
+    {'f', Tag::real, false, false},
+    {'e', Tag::real, true, false},
+    {'b', Tag::boolean, false, false},
+    {'c', Tag::boolean, true, false},
+    {'I', Tag::int_list, false, false},
+    {'J', Tag::int_list, true, false},
+    {'F', Tag::real_list, true, false},
+    {'B', Tag::bool_list, false, false},
+    {'S', Tag::string, false, false},
+    {'Z', Tag::string, true, false},
+};
+
+const Letter* letter_of(char c) {
+  for (const Letter& each : kLetters) {
+    if (each.letter == c) return &each;
   }
+  return nullptr;
 }
 
 bool check_tensor(KernelContext& context, const Tensor& tensor, bool writable) {
@@ -74,6 +79,15 @@ bool unbox(KernelContext& context, IntListValue& list) {
   return true;
 }
 
+Span<Tensor* const> tensors_of(const EValue& value) {
+  switch (value.tag) {
+    case Tag::tensor: return {&value.tensor, 1};
+    case Tag::tensor_list:
+    case Tag::optional_tensor_list: return {value.tensors().data(), value.tensors().size()};
+    default: return {};
+  }
+}
+
 bool check_scalar(KernelContext& context, const EValue& value, bool optional) {
   const bool number = value.tag == Tag::integer || value.tag == Tag::real || value.tag == Tag::boolean;
   if (number || (optional && value.is_none())) return true;
@@ -93,23 +107,41 @@ bool check_argument(KernelContext& context, char c, EValue& value) {
     }
     return true;
   }
-  Letter letter;
-  if (!letter_of(c, &letter)) {
+  const Letter* letter = letter_of(c);
+  if (!letter) {
     context.fail(Error::Internal, "a kernel's signature has an unknown letter");
     return false;
   }
-  if (letter.optional && value.is_none()) return true;
-  if (value.tag != letter.tag && !(c == 'l' && value.tag == Tag::tensor_list)) {
+  if (letter->optional && value.is_none()) return true;
+  if (value.tag != letter->tag && !(c == 'l' && value.tag == Tag::tensor_list)) {
     context.fail(Error::InvalidType, "an argument has a different type than the operator takes");
     return false;
   }
   switch (value.tag) {
-    case Tag::tensor: return check_tensor(context, *value.tensor, letter.writable);
+    case Tag::tensor: return check_tensor(context, *value.tensor, letter->writable);
     case Tag::tensor_list:
-    case Tag::optional_tensor_list: return check_tensors(context, value.tensors(), c == 'l', letter.writable);
+    case Tag::optional_tensor_list: return check_tensors(context, value.tensors(), c == 'l', letter->writable);
     case Tag::int_list: return unbox(context, *value.int_list);
     default: return true;
   }
+}
+
+bool check_outputs(KernelContext& context, const char* signature, Span<EValue* const> args) {
+  for (size_t i = 0; signature[i] != '\0'; ++i) {
+    if (signature[i] != 'o' && signature[i] != 'O') continue;
+    for (const Tensor* out : tensors_of(*args[i])) {
+      if (!out || out->dynamism == ShapeDynamism::fixed) continue;
+      for (size_t k = 0; signature[k] != '\0'; ++k) {
+        if (k == i) continue;
+        for (const Tensor* other : tensors_of(*args[k])) {
+          if (other != out) continue;
+          context.fail(Error::InvalidProgram, "an output whose sizes may change is another argument, too");
+          return false;
+        }
+      }
+    }
+  }
+  return true;
 }
 
 void* KernelContext::allocate_temp(size_t size_bytes, size_t alignment) {
@@ -143,7 +175,7 @@ bool check_arguments(KernelContext& context, const char* signature, Span<EValue*
   for (size_t i = 0; signature[i] != '\0'; ++i) {
     if (!check_argument(context, signature[i], *args[i])) return false;
   }
-  return true;
+  return check_outputs(context, signature, Span<EValue* const>(args.data(), args.size()));
 }
 
 }  // namespace wick

@@ -69,6 +69,37 @@ TEST_F(CheckArguments, WantsMemoryBehindTensors) {
   EXPECT_EQ(check("T", {EValue::of_tensor(&empty)}), Error::Ok);
 }
 
+TEST_F(CheckArguments, AnOutputIsNoOtherArgumentUnlessItsSizesAreFixed) {
+  float data[2] = {};
+  Tensor out, other;
+  for (Tensor* tensor : {&out, &other}) {
+    tensor->numel = 1;
+    tensor->data = data;  // shared memory is the business of the plan
+  }
+  Tensor *with_out[] = {&other, &out}, *without[] = {&other, &other}, *with_none[] = {&other, nullptr};
+  const EValue o = EValue::of_tensor(&out), x = EValue::of_tensor(&other);
+  for (const ShapeDynamism dynamism : {ShapeDynamism::fixed, ShapeDynamism::upper_bound, ShapeDynamism::unbounded}) {
+    out.dynamism = dynamism;
+    const Error same = dynamism == ShapeDynamism::fixed ? Error::Ok : Error::InvalidProgram;
+    for (const char* signature : {"TTo", "Tto", "Tvo", "oTT", "Too"}) {
+      const size_t at = signature[0] == 'o' ? 0 : 2;
+      for (size_t k = 0; k < 3; ++k) {
+        std::vector<EValue> args(3, x);
+        args[at] = o;
+        EXPECT_EQ(check(signature, args), Error::Ok) << signature;
+        args[k] = o;
+        EXPECT_EQ(check(signature, args), k == at ? Error::Ok : same) << signature << " " << k;
+      }
+    }
+    EXPECT_EQ(check("Lo", {list(Tag::tensor_list, without, 2), o}), Error::Ok);
+    EXPECT_EQ(check("Lo", {list(Tag::tensor_list, with_out, 2), o}), same);
+    EXPECT_EQ(check("lo", {list(Tag::optional_tensor_list, with_none, 2), o}), Error::Ok);
+    EXPECT_EQ(check("vo", {list(Tag::optional_tensor_list, with_out, 2), o}), same);
+    EXPECT_EQ(check("TO", {o, list(Tag::tensor_list, with_out, 2)}), same);
+    EXPECT_EQ(check("TO", {x, list(Tag::tensor_list, with_out, 2)}), Error::Ok);
+  }
+}
+
 TEST_F(CheckArguments, KnowsWhichListsMayHoldNone) {
   float data = 0;
   Tensor tensor;

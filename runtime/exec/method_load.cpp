@@ -380,6 +380,7 @@ Error Loader::check_call(size_t chain, uint32_t index, const InstructionMeta& me
     else
       (void)check_argument(context, signature[i], *out->args[i]);
   }
+  if (context.ok() && out->fits) (void)check_outputs(context, signature, Span<EValue* const>(out->args, count));
   if (context.ok()) return Error::Ok;
   if (text_) {
     MethodError error;

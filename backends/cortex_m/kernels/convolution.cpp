@@ -75,7 +75,9 @@ bool read_images_of_any_dtype(KernelContext& context, const Tensor& input, const
 bool read_groups(KernelContext& context, const Tensor& weights, const Image& from, const Image& to, int64_t* groups) {
   const int64_t inputs = weights.sizes[3];
   *groups = quotient_of_counts(from.c, inputs);
-  return require(context, *groups > 0 && *groups * inputs == from.c && weights.sizes[0] == to.c && quotient_of_counts(to.c, *groups) * *groups == to.c,
+  return require(context,
+                 *groups > 0 && *groups * inputs == from.c && weights.sizes[0] == to.c &&
+                     quotient_of_counts(to.c, *groups) * *groups == to.c,
                  "wanted weights [O, kH, kW, I]: O the output's channels, I a divisor of the input's, as many groups a "
                  "divisor of O");
 }

@@ -256,18 +256,5 @@ TEST(Linear, LeadingDimensionsStay) {
   }
 }
 
-// A program may name one value twice. Its sizes then change while the kernel runs.
-TEST(Linear, AnOutputThatIsAnOperandIsReadAsItWas) {
-  const TestTensor wide = make(DType::f32, {2, 8}, std::vector<double>(16, 1)), weight = make(DType::f32, {8, 2}, {1});
-  TestTensor t = make_dynamic(DType::f32, {2, 8});
-  const int32_t few[] = {2, 2};
-  ASSERT_EQ(resize(t.tensor, {few, 2}), Error::Ok);
-  memset(t.tensor.data, 0, t.tensor.capacity_bytes);
-  ASSERT_EQ(call("aten::mm.out", {t, wide, t}), Error::Ok);  // two rows of `wide`, not eight
-  EXPECT_EQ(t.tensor.sizes[1], 8);
-  ASSERT_EQ(resize(t.tensor, {few, 2}), Error::Ok);
-  EXPECT_EQ(call("aten::linear.out", {t, weight, nullptr, t}), Error::InvalidArgument);
-}
-
 }  // namespace
 }  // namespace wick::test::matmul_test

@@ -40,12 +40,10 @@ bool resize_to_joined(KernelContext& context, Span<EValue*> args, Tensor& out, i
   return resize_out(context, out, shape.sizes, shape.rank);
 }
 
-/// Whether `out` is lines of the tensors' lines, one behind another: all have one layout. An operand that is `out` has
-/// changed its sizes.
+/// Whether `out` is lines of the tensors' lines, one behind another: all have one layout.
 bool joins_lines(const Span<Tensor*>& tensors, const Tensor& out) {
   bool is_row_major = is_contiguous(out), is_alike = true;
   for (const Tensor* tensor : tensors) {
-    if (tensor == &out) return false;
     if (is_legacy_empty(*tensor)) continue;
     if (tensor->dtype != out.dtype) return false;
     is_row_major = is_row_major && is_contiguous(*tensor);

@@ -18,7 +18,8 @@ struct DepthwiseConvolution : DepthwiseConv2dInt4 {
       for (int64_t kx = 0; kx < window.kernel[1]; ++kx) {
         const int64_t ix = x_at * window.stride[1] - window.padding[1] + kx * window.dilation[1];
         if (iy < 0 || iy >= from.h || ix < 0 || ix >= from.w) continue;
-        const int8_t pixel = x[((n * from.h + iy) * from.w + ix) * from.c + quotient_of_counts(channel, depth_multiplier)];
+        const int8_t pixel =
+            x[((n * from.h + iy) * from.w + ix) * from.c + quotient_of_counts(channel, depth_multiplier)];
         total = wrapping_add(total, (pixel + quantization.input_offset) * weight(ky * window.kernel[1] + kx, channel));
       }
     }

@@ -23,7 +23,8 @@ bool read_sizes(KernelContext& context, const Tensor& input, const Tensor& weigh
       (packed ? int4_row_bytes(inputs) : inputs) == weights.sizes[1] && out.sizes[last] == weights.sizes[0];
   linear->num_inputs = inputs;
   linear->num_outputs = weights.sizes[0];
-  linear->rows = linear->num_outputs == 0 ? 0 : quotient_of_counts(static_cast<int64_t>(out.numel), linear->num_outputs);
+  linear->rows =
+      linear->num_outputs == 0 ? 0 : quotient_of_counts(static_cast<int64_t>(out.numel), linear->num_outputs);
   return require(context, agree,
                  packed ? "wanted an input [.., K], weights [N, 4 ceil(K / 8)] and an output [.., N]"
                         : "wanted an input [.., K], weights [N, K] and an output [.., N]");

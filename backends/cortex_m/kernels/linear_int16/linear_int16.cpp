@@ -15,7 +15,8 @@ bool read_linear_int16(KernelContext& context, Span<EValue*> args, LinearInt16* 
   for (size_t d = 0; d < last; ++d) agree = agree && input.sizes[d] == out.sizes[d];
   linear->num_inputs = weights.sizes[1];
   linear->num_outputs = weights.sizes[0];
-  linear->rows = linear->num_outputs == 0 ? 0 : quotient_of_counts(static_cast<int64_t>(out.numel), linear->num_outputs);
+  linear->rows =
+      linear->num_outputs == 0 ? 0 : quotient_of_counts(static_cast<int64_t>(out.numel), linear->num_outputs);
   linear->x = input.as<const int16_t>();
   linear->weights = weights.as<const int8_t>();
   linear->y = args[7]->tensor->as<int16_t>();

@@ -140,9 +140,6 @@ void convolution(KernelContext& context, Span<EValue*> args) {
   if (!require(context, !bias || (bias->rank == 1 && bias->sizes[0] == g.out_channels * g.groups),
                Error::InvalidArgument, "convolution: bias must have one element for each output channel"))
     return;
-  if (!require(context, &out != &input && &out != &weight, Error::InvalidArgument,
-               "convolution: out is one of its operands"))
-    return;
   int32_t sizes[5];
   const int rank = output_sizes(g, sizes);
   if (!resize_or_fail(context, out, sizes, rank, "convolution: out has a different shape")) return;
