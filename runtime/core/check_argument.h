@@ -4,13 +4,9 @@
 
 namespace wick {
 
-/// True if `value` fits a letter of a signature; refreshes the unboxed elements of an int list. Otherwise fails the
-/// context as check_arguments does.
-bool check_argument(KernelContext& context, char letter, EValue& value);
-
-/// True if no output of a call, whose arguments fit `signature`, is a tensor of another argument, except where its
-/// sizes are fixed: kernels set an output's sizes before they have read all of their operands'. Otherwise fails the
-/// context with InvalidProgram.
-bool check_outputs(KernelContext& context, const char* signature, Span<EValue* const> args);
+/// True if args[index] fits its letter of a signature; refreshes the unboxed elements of an int list. `args` are all
+/// arguments but the return slot: an output whose sizes may change is none of the others, as kernels set its sizes
+/// before they have read all of their operands'. Otherwise fails the context as check_arguments does.
+bool check_argument(KernelContext& context, const char* signature, Span<EValue*> args, size_t index);
 
 }  // namespace wick

@@ -44,26 +44,36 @@ const Letter* letter_of(char c) {
   return nullptr;
 }
 
-bool check_tensor(KernelContext& context, const Tensor& tensor, bool writable) {
-  if (!tensor.data && tensor.numel != 0) {
-    context.fail(Error::InvalidState, "a tensor argument has no memory");
-    return false;
-  }
-  if (writable && tensor.read_only && tensor.numel != 0) {
-    context.fail(Error::InvalidProgram, "an output argument lies in constant memory");
-    return false;
-  }
-  return true;
+/// The tensors of a tensor or of a list, which may have nulls; else none.
+[[gnu::noinline]] Span<Tensor* const> tensors_of(const EValue& value) {
+  if (value.tag == Tag::tensor) return {&value.tensor, 1};
+  if (value.tag != Tag::tensor_list && value.tag != Tag::optional_tensor_list) return {};
+  return {value.tensor_list.data, value.tensor_list.size};
 }
 
-bool check_tensors(KernelContext& context, Span<Tensor*> tensors, bool may_be_null, bool writable) {
-  for (Tensor* tensor : tensors) {
+size_t count_uses(Span<EValue*> args, const Tensor* tensor) {
+  size_t uses = 0;
+  for (const EValue* arg : args) {
+    for (const Tensor* each : tensors_of(*arg)) uses += each == tensor;
+  }
+  return uses;
+}
+
+bool check_tensors(KernelContext& context, const EValue& value, bool may_be_null, bool writable, Span<EValue*> args) {
+  for (const Tensor* tensor : tensors_of(value)) {
     if (!tensor) {
       if (may_be_null) continue;
       context.fail(Error::InvalidType, "a list holds None where a tensor is wanted");
-      return false;
+    } else if (tensor->numel != 0 && !tensor->data) {
+      context.fail(Error::InvalidState, "a tensor argument has no memory");
+    } else if (writable && tensor->read_only && tensor->numel != 0) {
+      context.fail(Error::InvalidProgram, "an output argument lies in constant memory");
+    } else if (writable && tensor->dynamism != ShapeDynamism::fixed && count_uses(args, tensor) != 1) {
+      context.fail(Error::InvalidProgram, "an output whose sizes may change is another argument, too");
+    } else {
+      continue;
     }
-    if (!check_tensor(context, *tensor, writable)) return false;
+    return false;
   }
   return true;
 }
@@ -79,15 +89,6 @@ bool unbox(KernelContext& context, IntListValue& list) {
   return true;
 }
 
-Span<Tensor* const> tensors_of(const EValue& value) {
-  switch (value.tag) {
-    case Tag::tensor: return {&value.tensor, 1};
-    case Tag::tensor_list:
-    case Tag::optional_tensor_list: return {value.tensors().data(), value.tensors().size()};
-    default: return {};
-  }
-}
-
 bool check_scalar(KernelContext& context, const EValue& value, bool optional) {
   const bool number = value.tag == Tag::integer || value.tag == Tag::real || value.tag == Tag::boolean;
   if (number || (optional && value.is_none())) return true;
@@ -97,51 +98,27 @@ bool check_scalar(KernelContext& context, const EValue& value, bool optional) {
 
 }  // namespace
 
-bool check_argument(KernelContext& context, char c, EValue& value) {
+bool check_argument(KernelContext& context, const char* signature, Span<EValue*> args, size_t index) {
+  const char c = signature[index];
+  EValue& value = *args[index];
   if (c == 's' || c == 'r') return check_scalar(context, value, c == 'r');
-  if (c == 'v') {
-    if (value.tag == Tag::int_list) return unbox(context, *value.int_list);
-    if (value.tag == Tag::tensor) return check_tensor(context, *value.tensor, false);
-    if (value.tag == Tag::tensor_list || value.tag == Tag::optional_tensor_list) {
-      return check_tensors(context, value.tensors(), value.tag == Tag::optional_tensor_list, false);
+  bool may_be_null = value.tag == Tag::optional_tensor_list, writable = false;
+  if (c != 'v') {
+    const Letter* letter = letter_of(c);
+    if (!letter) {
+      context.fail(Error::Internal, "a kernel's signature has an unknown letter");
+      return false;
     }
-    return true;
-  }
-  const Letter* letter = letter_of(c);
-  if (!letter) {
-    context.fail(Error::Internal, "a kernel's signature has an unknown letter");
-    return false;
-  }
-  if (letter->optional && value.is_none()) return true;
-  if (value.tag != letter->tag && !(c == 'l' && value.tag == Tag::tensor_list)) {
-    context.fail(Error::InvalidType, "an argument has a different type than the operator takes");
-    return false;
-  }
-  switch (value.tag) {
-    case Tag::tensor: return check_tensor(context, *value.tensor, letter->writable);
-    case Tag::tensor_list:
-    case Tag::optional_tensor_list: return check_tensors(context, value.tensors(), c == 'l', letter->writable);
-    case Tag::int_list: return unbox(context, *value.int_list);
-    default: return true;
-  }
-}
-
-bool check_outputs(KernelContext& context, const char* signature, Span<EValue* const> args) {
-  for (size_t i = 0; signature[i] != '\0'; ++i) {
-    if (signature[i] != 'o' && signature[i] != 'O') continue;
-    for (const Tensor* out : tensors_of(*args[i])) {
-      if (!out || out->dynamism == ShapeDynamism::fixed) continue;
-      for (size_t k = 0; signature[k] != '\0'; ++k) {
-        if (k == i) continue;
-        for (const Tensor* other : tensors_of(*args[k])) {
-          if (other != out) continue;
-          context.fail(Error::InvalidProgram, "an output whose sizes may change is another argument, too");
-          return false;
-        }
-      }
+    if (letter->optional && value.is_none()) return true;
+    if (value.tag != letter->tag && !(c == 'l' && value.tag == Tag::tensor_list)) {
+      context.fail(Error::InvalidType, "an argument has a different type than the operator takes");
+      return false;
     }
+    may_be_null = c == 'l';
+    writable = letter->writable;
   }
-  return true;
+  if (value.tag == Tag::int_list) return unbox(context, *value.int_list);
+  return check_tensors(context, value, may_be_null, writable, args);
 }
 
 void* KernelContext::allocate_temp(size_t size_bytes, size_t alignment) {
@@ -172,10 +149,11 @@ bool check_arguments(KernelContext& context, const char* signature, Span<EValue*
     context.fail(Error::InvalidProgram, "the number of arguments is not the operator's");
     return false;
   }
-  for (size_t i = 0; signature[i] != '\0'; ++i) {
-    if (!check_argument(context, signature[i], *args[i])) return false;
+  args = args.subspan(0, args.size() - 1);
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (!check_argument(context, signature, args, i)) return false;
   }
-  return check_outputs(context, signature, Span<EValue* const>(args.data(), args.size()));
+  return true;
 }
 
 }  // namespace wick

@@ -378,9 +378,8 @@ Error Loader::check_call(size_t chain, uint32_t index, const InstructionMeta& me
     if (may_change(static_cast<size_t>(meta.args[i])))
       out->fits = false;
     else
-      (void)check_argument(context, signature[i], *out->args[i]);
+      (void)check_argument(context, signature, Span<EValue*>(out->args, count), i);
   }
-  if (context.ok() && out->fits) (void)check_outputs(context, signature, Span<EValue* const>(out->args, count));
   if (context.ok()) return Error::Ok;
   if (text_) {
     MethodError error;
