@@ -12,15 +12,16 @@ std::vector<double> random_values(std::mt19937& rng, size_t count) {
   return v;
 }
 
-std::vector<double> reference(const std::vector<double>& a, const std::vector<double>& b, int batch, int m, int n,
-                              int k) {
-  std::vector<double> c(static_cast<size_t>(batch * m * n));
-  for (int x = 0; x < batch; ++x)
-    for (int i = 0; i < m; ++i)
-      for (int j = 0; j < n; ++j)
-        for (int l = 0; l < k; ++l)
-          c[static_cast<size_t>((x * m + i) * n + j)] +=
-              a[static_cast<size_t>((x * m + i) * k + l)] * b[static_cast<size_t>((x * k + l) * n + j)];
+size_t volume(int a, int b, int c) { return static_cast<size_t>(a) * static_cast<size_t>(b) * static_cast<size_t>(c); }
+
+std::vector<double> reference(const std::vector<double>& a, const std::vector<double>& b, int batch, int rows,
+                              int columns, int depth) {
+  const auto m = static_cast<size_t>(rows), n = static_cast<size_t>(columns), k = static_cast<size_t>(depth);
+  std::vector<double> c(volume(batch, rows, columns));
+  for (size_t x = 0; x < static_cast<size_t>(batch); ++x)
+    for (size_t i = 0; i < m; ++i)
+      for (size_t j = 0; j < n; ++j)
+        for (size_t l = 0; l < k; ++l) c[(x * m + i) * n + j] += a[(x * m + i) * k + l] * b[(x * k + l) * n + j];
   return c;
 }
 
@@ -32,8 +33,7 @@ TEST(MatrixProduct, EverySizeLayoutAndLevelFollowsTheDefinition) {
     const int batch = 1 + static_cast<int>(rng() % 3), m = static_cast<int>(rng() % 4 ? rng() % large : rng() % 4) + 1;
     const int n = static_cast<int>(rng() % 4 ? rng() % large : rng() % 4) + 1,
               k = static_cast<int>(rng() % (large + 20));
-    const auto a = random_values(rng, static_cast<size_t>(batch * m * k)),
-               b = random_values(rng, static_cast<size_t>(batch * k * n));
+    const auto a = random_values(rng, volume(batch, m, k)), b = random_values(rng, volume(batch, k, n));
     const auto order = [&] { return rng() % 2 ? std::vector<uint8_t>{0, 1, 2} : std::vector<uint8_t>{0, 2, 1}; };
     TestTensor x = make(DType::f32, {batch, m, k}, a, order()), y = make(DType::f32, {batch, k, n}, b, order());
     TestTensor out = make_out(DType::f32, {batch, m, n}, order());
@@ -124,7 +124,7 @@ TEST(MatrixProduct, OtherTypesGiveTheSameBitsForAnyThreadsAndMemory) {
     for (const IsaLevel isa : {IsaLevel::baseline, detect_isa_level()})
       for (const auto& [batch, m, k, n] : sizes) {
         const auto operand = [&](int32_t rows, int32_t columns) {
-          const size_t count = static_cast<size_t>(batch * rows * columns);
+          const size_t count = volume(batch, rows, columns);
           auto re = random_values(rng, count), im = random_values(rng, count);
           if (!is_complex(dtype)) {
             for (double& number : re) number = is_floating(dtype) ? number : trunc(number * 100);
@@ -240,8 +240,7 @@ TEST(MatrixProduct, MisfitsAreRefused) {
 TEST(Linear, LeadingDimensionsStay) {
   std::mt19937 rng(3);
   for (int rows : {1, 2, 5, 64}) {
-    const auto x = random_values(rng, static_cast<size_t>(2 * rows * 50)), w = random_values(rng, 70 * 50),
-               b = random_values(rng, 70);
+    const auto x = random_values(rng, volume(2, rows, 50)), w = random_values(rng, 70 * 50), b = random_values(rng, 70);
     std::vector<double> transposed(70 * 50);
     for (size_t i = 0; i < 70; ++i)
       for (size_t j = 0; j < 50; ++j) transposed[j * 70 + i] = w[i * 50 + j];
