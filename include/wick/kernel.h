@@ -137,7 +137,8 @@ struct KernelTable : Span<const Kernel> {
 };
 
 /// True if args (return slot included) fit `signature`; refreshes the unboxed elements of int lists. Otherwise fails
-/// the context with InvalidProgram (count), InvalidType (tag) or InvalidState (tensor without memory).
+/// the context with InvalidProgram (count; an output in constant memory, or whose sizes may change and that is another
+/// argument, too), InvalidType (tag) or InvalidState (tensor without memory).
 bool check_arguments(KernelContext& context, const char* signature, Span<EValue*> args);
 
 }  // namespace wick

@@ -45,7 +45,7 @@ const Letter* letter_of(char c) {
 }
 
 /// The tensors of a tensor or of a list, which may have nulls; else none.
-[[gnu::noinline]] Span<Tensor* const> tensors_of(const EValue& value) {
+Span<Tensor* const> tensors_of(const EValue& value) {
   if (value.tag == Tag::tensor) return {&value.tensor, 1};
   if (value.tag != Tag::tensor_list && value.tag != Tag::optional_tensor_list) return {};
   return {value.tensor_list.data, value.tensor_list.size};

@@ -58,7 +58,6 @@ void product(KernelContext& context, int rank, const Tensor& a, const Tensor& b,
   p.n = b_sizes[1];
   p.a = matrix_of(a);
   p.b = matrix_of(b);
-  // From here on an operand that is also the output has other sizes.
   const Error error = resize(out, Span<const int32_t>(sizes, static_cast<size_t>(rank)));
   if (!require(context, error == Error::Ok, error, "matmul: out has a different shape")) return;
   p.c = matrix_of(out);

@@ -255,5 +255,17 @@ TEST(Linear, LeadingDimensionsStay) {
   }
 }
 
+// A program may name one value twice. Its sizes would change while the kernel runs.
+TEST(Linear, AnOutputThatIsAnOperandIsRefused) {
+  const TestTensor wide = make(DType::f32, {2, 8}, std::vector<double>(16, 1)), weight = make(DType::f32, {8, 2}, {1});
+  TestTensor t = make_dynamic(DType::f32, {2, 8});
+  const int32_t few[] = {2, 2};
+  ASSERT_EQ(resize(t.tensor, {few, 2}), Error::Ok);
+  EXPECT_EQ(call("aten::mm.out", {t, wide, t}), Error::InvalidProgram);
+  EXPECT_EQ(call("aten::linear.out", {t, weight, nullptr, t}), Error::InvalidProgram);
+  EXPECT_EQ(t.tensor.sizes[1], 2);
+  EXPECT_TRUE(t.guards_intact());
+}
+
 }  // namespace
 }  // namespace wick::test::matmul_test

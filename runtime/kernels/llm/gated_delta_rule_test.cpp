@@ -112,6 +112,18 @@ TEST(GatedDeltaRule, KeepsTheStateWhereThereIsNoPosition) {
   EXPECT_TRUE(equals(state, values(c.state)));
 }
 
+// A file may name an operand as an output: its sizes would change before it is read.
+TEST(GatedDeltaRule, RefusesAnOperandThatTakesTheShapeOfAnOutput) {
+  const Sizes s{1, 1, 1, 1, 1, 64, false};
+  const Call c(s);
+  TestTensor key = make_dynamic(DType::f32, {1, 1, 1, 64}), state = make_out(DType::f32, {1, 1, 1, 64});
+  const int32_t before[] = {1, 1, 1, 1};
+  ASSERT_EQ(resize(key.tensor, {before, 4}), Error::Ok);
+  EXPECT_EQ(call("llama::gated_delta_rule.out", {c.query, key, c.value, c.decay, c.beta, c.state, key, state}),
+            Error::InvalidProgram);
+  EXPECT_TRUE(state.guards_intact() && key.guards_intact());
+}
+
 TEST(GatedDeltaRule, RefusesOperandsThatDoNotFit) {
   const Sizes s{1, 4, 2, 3, 4, 5, false};
   const auto refuses = [&](auto change, Error error) {
