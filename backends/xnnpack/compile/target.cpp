@@ -17,15 +17,14 @@ namespace {
 
 // A matrix product over batches decomposes to one over a single batch dimension, which the passes know; with several
 // sizes known only at run time the views around that one could not be taken.
-compiler::Verdict keep(const Node& node, const TargetOptions& options) {
-  const compiler::Verdict split = compiler::Verdict::no("");
-  if (node.is("aten._safe_softmax.default")) return split;  // additive_masks handles its guard
+Verdict keep(const Node& node, const TargetOptions& options) {
+  if (node.is("aten._safe_softmax.default")) return Verdict::no("");  // additive_masks handles its guard
   if (node.is("aten.matmul.default")) {
     size_t unknown = num_symbolic(dims_of(*node.result()));
     for (const compiler::Value* operand : node.operands()) unknown = std::max(unknown, num_symbolic(dims_of(*operand)));
-    if (unknown < 2) return split;
+    if (unknown < 2) return Verdict::no("");
   }
-  return may_fold(node, options) || supports(node, options).taken ? compiler::Verdict::yes() : split;
+  return may_fold(node, options) || supports(node, options).taken ? Verdict::yes() : Verdict::no("");
 }
 
 bool moves_only(const Node& node) {
