@@ -153,10 +153,16 @@ bool is_expected_failure(const Case& test) {
   return entry_of(kExpectedFailures, test) != nullptr || dtype_exception(test) != nullptr;
 }
 
+Span<const DtypeException> dtype_exceptions(std::string_view family) {
+  if (family == "dtypes") return kDtypeExceptions;
+  if (family == "samples") return kSampleExceptions;
+  return {};
+}
+
 const DtypeException* dtype_exception(const Case& test) {
-  if (test.family != "dtypes" || test.tensors.empty()) return nullptr;
+  if (test.tensors.empty()) return nullptr;
   const std::string_view dtype = first_dtype(test);
-  for (const DtypeException& entry : kDtypeExceptions) {
+  for (const DtypeException& entry : dtype_exceptions(test.family)) {
     const bool several = entry.op.ends_with('*');
     const std::string_view stem = entry.op.substr(0, entry.op.size() - (several ? 1 : 0));
     if (several ? !test.op.starts_with(stem) : test.op != stem) continue;

@@ -30,6 +30,8 @@ bool is_small_function(const Case& test, size_t max_elements);
 /// Is the operator among kUntested?
 bool is_untested(std::string_view op);
 bool is_expected_failure(const Case& test);
+/// The exceptions of a family by operator and dtype; none of most families.
+Span<const DtypeException> dtype_exceptions(std::string_view family);
 /// The exception for the case's operator and dtype, or null.
 const DtypeException* dtype_exception(const Case& test);
 /// The exception for a case of family mixes that explains this failure, or null; "": the first one.

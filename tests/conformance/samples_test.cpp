@@ -24,40 +24,6 @@ bool is_noted(const compiler::PartitionReport& report) {
                      [](const compiler::NodePlace& place) { return !place.backend.empty() && !place.reason.empty(); });
 }
 
-// Samples whose results are not eager's, by operator and dtype of the first tensor; each must occur.
-struct Exception {
-  std::string_view op, dtypes;
-  bool refused;
-  std::string_view why;
-};
-constexpr std::string_view kSteps = "eager rounds each step to the narrow dtype";
-constexpr std::string_view kNoOperator = "its error names another way";
-constexpr Exception kExceptions[] = {
-    {"aten._batch_norm_with_update.default", "f16 bf16", false, kSteps},
-    {"aten._native_batch_norm_legit.default", "f16 bf16", false, kSteps},
-    {"aten.batch_norm.default", "f16 bf16", false, kSteps},
-    {"aten.instance_norm.default", "f16 bf16", false, kSteps},
-    {"aten.logcumsumexp.default", "c64", true, "no kernel"},
-    {"aten.matrix_exp.default", "f16 bf16", false, "eager's steps overflow in 16 bits"},
-    {"aten.native_batch_norm.default", "f16 bf16", false, kSteps},
-    {"aten.polygamma.default", "f32 f64", false, "eager computes in the dtype, Wick in double"},
-    {"aten.resize_.default", "f32 f64 f16 bf16 i32 i64 u8 bool c64", true, kNoOperator},
-    {"aten.rms_norm.default", "c64", true, "not computed of complex numbers"},
-    {"aten.special_airy_ai.default", "f64", false, "differs from the tenth digit on"},
-    {"aten.special_polygamma.default", "f32 f64", false, "eager computes in the dtype, Wick in double"},
-    {"aten.stft.default", "c64", false, "sums that cancel"},
-    {"aten.sum_to_size.default", "i32 u8 bool", true, "torch.export records another dtype than eager computes"},
-};
-
-const Exception* exception_for(const Case& test) {
-  if (test.tensors.empty()) return nullptr;
-  const std::string dtype = " " + std::string(dtype_name(test.tensors[0].second.value.dtype)) + " ";
-  for (const Exception& known : kExceptions) {
-    if (known.op == test.op && (" " + std::string(known.dtypes) + " ").find(dtype) != std::string::npos) return &known;
-  }
-  return nullptr;
-}
-
 // "" if the program gives what eager gives.
 std::string run(const Case& test, const compiler::Target* target) {
   compiler::CompileOptions options;
@@ -89,15 +55,15 @@ TEST(Samples, GiveWhatEagerGives) {
   const auto cases = read_cases("tests/fixtures/cases", "samples");
   ASSERT_TRUE(cases.ok()) << compiler::render(cases.diag());
   std::map<std::string, size_t> failed;
-  std::set<const Exception*> excepted;
+  std::set<const DtypeException*> excepted;
   size_t run_cases = 0;
   for (const Case& test : *cases) {
     if (filter && test.op.find(filter) == std::string::npos) continue;
     ++run_cases;
     for (const compiler::Target* target : {static_cast<const compiler::Target*>(nullptr), &xnnpack::kTarget}) {
       const std::string wrong = run(test, target);
-      const Exception* known = exception_for(test);
-      if (!wrong.empty() && known && known->refused == wrong.starts_with("does not compile")) {
+      const DtypeException* known = dtype_exception(test);
+      if (!wrong.empty() && known && explains(*known, wrong)) {
         excepted.insert(known);
         continue;
       }
@@ -110,7 +76,8 @@ TEST(Samples, GiveWhatEagerGives) {
   std::printf("%zu samples on portable kernels and with XNNPACK\n", run_cases);
   if (!filter && !is_part_wanted()) {
     EXPECT_GE(run_cases, 2000u);
-    for (const Exception& known : kExceptions) EXPECT_TRUE(excepted.count(&known)) << known.op << " needs no exception";
+    for (const DtypeException& known : dtype_exceptions("samples"))
+      EXPECT_TRUE(excepted.count(&known)) << known.op << " needs no exception";
   }
 }
 

@@ -188,6 +188,7 @@ ExpressionPtr Lowering::scalar(const compiler::Arg& arg, ScalarType type) {
   if (arg.is<Sym>()) return pool().cast(pool().index(arg.as<Sym>()), type);
   if (arg.is<bool>()) return pool().constant(arg.as<bool>(), arg.as<bool>(), type);
   const double number = arg.as<double>();
+  if (type == ScalarType::boolean) return pool().constant(number != 0, number != 0, type);
   if (is_real(type))
     return pool().constant(type == ScalarType::f32 ? static_cast<double>(static_cast<float>(number)) : number, 0, type);
   constexpr double kEdge = 0x1p63;

@@ -33,6 +33,11 @@ Results decompose_hardsigmoid(Builder& b, Node& node) {
   return {in_float(b, node.tensor("self"), [&](Value* x) { return c.div(c.clamp(c.add(x, 3), 0.0, 6.0), 6); })};
 }
 
+void infer_hardtanh(Node& node) {
+  infer_same(node);
+  require(node.result()->dtype() != DType::boolean, "hardtanh of bool");
+}
+
 Results decompose_relu6(Builder& b, Node& node) { return {b.call("aten.hardtanh", {node.tensor("self"), 0.0, 6.0})}; }
 
 Results decompose_selu(Builder& b, Node& node) {
@@ -182,7 +187,7 @@ const OpDef kActivationRows[] = {
     {"aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", infer_same, nullptr,
      "aten::elu.out", kPointwise | Numbers::fit_wide | kKeepsZero | kAlsoInPlace | kPassesNan | ranges::elu,
      Cases("f32[2, 3]", "f16[33]{special}", "f32[0, 3]")},
-    {"aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", infer_same, nullptr,
+    {"aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", infer_hardtanh, nullptr,
      "aten::hardtanh.out",
      kPointwise | kAlsoInPlace | kPassesNan | kPicks | ranges::clamp | Growth::between |
          Clamp{-1, 1, "min_val", "max_val"},

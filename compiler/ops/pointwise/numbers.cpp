@@ -85,7 +85,10 @@ void infer_sum(Node& node) {
     require(is_floating(dtype) || is_complex(dtype) || !alpha.is<double>(), "alpha is floating but the result is not");
   }
   if (node.is(Binary::add)) return;
-  require(dtype != DType::boolean && !node.arg(0).is<bool>() && !node.arg(1).is<bool>(),
+  const auto is_bool = [](const Arg& operand) {
+    return operand.is<bool>() || (operand.is<Value*>() && operand.as<Value*>()->dtype() == DType::boolean);
+  };
+  require(!is_bool(node.arg(0)) && !is_bool(node.arg(1)),
           "differences of bool are not defined: use ^ or logical_xor, or ~ to invert a mask");
 }
 

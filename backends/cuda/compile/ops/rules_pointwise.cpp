@@ -3,6 +3,7 @@
 
 #include "backends/cuda/compile/ops/op_rule.h"
 #include "compiler/ir/builder.h"
+#include "compiler/ops/pointwise/numbers.h"
 
 namespace wick::cuda {
 namespace {
@@ -103,6 +104,18 @@ std::string floor_division(const Node& node) {
     return "divide_floor({0}, {1})";
   return fmt::format("divide_floor_in_steps<{}>({{0}}, {{1}})", dtype == DType::bf16);
 }
+
+// What is an error when it runs is left to kernels that can say so.
+Verdict divides_by_no_zero(const Node& node, const compiler::TargetOptions&) {
+  const DType dtype = promoted(node);
+  const Arg& divisor = node.arg(1);
+  const bool is_float = node.op->parsed->find("rounding_mode") >= 0 && node.is_none("rounding_mode");
+  if (is_float || !is_integral(dtype) || !divisor.is<Sym>() || !divisor.as<Sym>().is_const()) return Verdict::yes();
+  return compiler::wrapped(divisor.as<Sym>().value(), dtype) == 0
+             ? Verdict::no("integers divided by zero, which is an error when it runs")
+             : Verdict::yes();
+}
+
 void lower_floor_divide(Lowering& l, const Node& node) {
   define_by_text(l, node, *find_rule(node), floor_division(node));
 }
@@ -128,11 +141,12 @@ void lower_clamp(Lowering& l, const Node& node) {
   define_by_text(l, node, *find_rule(node), text);
 }
 
-// The bounds may cross: the lower one comes first.
+// The bounds may cross, when the lower one comes first, or be NaN, which bounds nothing.
 void lower_logit(Lowering& l, const Node& node) {
   define_by_text(l, node, *find_rule(node),
-                 node.is_none("eps") || node.real("eps") < 0 ? "op_logit({0})"
-                                                             : "op_logit({0} < {1} ? {1} : minimum({0}, 1 - {1}))");
+                 node.is_none("eps") || node.real("eps") < 0
+                     ? "op_logit({0})"
+                     : "op_logit({0} < {1} ? {1} : {0} > 1 - {1} ? 1 - {1} : {0})");
 }
 
 void lower_where(Lowering& l, const Node& node) {
@@ -229,6 +243,9 @@ constexpr OpRule by_text(const char* op, const char* text, Typing typing = Typin
 }
 constexpr OpRule sum(const char* op, const char* text) {
   return {op, lower_scaled_sum, whole_factor, text, Typing::result};
+}
+constexpr OpRule division(const char* op, const char* text) {
+  return {op, lower_by_text, divides_by_no_zero, text, Typing::result};
 }
 
 constexpr OpRule kPointwiseRows[] = {
@@ -332,13 +349,13 @@ constexpr OpRule kPointwiseRows[] = {
     by_text("aten.mul.Scalar", "op_mul({0}, {1})"),
     by_text("aten.div.Tensor", "op_div({0}, {1})"),
     by_text("aten.div.Scalar", "op_div({0}, {1})"),
-    {"aten.div.Tensor_mode", lower_divide_mode},
-    {"aten.div.Scalar_mode", lower_divide_mode},
-    {"aten.floor_divide.default", lower_floor_divide},
-    by_text("aten.fmod.Tensor", "fmod({0}, {1})"),
-    by_text("aten.fmod.Scalar", "fmod({0}, {1})"),
-    by_text("aten.remainder.Tensor", "remainder({0}, {1})"),
-    by_text("aten.remainder.Scalar", "remainder({0}, {1})"),
+    {"aten.div.Tensor_mode", lower_divide_mode, divides_by_no_zero},
+    {"aten.div.Scalar_mode", lower_divide_mode, divides_by_no_zero},
+    {"aten.floor_divide.default", lower_floor_divide, divides_by_no_zero},
+    division("aten.fmod.Tensor", "fmod({0}, {1})"),
+    division("aten.fmod.Scalar", "fmod({0}, {1})"),
+    division("aten.remainder.Tensor", "remainder({0}, {1})"),
+    division("aten.remainder.Scalar", "remainder({0}, {1})"),
     by_text("aten.pow.Tensor_Tensor", "op_pow({0}, {1})"),
     by_text("aten.pow.Tensor_Scalar", "op_pow({0}, {1})"),
     by_text("aten.pow.Scalar", "op_pow({0}, {1})"),

@@ -17,7 +17,7 @@ namespace {
   WICK_FUNCTION T op_hardswish(T x) { return x * minimum(maximum(x + T(3), T(0)), T(6)) / T(6); } \
   WICK_FUNCTION T op_leaky_relu(T x, T slope) { return x > T(0) ? x : x * slope; }                \
   WICK_FUNCTION T op_elu(T x, T alpha, T scale, T input_scale) {                                  \
-    return x <= T(0) ? expm1(x * input_scale) * (alpha * scale) : x * scale;                      \
+    return x < T(0) ? expm1(x * input_scale) * (alpha * scale) : x * scale;                       \
   }                                                                                               \
   WICK_FUNCTION T op_logit(T x) { return log(x / (T(1) - x)); }
 WICK_REAL(f32)
