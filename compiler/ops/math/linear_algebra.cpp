@@ -25,9 +25,7 @@ void infer_linear(Node& node) {
   sizes.pop_back();
   if (weight->rank() == 2) sizes.push_back(weight->sizes()[0]);
   if (const Value* bias = node.optional_tensor("bias")) {
-    // Integers take a bias of other integers, as in quantized programs.
-    const bool both_integers = is_integral(x->dtype()) && is_integral(bias->dtype());
-    if (x->dtype() != bias->dtype() && !both_integers)
+    if (x->dtype() != bias->dtype())
       reject(fmt::format("linear: a bias of {} beside {}", dtype_name(bias->dtype()), dtype_name(x->dtype())));
     if (bias->rank() > 0 && weight->rank() == 2 && !bias->sizes().back().is(1)) {
       require_equal(bias->sizes().back(), weight->sizes()[0], "linear: bias size");
