@@ -36,6 +36,7 @@ bool is_built_in(std::string_view name) {
       "higher_order.auto_functionalized",
       "higher_order.auto_functionalized_v2",
       "higher_order.with_effects",
+      "higher_order.out_dtype",
       kInnerTensor,
   };
   return name.starts_with("_operator.") || name.starts_with("torch.sym_") || name.starts_with("torch._sym_") ||
@@ -208,6 +209,7 @@ void GraphReader::read_node(const pt2::Node& node) {
   if (name == "higher_order.wrap_with_autocast") return read_wrapped(node, 4, 5, autocast_region(node));
   if (name.starts_with("higher_order.auto_functionalized")) return read_auto_functionalized(node);
   if (name == "higher_order.with_effects") return read_effect(node);
+  if (name == "higher_order.out_dtype") return read_out_dtype(node);
   if (name.starts_with("higher_order.")) return read_control_flow(node);
   if (name == kInnerTensor) return read_inner_tensor(node);
   if (read_scalar_node(node)) return;

@@ -72,6 +72,7 @@ class GraphReader {
   void read_mutating(const pt2::Node& node, const OpDef& def);
   bool read_updating(const pt2::Node& node, const OpDef& def);
   void read_effect(const pt2::Node& node);
+  void read_out_dtype(const pt2::Node& node);
   void read_auto_functionalized(const pt2::Node& node);
   Binding mutated_view(const pt2::Node& node, const std::string& argument, const std::vector<RefPtr>& bases);
   void read_into_out(const pt2::Node& node, const OpDef& functional);

@@ -64,6 +64,33 @@ void GraphReader::cast_operands(const std::string& result, const OpDef& def, Arg
   }
 }
 
+// out_dtype(op, dtype, arguments of op..): op of operands that are promoted together with `dtype`, its result cast to
+// it.
+void GraphReader::read_out_dtype(const pt2::Node& node) {
+  const auto* wrapped = node.inputs.size() < 2 ? nullptr : std::get_if<pt2::OperatorArg>(&node.inputs[0].arg);
+  const auto* dtype = wrapped ? std::get_if<DType>(&node.inputs[1].arg) : nullptr;
+  const std::vector<std::string> names = output_names(node);
+  if (!dtype || names.size() != 1)
+    fail(Code::corrupt_file, "out_dtype does not name an operator, a dtype and a result");
+  const OpDef* def = find_op(op_name(wrapped->name));
+  const bool is_function = def && !def->has(kInPlace | kMutates | kView | kStorage) &&
+                           def->parsed->returns.size() == 1 && def->parsed->returns[0] == ReturnType::tensor;
+  if (!is_function) fail(Code::unsupported_op, fmt::format("out_dtype of {}", printable(wrapped->name)));
+  pt2::Node plain = node;
+  plain.inputs.erase(plain.inputs.begin(), plain.inputs.begin() + 2);
+  Args args = arguments(plain, *def), promoted;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const ArgType type = def->parsed->args[i].type;
+    if ((type == ArgType::tensor || type == ArgType::scalar) && !args[i].is<None>()) promoted.push_back(args[i]);
+  }
+  const DType common = promote(promote(promoted), *dtype);
+  for (Arg& arg : args) {
+    if (arg.is<Value*>() && arg.as<Value*>()->type.is_tensor()) arg = builder_.cast(arg.as<Value*>(), common);
+  }
+  Value* result = builder_.cast(builder_.call(def->name(), std::move(args)), *dtype);
+  bind(names[0], {fresh_ref(result), std::nullopt, nullptr});
+}
+
 // no_grad, autocast and friends: the body runs exactly once, with the caller's tensors themselves.
 void GraphReader::read_wrapped(const pt2::Node& node, size_t graph_index, size_t first_operand,
                                std::optional<AutocastRegion> autocast) {
