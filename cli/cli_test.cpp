@@ -383,6 +383,22 @@ TEST_F(Cli, DelegatesAreCompiledExplainedAndInspected) {
   EXPECT_NE(compiled.out.find(R"("constant_bytes":80)"), std::string::npos) << compiled.out;
 }
 
+TEST_F(Cli, ExplainTellsWhatCutsAModelAndWhatThatCosts) {
+  const std::string model = "explain " + fixture("structure/in_place_masks.pt2") + " --backend xnnpack";
+  const Outcome text = wick(model), json = wick(model + " --json");
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  const size_t at = text.out.find("method forward: graph break between delegates 0 and 1\n");
+  ASSERT_NE(at, std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("  each run: 48 bytes leave delegate 0, 96 bytes enter delegate 1\n", at), std::string::npos)
+      << text.out;
+  EXPECT_NE(text.out.find("1 delegate in place of 2\n", at), std::string::npos) << text.out;
+  EXPECT_NE(json.out.find(R"("graph_breaks":[{"before":0,"after":1,"body_of":"","nodes":[{"op":")"), std::string::npos)
+      << json.out;
+  EXPECT_NE(json.out.find(R"("bytes_out":48,"bytes_in":96,)"), std::string::npos) << json.out;
+  const Outcome whole = wick("explain " + fixture("digits/digits.pt2") + " --backend xnnpack --json");
+  EXPECT_NE(whole.out.find(R"("graph_breaks":[])"), std::string::npos) << whole.out;
+}
+
 // Methods of one model share its buffers; a call of one is seen by the next call of another.
 TEST_F(Cli, MethodsShareTheBuffersOfTheirModel) {
   const auto compile = [&](const std::string& model, const std::string& flags) {

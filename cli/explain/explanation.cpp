@@ -249,6 +249,7 @@ compiler::Result<std::vector<MethodExplained>> explain(const compiler::CompileRe
     if (!meta.ok()) return Diag(Code::internal, "the compiled program lacks a method");
     const std::vector<CallCost> costs = costs_of(*program, *meta, targets, explained);
     explain_nodes(result.methods[i], costs.empty() ? FloatCosts() : float_costs(plan, costs), explained);
+    explained.breaks = result.methods[i].breaks;
     explained.buffers = result.methods[i].buffers;
     explained.shared_states = plan.shared_states;
     for (size_t d = 0; d < plan.delegates.size(); ++d)

@@ -36,8 +36,9 @@ struct CostTotals {
 struct MethodExplained {
   std::string name;
   std::vector<InstructionRow> rows;
-  std::vector<NodeRow> nodes;                  // of a .pt2 with backends
-  std::vector<compiler::BufferPlace> buffers;  // mutable ones, of a .pt2 with backends
+  std::vector<NodeRow> nodes;                   // of a .pt2 with backends
+  std::vector<compiler::DelegateBreak> breaks;  // of a .pt2 with backends
+  std::vector<compiler::BufferPlace> buffers;   // mutable ones, of a .pt2 with backends
   std::vector<compiler::SharedState> shared_states;
   size_t copies = 0, delegates = 0;
   ArenaPicture arena;

@@ -50,6 +50,39 @@ void print_nodes(const MethodExplained& method) {
   fmt::print("{}", table.text());
 }
 
+// --- graph breaks ---
+
+std::string bytes_text(const std::optional<uint64_t>& bytes) {
+  return bytes ? fmt::format("{} bytes", *bytes) : "bytes without a bound";
+}
+
+// Equal operators with equal reasons share a row, which says how many there are and where the first one is.
+void print_break(const MethodExplained& method, const compiler::DelegateBreak& found) {
+  const std::string body = found.body_of.empty() ? "" : fmt::format(" in a body of {}", printable(found.body_of, 60));
+  fmt::print("{}", heading(fmt::format("method {}: graph break between delegates {} and {}{}", printable(method.name),
+                                       found.before, found.after, body)));
+  Table table({"node", ">count", "why", "source", "module"});
+  std::vector<std::pair<const compiler::NodeVerdict*, size_t>> rows;
+  for (const compiler::NodeVerdict& node : found.nodes) {
+    const auto same = [&](const auto& row) { return row.first->op == node.op && row.first->reason == node.reason; };
+    const auto row = std::find_if(rows.begin(), rows.end(), same);
+    if (row == rows.end())
+      rows.emplace_back(&node, 1);
+    else
+      ++row->second;
+  }
+  for (const auto& [node, count] : rows)
+    table.row(
+        {node->op, std::to_string(count), node->reason, printable(node->source, 60), printable(node->module, 60)});
+  fmt::print("{}", table.text());
+  fmt::print("  each run: {} leave delegate {}, {} enter delegate {}\n", bytes_text(found.bytes_out), found.before,
+             bytes_text(found.bytes_in), found.after);
+  fmt::print(
+      "  if these nodes were inside, they would join {} nodes before and {} behind: {} delegate{} in place of {}\n",
+      found.nodes_before, found.nodes_after, found.delegates_if_inside, found.delegates_if_inside == 1 ? "" : "s",
+      found.delegates_now);
+}
+
 // --- instructions ---
 
 void print_plain_rows(const MethodExplained& method) {
@@ -198,6 +231,44 @@ void write_nodes(const MethodExplained& method, JsonWriter& json) {
   json.end();
 }
 
+void write_bytes(std::string_view key, const std::optional<uint64_t>& bytes, JsonWriter& json) {
+  json.key(key);
+  if (bytes)
+    json.value(*bytes);
+  else
+    json.null();
+}
+
+void write_breaks(const MethodExplained& method, JsonWriter& json) {
+  json.key("graph_breaks");
+  json.array();
+  for (const compiler::DelegateBreak& found : method.breaks) {
+    json.object();
+    json.field("before", static_cast<uint64_t>(found.before));
+    json.field("after", static_cast<uint64_t>(found.after));
+    json.field("body_of", found.body_of);
+    json.key("nodes");
+    json.array();
+    for (const compiler::NodeVerdict& node : found.nodes) {
+      json.object();
+      json.field("op", node.op);
+      json.field("why", node.reason);
+      json.field("source", node.source);
+      json.field("module", node.module);
+      json.end();
+    }
+    json.end();
+    write_bytes("bytes_out", found.bytes_out, json);
+    write_bytes("bytes_in", found.bytes_in, json);
+    json.field("nodes_before", static_cast<uint64_t>(found.nodes_before));
+    json.field("nodes_after", static_cast<uint64_t>(found.nodes_after));
+    json.field("delegates_now", static_cast<uint64_t>(found.delegates_now));
+    json.field("delegates_if_inside", static_cast<uint64_t>(found.delegates_if_inside));
+    json.end();
+  }
+  json.end();
+}
+
 void write_cost(const compiler::CallCost& cost, JsonWriter& json) {
   json.field("kernel", cost.variant);
   json.field("macs", cost.macs);
@@ -265,6 +336,7 @@ std::string place_text(const MethodExplained& method, uint32_t instruction) {
 
 void print_tables(const MethodExplained& method) {
   print_nodes(method);
+  for (const compiler::DelegateBreak& found : method.breaks) print_break(method, found);
   print_buffers(method);
   for (const std::string& line : compiler::sharing_text(method.name, method.shared_states)) fmt::print("{}\n", line);
   fmt::print("{}", heading(fmt::format("method {}: {} instructions, {} copies", printable(method.name),
@@ -290,6 +362,7 @@ void print_json(const std::vector<MethodExplained>& methods) {
     json.field("delegates", static_cast<uint64_t>(method.delegates));
     write_totals(method, json);
     write_nodes(method, json);
+    write_breaks(method, json);
     write_buffers(method, json);
     compiler::write_shared_states(method.shared_states, json);
     write_rows(method, json);

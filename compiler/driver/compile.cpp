@@ -36,22 +36,50 @@ KeepFn portable_keep(Profile profile) {
   };
 }
 
+NodeVerdict verdict_of(const NodePlace& place) {
+  NodeVerdict verdict;
+  verdict.op = place.op;
+  verdict.where_it_runs = place.backend.empty() ? "portable" : place.backend;
+  verdict.reason = place.reason;
+  verdict.asked_for = place.asked_for && !place.backend.empty();
+  verdict.quantization = place.quantization;
+  verdict.cost = place.cost;
+  verdict.origin = place.origin;
+  if (place.origin) {
+    verdict.module = place.origin->module;
+    verdict.source = place.origin->source;
+  }
+  return verdict;
+}
+
 void add_nodes(const PartitionReport& partition, MethodReport& report) {
   for (const NodePlace& place : partition.nodes) {
-    NodeVerdict verdict;
-    verdict.op = place.op;
-    verdict.where_it_runs = place.backend.empty() ? "portable" : place.backend;
-    verdict.reason = place.reason;
-    verdict.asked_for = place.asked_for && !place.backend.empty();
-    verdict.quantization = place.quantization;
-    verdict.cost = place.cost;
-    verdict.origin = place.origin;
-    if (place.origin) {
-      verdict.module = place.origin->module;
-      verdict.source = place.origin->source;
-    }
+    NodeVerdict verdict = verdict_of(place);
     if (place.backend.empty()) report.outside.push_back(verdict);
     report.nodes.push_back(std::move(verdict));
+  }
+}
+
+// Those between delegates that the plan has.
+void add_breaks(const PartitionReport& partition, const MethodPlan& plan, MethodReport& report) {
+  const auto index_of = [&](const std::shared_ptr<const Delegate>& delegate) {
+    return static_cast<size_t>(std::find(plan.delegates.begin(), plan.delegates.end(), delegate) -
+                               plan.delegates.begin());
+  };
+  for (const GraphBreak& found : partition.breaks) {
+    DelegateBreak out;
+    out.body_of = found.body_of;
+    out.before = index_of(found.before);
+    out.after = index_of(found.after);
+    if (std::max(out.before, out.after) == plan.delegates.size()) continue;
+    for (const NodePlace& place : found.nodes) out.nodes.push_back(verdict_of(place));
+    out.bytes_out = found.bytes_out;
+    out.bytes_in = found.bytes_in;
+    out.nodes_before = found.nodes_before;
+    out.nodes_after = found.nodes_after;
+    out.delegates_now = found.delegates_now;
+    out.delegates_if_inside = found.delegates_if_inside;
+    report.breaks.push_back(std::move(out));
   }
 }
 
@@ -506,6 +534,7 @@ Result<CompileResult> finish(std::vector<MethodPlan> method_plans, std::vector<M
     RETURN_IF_ERROR(verify_plan(plan));
     result.methods.push_back(report_of(plan));
     add_nodes(stages[i].partitioned, result.methods.back());
+    add_breaks(stages[i].partitioned, plan, result.methods.back());
     result.methods.back().buffers = std::move(stages[i].partitioned.buffers);
     result.methods.back().stages = std::move(stages[i].times);
     result.methods.back().stages.push_back({"plan", clock.lap()});

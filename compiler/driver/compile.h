@@ -1,6 +1,7 @@
 // The only entry point of the compiler: files in, a program and a report out.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,15 @@ struct NodeVerdict {
   bool asked_for = false;  // an option of the user makes the node's results differ, which `reason` says
 };
 
+/// A graph break between two delegates of a method: GraphBreak of partition.h with indices into MethodPlan::delegates.
+struct DelegateBreak {
+  std::string body_of;
+  size_t before = 0, after = 0;
+  std::vector<NodeVerdict> nodes;
+  std::optional<uint64_t> bytes_out, bytes_in;
+  size_t nodes_before = 0, nodes_after = 0, delegates_now = 0, delegates_if_inside = 0;
+};
+
 struct StageTime {
   std::string stage;
   uint64_t time_ns = 0;
@@ -66,9 +76,10 @@ struct StageTime {
 struct MethodReport {
   std::string name;
   size_t delegates = 0, kernels = 0;
-  std::vector<NodeVerdict> nodes;    // with targets: where each node runs, and why; as the targets saw them
-  std::vector<BufferPlace> buffers;  // with targets: where each mutable buffer is kept
-  std::vector<NodeVerdict> outside;  // those of `nodes` that no delegate of a requested backend takes
+  std::vector<NodeVerdict> nodes;     // with targets: where each node runs, and why; as the targets saw them
+  std::vector<DelegateBreak> breaks;  // with CompileOptions::for_report
+  std::vector<BufferPlace> buffers;   // with targets: where each mutable buffer is kept
+  std::vector<NodeVerdict> outside;   // those of `nodes` that no delegate of a requested backend takes
   uint64_t arena_bytes = 0, arena_lower_bound_bytes = 0;
   uint64_t device_arena_bytes = 0;
   std::vector<UnboundedValue> unbounded;  // what takes memory of the caller's allocator when the program runs

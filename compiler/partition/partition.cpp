@@ -13,6 +13,7 @@
 #include "compiler/partition/dependences.h"
 #include "compiler/partition/device_values.h"
 #include "compiler/partition/extract.h"
+#include "compiler/partition/groups/graph_breaks.h"
 #include "compiler/partition/groups/light_nodes.h"
 #include "compiler/quantize/quantize_nodes.h"
 #include "compiler/support/failure.h"
@@ -110,23 +111,30 @@ OriginPtr common_origin(const std::vector<Node*>& nodes) {
   return origin;
 }
 
-void partition_all(Graph& graph, const SymRanges& ranges, const Target& target, const TargetOptions& options,
+// A graph, and the operator whose body it is: "" = the method's own.
+struct GraphAt {
+  Graph& graph;
+  std::string_view body_of;
+};
+
+void partition_all(GraphAt at, const SymRanges& ranges, const Target& target, const TargetOptions& options,
                    const Verdicts& verdicts, PartitionReport& report);
 
 class Partitioner {
  public:
-  Partitioner(Graph& graph, const SymRanges& ranges, const Target& target, const TargetOptions& options,
+  Partitioner(GraphAt at, const SymRanges& ranges, const Target& target, const TargetOptions& options,
               const Verdicts& verdicts, PartitionReport& report)
-      : graph_(graph),
+      : graph_(at.graph),
+        body_of_(at.body_of),
         ranges_(ranges),
         target_(target),
         verdicts_(verdicts),
-        numbers_(*verdicts.ranges.at(&graph)),
+        numbers_(*verdicts.ranges.at(&at.graph)),
         options_(options),
         report_(report) {
     options_.ranges = &numbers_;
     options_.graph = &graph_;
-    for (const auto& node : graph.nodes()) {
+    for (const auto& node : graph_.nodes()) {
       index_.emplace(node.get(), static_cast<uint32_t>(nodes_.size()));
       nodes_.push_back(node.get());
     }
@@ -157,13 +165,38 @@ class Partitioner {
     explain_unfolded();
     const std::vector<uint32_t> order = order_units(dependences, unit_);
     hold_buffers(order);
+    std::vector<BreakBetween> breaks;
+    if (options_.for_report) breaks = find_breaks({nodes_, dependences, unit_, num_units_});
     replace_units(order);
+    const size_t first_row = report_.nodes.size();
     for (uint32_t i = 0; i < places_.size(); ++i) {
       if (!is_made_[i]) report_.nodes.push_back(std::move(places_[i]));
     }
+    report_breaks(breaks, first_row);
   }
 
  private:
+  // What other backends have made has no row.
+  void report_breaks(const std::vector<BreakBetween>& breaks, size_t first_row) {
+    std::vector<size_t> row(nodes_.size());
+    for (size_t i = 0, next = first_row; i < row.size(); ++i) row[i] = is_made_[i] ? next : next++;
+    for (const BreakBetween& found : breaks) {
+      GraphBreak& out = report_.breaks.emplace_back();
+      out.body_of = body_of_;
+      out.before = delegates_.at(found.before);
+      out.after = delegates_.at(found.after);
+      out.bytes_out = found.bytes_out;
+      out.bytes_in = found.bytes_in;
+      out.nodes_before = found.nodes_before;
+      out.nodes_after = found.nodes_after;
+      out.delegates_now = num_units_;
+      out.delegates_if_inside = found.delegates_if_inside;
+      for (const uint32_t i : found.nodes) {
+        if (!is_made_[i]) out.rows.push_back(row[i]);
+      }
+    }
+  }
+
   // What depends on constants alone could be one.
   void explain_unfolded() {
     std::vector<bool> is_known(nodes_.size());
@@ -287,7 +320,7 @@ class Partitioner {
         if (taken)
           report_inside(*inner);
         else
-          partition_all(*inner, ranges_, target_, options_, verdicts_, report_);
+          partition_all({*inner, nodes_[i]->op->name()}, ranges_, target_, options_, verdicts_, report_);
       }
     }
   }
@@ -452,6 +485,7 @@ class Partitioner {
       }
     }
     graph_.delegates.push_back(std::make_shared<const Delegate>(std::move(delegate)));
+    delegates_.emplace(unit, graph_.delegates.back());
     for (auto it = members.rbegin(); it != members.rend(); ++it) graph_.erase(*it);
     ++report_.num_delegates;
   }
@@ -495,6 +529,7 @@ class Partitioner {
   }
 
   Graph& graph_;
+  std::string_view body_of_;
   const SymRanges& ranges_;
   const Target& target_;
   const Verdicts& verdicts_;
@@ -508,15 +543,16 @@ class Partitioner {
   std::vector<std::string> notes_;  // of those that are taken
   std::vector<uint32_t> unit_;      // delegate that a node goes to
   uint32_t num_units_ = 0;
+  std::unordered_map<uint32_t, std::shared_ptr<const Delegate>> delegates_;  // by unit
   std::vector<HeldBuffer> buffers_;
   std::unordered_map<const Value*, std::string> held_;  // these, with their names
 };
 
-void partition_all(Graph& graph, const SymRanges& ranges, const Target& target, const TargetOptions& options,
+void partition_all(GraphAt at, const SymRanges& ranges, const Target& target, const TargetOptions& options,
                    const Verdicts& verdicts, PartitionReport& report) {
   SymRanges all = ranges;
-  all.insert(graph.ranges.begin(), graph.ranges.end());
-  Partitioner(graph, all, target, options, verdicts, report).run();
+  all.insert(at.graph.ranges.begin(), at.graph.ranges.end());
+  Partitioner(at, all, target, options, verdicts, report).run();
 }
 
 KnownRanges constants_of(const Verdicts* verdicts, const Graph& graph) {
@@ -569,7 +605,7 @@ Result<PartitionReport> partition(Graph& graph, const Target& target, const Targ
   const SymScope scope(graph.ranges);
   PartitionReport report;
   report.target = target.name;
-  RETURN_IF_ERROR(catch_failure([&] { partition_all(graph, {}, target, options, verdicts, report); }));
+  RETURN_IF_ERROR(catch_failure([&] { partition_all({graph, ""}, {}, target, options, verdicts, report); }));
   if (target.prepared_for && !report.taken.nodes.empty()) report.prepared_for = target.prepared_for(options);
   return report;
 }

@@ -1,6 +1,7 @@
 // Moves the nodes that a backend accepts into as few delegates as their dependences allow.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -36,6 +37,17 @@ struct NodePlace {
   NodeCost cost;
 };
 
+/// A graph break: why two delegates of a graph, of which one runs after the other, are not one, and what that costs
+/// (groups/graph_breaks.h).
+struct GraphBreak {
+  std::string body_of;  // the operator whose graph they are in; "" = the method
+  std::shared_ptr<const Delegate> before, after;
+  std::vector<size_t> rows;      // of PartitionReport::nodes: the nodes between them, until PartitionReport::add
+  std::vector<NodePlace> nodes;  // the same, from then on
+  std::optional<uint64_t> bytes_out, bytes_in;
+  uint32_t nodes_before = 0, nodes_after = 0, delegates_now = 0, delegates_if_inside = 0;
+};
+
 /// What a target has of a graph.
 struct Taken {
   std::unordered_set<const Node*> nodes;  // as the graph now has them: calls of delegates
@@ -45,6 +57,7 @@ struct Taken {
 struct PartitionReport {
   std::string target;                     // who was asked; several: "a, b"
   std::vector<NodePlace> nodes;           // in the order the graph had before
+  std::vector<GraphBreak> breaks;         // with TargetOptions::for_report
   std::vector<BufferPlace> buffers;       // mutable ones, of the whole graph
   Taken taken;                            // of the last partition
   std::vector<std::string> prepared_for;  // Target::prepared_for of all that took a node

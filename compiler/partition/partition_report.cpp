@@ -13,6 +13,10 @@ size_t PartitionReport::num_outside() const {
 }
 
 void PartitionReport::add(PartitionReport next) {
+  for (GraphBreak& each : next.breaks) {
+    for (const size_t row : each.rows) each.nodes.push_back(next.nodes[row]);
+    each.rows.clear();
+  }
   if (target.empty()) {
     *this = std::move(next);
     return;
@@ -41,6 +45,7 @@ void PartitionReport::add(PartitionReport next) {
   }
   target += ", " + next.target;
   taken = std::move(next.taken);
+  for (GraphBreak& each : next.breaks) breaks.push_back(std::move(each));
   prepared_for.insert(prepared_for.end(), next.prepared_for.begin(), next.prepared_for.end());
   num_delegates += next.num_delegates;
 }
