@@ -15,6 +15,7 @@ Result<Changed> block_attention(Graph& graph);
 Result<Changed> round_numbers(Graph& graph);
 Result<Changed> cancel_permutations(Graph& graph);
 Result<Changed> canonicalize(Graph& graph);
+Result<Changed> captured_constants(Graph& graph);
 Result<Changed> center_residual(Graph& graph);
 Result<Changed> common_subexpressions(Graph& graph);
 Result<Changed> complex_as_pairs(Graph& graph, const TargetFacts& facts);

@@ -38,6 +38,8 @@ Result<Changed> run_unfold_quantization(Graph& graph, const PipelineOptions&) {
 }
 
 constexpr Pass kPasses[] = {
+    {"captured_constants", run_simple<captured_constants>, Phase::recognize,
+     "first: all later passes look for constants among the operands of a node"},
     {"recognize_quantization", recognize_quantization, Phase::recognize,
      "before decompose and the folds, which would turn the integers into floats"},
     {"respell_dequantized", run_simple<respell_dequantized>, Phase::recognize,

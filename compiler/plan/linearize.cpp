@@ -391,7 +391,9 @@ void Linearizer::stored_values() {
       tensor.name = "wick." + value->name;
   };
   auto walk = [&](auto&& self, const Graph& graph) -> void {
-    for (const Value* value : graph.constants()) define(value, Storage::Kind::constant);
+    for (const Value* value : graph.constants()) {
+      if (is_needed(value)) define(value, Storage::Kind::constant);
+    }
     for (const auto& item : graph.nodes()) {
       for (const auto& inner : item->graphs) self(self, *inner);
     }

@@ -11,13 +11,51 @@ namespace wick::compiler {
 
 int32_t Linearizer::false_value() { return literal(false); }
 
+namespace {
+
+// The operands that the graphs of control flow capture: its last list, and the last inputs of each graph.
+const Values& captured(const Node& node) { return node.args().back().as<Values>(); }
+
+bool reads_captured(const Node& node, size_t index) {
+  const size_t count = captured(node).size();
+  return std::any_of(node.graphs.begin(), node.graphs.end(), [&](const auto& graph) {
+    if (graph->inputs.size() < count) fail(Code::internal, "a sub-graph has fewer inputs than operands");
+    const Value* input = graph->inputs[graph->inputs.size() - count + index].value;
+    return input && input->num_uses() > 0;
+  });
+}
+
+}  // namespace
+
+// What no graph reads has no place in the program.
+std::vector<int32_t> Linearizer::captured_operands(const Node& node) {
+  std::vector<int32_t> operands;
+  for (size_t i = 0; i < captured(node).size(); ++i)
+    operands.push_back(reads_captured(node, i) ? tensor_index(captured(node)[i]) : kUnread);
+  return operands;
+}
+
+// Whether anything but control flow that captures the value and does not read it needs the value.
+bool Linearizer::is_needed(const Value* value) {
+  if (value->num_uses() != value->users().size()) return true;
+  return std::any_of(value->users().begin(), value->users().end(), [&](const Node* user) {
+    if (user->graphs.empty()) return true;
+    const auto operands = user->operands();
+    auto others = std::count(operands.begin(), operands.end(), value);
+    for (size_t i = 0; i < captured(*user).size(); ++i)
+      others -= captured(*user)[i] == value && !reads_captured(*user, i) ? 1 : 0;
+    return others > 0;
+  });
+}
+
 // Emits the nodes of `graph` with its inputs bound to values of the caller; returns the indices of its outputs.
 std::vector<int32_t> Linearizer::inline_graph(const Graph& graph, const std::vector<int32_t>& operands) {
   size_t next = 0;
   for (const GraphInput& input : graph.inputs) {
     if (input.kind != GraphInput::Kind::value) continue;
     if (next >= operands.size()) fail(Code::internal, "a sub-graph has more inputs than operands");
-    bind(input.value, operands[next++]);
+    if (operands[next] != kUnread) bind(input.value, operands[next]);
+    ++next;
   }
   nodes(graph);
   std::vector<int32_t> outputs;
@@ -36,8 +74,7 @@ std::vector<int32_t> Linearizer::inline_graph(const Graph& graph, const std::vec
 
 void Linearizer::cond(const Node& node) {
   const OriginPtr origin = node.origin;
-  std::vector<int32_t> operands;
-  for (const Value* value : node.tensors("operands")) operands.push_back(tensor_index(value));
+  const std::vector<int32_t> operands = captured_operands(node);
   const Arg& predicate = node.arg(size_t{0});
   const int32_t condition =
       predicate.is<Value*>() ? tensor_index(predicate.as<Value*>()) : int_value(predicate.as<Sym>());
@@ -85,7 +122,8 @@ void Linearizer::while_loop(const Node& node) {
     copy_into(carried.back(), tensor_index(init[i]), "a loop starts from this value");
   }
   operands = carried;
-  for (const Value* value : node.tensors("additional_inputs")) operands.push_back(tensor_index(value));
+  const std::vector<int32_t> additional = captured_operands(node);
+  operands.insert(operands.end(), additional.begin(), additional.end());
   const auto top = static_cast<uint32_t>(plan_.instructions.size());
   expressions_.emplace_back();
   const std::vector<int32_t> condition = inline_graph(*node.graphs[0], operands);
@@ -123,7 +161,8 @@ void Linearizer::scan(const Node& node, bool with_carry) {
     elements.push_back(allocate(element));
     operands.push_back(elements.back());
   }
-  for (const Value* value : node.tensors("additional_inputs")) operands.push_back(tensor_index(value));
+  const std::vector<int32_t> additional = captured_operands(node);
+  operands.insert(operands.end(), additional.begin(), additional.end());
   for (size_t i = init.size(); i < node.results().size(); ++i) {
     stacked.push_back(allocate(node.result(i)));
     std::get<PlannedTensor>(plan_.values[static_cast<size_t>(stacked.back())]).dynamic = true;

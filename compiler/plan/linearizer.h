@@ -46,6 +46,7 @@ class Linearizer {
   uint32_t storage_for(const PlannedTensor& tensor, const std::string& label);
   int32_t scratch_like(const PlannedTensor& tensor, const std::string& label);
   void bind(const Value* value, int32_t index) { index_[value] = index; }
+  static constexpr int32_t kUnread = -1;  // in place of an operand that no sub-graph reads
   const PlannedTensor& tensor_at(int32_t index) const {
     return std::get<PlannedTensor>(plan_.values[static_cast<size_t>(index)]);
   }
@@ -98,6 +99,8 @@ class Linearizer {
   void scan(const Node& node, bool with_carry);
   void carry(const std::vector<int32_t>& carried, const std::vector<int32_t>& values);
   std::vector<int32_t> inline_graph(const Graph& graph, const std::vector<int32_t>& operands);
+  std::vector<int32_t> captured_operands(const Node& node);
+  static bool is_needed(const Value* value);
   int32_t false_value();
 
   const Function& function_;

@@ -40,6 +40,21 @@ std::vector<std::string> calls(const MethodPlan& plan) {
 
 using Names = std::vector<std::string>;
 
+TEST(Linearize, AConstantThatControlFlowCapturesAndDoesNotReadIsNotStored) {
+  const auto constants = [](const std::string& inside, const std::string& result) {
+    const MethodPlan plan = planned(("graph f(%p: bool[], %x: f32[2]) {\n const %w: f32[2] = [1.0, 2.0]\n"
+                                     " %r: f32[2] = higher_order.cond(%p, [%x, %w]) graph (%a: f32[2], %b: f32[2]) {" +
+                                     inside + "} graph (%c: f32[2], %d: f32[2]) { return %c }\n return " + result + "}")
+                                        .c_str());
+    return std::count_if(plan.storages.begin(), plan.storages.end(),
+                         [](const Storage& storage) { return storage.kind == Storage::Kind::constant; });
+  };
+  EXPECT_EQ(constants("return %a", "%r"), 0);
+  EXPECT_EQ(constants("return %b", "%r"), 1);
+  EXPECT_EQ(constants("%e: f32[2] = aten.add.Tensor(%a, %b) return %e", "%r"), 1);
+  EXPECT_EQ(constants("return %a", "%r, %w"), 1);
+}
+
 TEST(Linearize, ContiguousViewsCostNoInstruction) {
   const MethodPlan plan = planned(R"(graph forward(%x: f32[4, 6]) {
     %rows: f32[2, 6] = aten.slice.Tensor(%x, 0, 1, 3)
