@@ -70,17 +70,18 @@ std::optional<uint64_t> large_result_bytes(const Node& node) {
   return bytes > kFewBytes ? std::optional(bytes) : std::nullopt;
 }
 
-// The cost of computing the node outside: the elements of its result, as many as there may be; what is not light: all
-// there are.
+// The cost of computing the node outside: the elements of its result, or of what it reduces, as many as there may be;
+// what is not light: all there are.
 uint64_t elements_outside(const Node& node) {
   constexpr uint64_t kHeavy = uint64_t{1} << 40;
-  const bool light =
-      node.op->has(kPointwise) || node.op->facts.movement != Movement::none || node.is("wick.convert.default");
+  const bool reduces = node.op->has(kReduction) && node.operands().size() == 1;
+  const bool light = reduces || node.op->has(kPointwise) || node.op->facts.movement != Movement::none ||
+                     node.is("wick.convert.default");
   // Outside, stock's runtime would lack it.
   if (!light || node.op->has(kNoStock) || node.results().size() != 1) return kHeavy;
   if (node.is(Movement::view)) return 1;
   uint64_t elements = 1;
-  for (const Sym& size : node.result()->sizes()) {
+  for (const Sym& size : (reduces ? *node.operands()[0] : *node.result()).sizes()) {
     const auto most = static_cast<uint64_t>(std::max<int64_t>(1, SymScope::range(size).max));
     if (most > kHeavy || __builtin_mul_overflow(elements, most, &elements)) return kHeavy;
   }
@@ -344,9 +345,14 @@ class Partitioner {
   void leave_out_light(const Dependences& dependences) {
     std::vector<uint64_t> cost;
     for (const Node* node : nodes_) cost.push_back(elements_outside(*node));
-    for (const uint32_t i : light_nodes(dependences, unit_, wanted_, cost, target_.light_elements)) {
+    const LightNodes light = light_nodes(dependences, unit_, wanted_, cost, target_.light_elements);
+    for (const uint32_t i : light.before) {
       wanted_[i] = false;
       refuse(i, "a node outside needs it, and in a delegate it would be one of its own before that node");
+    }
+    for (const uint32_t i : light.behind) {
+      wanted_[i] = false;
+      refuse(i, "it needs a node outside, and in a delegate it would be one of its own behind that node");
     }
   }
 

@@ -110,9 +110,9 @@ struct Target {
   /// The pass fold_quantization quantizes the operands and results of a node only if `supports` then takes it. Else it
   /// quantizes those of all nodes, and nodes that are refused read and give quantized values.
   bool folds_where_taken = false;
-  /// Form delegate: a pointwise operator or data movement on so many elements costs no more outside than the call of a
-  /// delegate. What nodes between two delegates need of the first one stays outside if that is all, so that one
-  /// remains.
+  /// Form delegate: a pointwise operator, data movement or reduction of so many elements costs no more outside than the
+  /// call of a delegate. What nodes between two delegates need of the first one, or the second one of them, stays
+  /// outside if that is all, so that one remains.
   uint64_t light_elements = 0;
   bool names_model = false;  // payloads say which model they are of: TargetOptions::model
   bool by_default = false;   // used where the user names no backend

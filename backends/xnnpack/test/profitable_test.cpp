@@ -105,7 +105,7 @@ std::string masked(int64_t rows, const char* of_mask) {
   return "graph f(%x: f32[" + n + ", 8], %m: f32[" + n +
          "]) {\n  const %w: f32[8, 8] = ...\n  const %z: f32[] = [0.0]\n" + "  %y = aten.linear(%x, %w)\n  %a: f32[" +
          n + "] = " + of_mask + "\n  %s: f32[" + n + "], %i: i64[" + n + "] = aten.sort(%a)\n  %v = aten.view(%s, [" +
-         n + ", 1])\n  %o = aten.mul.Tensor(%y, %v)\n  return %o\n}";
+         n + ", 1])\n  %o = aten.mul.Tensor(%y, %v)\n  %l = aten.linear(%o, %w)\n  return %l\n}";
 }
 
 // The same mask, of a size known only at run time.
@@ -137,6 +137,37 @@ TEST(Profitable, LightNodesBeforeANodeOutsideAreNoDelegate) {
   Pipeline sum = Pipeline::from_text(masked(8, "aten.softmax.int(%m, 0)"));
   sum.backend("xnnpack").at(Stage::partition).check_delegates(2);
   EXPECT_EQ(sum.failures(), "");
+}
+
+// What a model makes of positions behind its layers: `of_sorted` reads %s, as many numbers as there are rows.
+std::string ending(int64_t rows, const char* of_sorted) {
+  const std::string n = std::to_string(rows);
+  return "graph f(%x: f32[" + n + ", 8]) {\n  const %w: f32[1, 8] = ...\n  %y = aten.linear(%x, %w)\n  %a: f32[" + n +
+         "] = aten.view(%y, [" + n + "])\n  %s: f32[" + n + "], %i: i64[" + n + "] = aten.sort(%a)\n  " + of_sorted +
+         "\n  return %o, %i\n}";
+}
+
+TEST(Profitable, LightNodesBehindANodeOutsideAreNoDelegate) {
+  constexpr char kAdd[] = "%o = aten.add.Tensor(%s, %a)", kSum[] = "%o: f32[1] = aten.sum.dim_IntList(%s, [0], true)",
+                 kMost[] = "%o: f32[] = aten.amax(%s, [0])";
+  for (const char* light : {kAdd, kSum, kMost}) {
+    for (const int64_t rows : {8, 1 << 14, (1 << 14) + 1}) {
+      Pipeline p = Pipeline::from_text(ending(rows, light));
+      // A sum of so many elements is no delegate either.
+      const bool two = rows > 1 << 14 && light != kSum;
+      p.backend("xnnpack").at(Stage::partition).check_delegates(two ? 2 : 1);
+      p.run_and_compare();
+      EXPECT_EQ(p.failures(), "") << light << rows;
+    }
+  }
+  // All together count; stock's runtime has no kernel; neither pointwise nor a reduction of one operand.
+  for (const char* heavy :
+       {"%p = aten.add.Tensor(%s, %a)\n  %q = aten.add.Tensor(%p, %s)\n  %o = aten.mul.Tensor(%q, %p)",
+        "%p = aten.silu(%s)\n  %o = aten.add.Tensor(%p, %a)", "%o = aten.softmax.int(%s, 0)"}) {
+    Pipeline p = Pipeline::from_text(ending(6000, heavy));
+    p.backend("xnnpack").at(Stage::partition).check_delegates(2);
+    EXPECT_EQ(p.failures(), "") << heavy;
+  }
 }
 
 }  // namespace

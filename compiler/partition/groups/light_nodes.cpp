@@ -14,19 +14,28 @@ uint32_t count_groups(const std::vector<uint32_t>& group) {
 // Attempts to group the nodes anew end when they have visited so many, counted once for each group.
 constexpr uint64_t kMostVisits = uint64_t{1} << 24;
 
-class LightNodes {
+class Search {
  public:
-  LightNodes(const Dependences& nodes, const std::vector<uint32_t>& unit, std::vector<bool> wanted,
-             const std::vector<uint64_t>& cost, uint64_t limit)
+  Search(const Dependences& nodes, const std::vector<uint32_t>& unit, std::vector<bool> wanted,
+         const std::vector<uint64_t>& cost, uint64_t limit)
       : nodes_(nodes), unit_(unit), wanted_(std::move(wanted)), cost_(cost), limit_(limit) {}
 
-  std::vector<uint32_t> run() {
-    std::vector<uint32_t> out;
+  LightNodes run() {
+    LightNodes out;
     group_ = group_by_level(nodes_, unit_, wanted_);
+    leave_out([&] { return needed_outside(); }, out.before);
+    leave_out([&] { return needs_outside(); }, out.behind);
+    return out;
+  }
+
+ private:
+  // `find` says which nodes need others outside, or are needed by them.
+  template <typename Find>
+  void leave_out(const Find& find, std::vector<uint32_t>& out) {
     uint32_t count = count_groups(group_);
-    find_members(count);
+    find_members(count, find());
     uint64_t visited = 0;
-    for (uint32_t at = 0; at + 1 < count;) {
+    for (uint32_t at = 0; at < count;) {
       const std::vector<uint32_t> members = members_[at];
       if (members.empty() || visited > kMostVisits) {
         ++at;
@@ -38,13 +47,11 @@ class LightNodes {
         continue;
       }
       count = count_groups(group_);
-      find_members(count);
+      find_members(count, find());
       out.insert(out.end(), members.begin(), members.end());
     }
-    return out;
   }
 
- private:
   bool regroup_without(const std::vector<uint32_t>& members, uint32_t count) {
     for (const uint32_t i : members) wanted_[i] = false;
     std::vector<uint32_t> group = group_by_level(nodes_, unit_, wanted_);
@@ -56,10 +63,9 @@ class LightNodes {
     return false;
   }
 
-  // Finds what each group computes for nodes outside that another group needs; empty: nothing, or something that is not
-  // light.
-  void find_members(uint32_t count) {
-    std::vector<bool> leads(nodes_.size());  // outside and needed by a group; wanted: needed by one of those
+  // Outside: needed by a group. Wanted: needed by such a node, or by such a node of the same group.
+  std::vector<bool> needed_outside() const {
+    std::vector<bool> leads(nodes_.size());
     for (uint32_t i = static_cast<uint32_t>(nodes_.size()); i-- > 0;) {
       if (!wanted_[i] && !leads[i]) continue;
       for (const uint32_t before : nodes_.before[i]) {
@@ -67,11 +73,29 @@ class LightNodes {
         if (outside ? true : !wanted_[i] || (leads[i] && same)) leads[before] = true;
       }
     }
+    return leads;
+  }
+
+  // Outside: needs a group. Wanted: needs such a node, or such a node of the same group.
+  std::vector<bool> needs_outside() const {
+    std::vector<bool> follows(nodes_.size());
+    for (uint32_t i = 0; i < nodes_.size(); ++i) {
+      const auto& before = nodes_.before[i];
+      follows[i] = std::any_of(before.begin(), before.end(), [&](uint32_t j) {
+        if (!wanted_[i]) return wanted_[j] || follows[j];
+        return follows[j] && (!wanted_[j] || group_[j] == group_[i]);
+      });
+    }
+    return follows;
+  }
+
+  // The nodes of each group that are marked; empty: none, or something that is not light.
+  void find_members(uint32_t count, const std::vector<bool>& is_marked) {
     members_.assign(count, {});
     std::vector<uint64_t> sums(count);
     std::vector<bool> is_heavy(count);
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
-      if (!wanted_[i] || !leads[i] || group_[i] == kNoGroup) continue;
+      if (!wanted_[i] || !is_marked[i] || group_[i] == kNoGroup) continue;
       const uint32_t at = group_[i];
       is_heavy[at] = is_heavy[at] || cost_[i] > limit_ - sums[at];
       if (is_heavy[at]) continue;
@@ -94,9 +118,9 @@ class LightNodes {
 
 }  // namespace
 
-std::vector<uint32_t> light_nodes(const Dependences& nodes, const std::vector<uint32_t>& unit, std::vector<bool> wanted,
-                                  const std::vector<uint64_t>& cost, uint64_t limit) {
-  return LightNodes(nodes, unit, std::move(wanted), cost, limit).run();
+LightNodes light_nodes(const Dependences& nodes, const std::vector<uint32_t>& unit, std::vector<bool> wanted,
+                       const std::vector<uint64_t>& cost, uint64_t limit) {
+  return Search(nodes, unit, std::move(wanted), cost, limit).run();
 }
 
 }  // namespace wick::compiler

@@ -12,7 +12,7 @@ struct Graph {
   std::string kinds;
   std::vector<std::vector<uint32_t>> before;
 
-  std::vector<uint32_t> light(uint64_t limit = 10) const {
+  LightNodes light(uint64_t limit = 10) const {
     std::vector<bool> wanted;
     std::vector<uint64_t> cost;
     for (const char kind : kinds) {
@@ -27,27 +27,46 @@ using Nodes = std::vector<uint32_t>;
 
 TEST(LightNodes, WhatANodeBetweenTwoGroupsNeedsIsLeftOut) {
   // The mask 0 goes through 1 to 3, which also needs the heavy 2.
-  EXPECT_EQ((Graph{"w.Hw", {{}, {0}, {}, {1, 2}}}.light()), (Nodes{0}));
+  EXPECT_EQ((Graph{"w.Hw", {{}, {0}, {}, {1, 2}}}.light().before), (Nodes{0}));
   // With what it needs itself: 0 and 1.
-  EXPECT_EQ((Graph{"ww.Hw", {{}, {0}, {1}, {}, {2, 3}}}.light()), (Nodes{0, 1}));
+  EXPECT_EQ((Graph{"ww.Hw", {{}, {0}, {1}, {}, {2, 3}}}.light().before), (Nodes{0, 1}));
   // Through several nodes outside, to groups that follow each other.
-  EXPECT_EQ((Graph{"w..Hww.Hw", {{}, {0}, {1}, {}, {2, 3}, {}, {5}, {4}, {6, 7}}}.light()), (Nodes{0, 5}));
+  EXPECT_EQ((Graph{"w..Hww.Hw", {{}, {0}, {1}, {}, {2, 3}, {}, {5}, {4}, {6, 7}}}.light().before), (Nodes{0, 5}));
+}
+
+TEST(LightNodes, WhatNeedsANodeBetweenTwoGroupsIsLeftOut) {
+  EXPECT_EQ((Graph{"H.w", {{}, {0}, {1}}}.light().behind), (Nodes{2}));
+  // With what needs it: 2 and 3. What needs the first group alone goes there: 4.
+  EXPECT_EQ((Graph{"H.www", {{}, {0}, {1}, {2}, {0}}}.light().behind), (Nodes{2, 3}));
+  // A light one in the middle, which the last one needs, is left out first.
+  const LightNodes both = Graph{"H.w.w", {{}, {0}, {1}, {2}, {3}}}.light();
+  EXPECT_EQ(both.before, (Nodes{2}));
+  EXPECT_EQ(both.behind, (Nodes{4}));
 }
 
 TEST(LightNodes, WhatIsHeavyOrNeedsWhatIsHeavyStays) {
-  EXPECT_EQ((Graph{"H.Hw", {{}, {0}, {}, {1, 2}}}.light()), Nodes());
-  EXPECT_EQ((Graph{"Hw.w", {{}, {0}, {1}, {2}}}.light()), Nodes());
+  for (const Graph& graph : {Graph{"H.H", {{}, {0}, {1}}}, Graph{"H.wH", {{}, {0}, {1}, {2}}},
+                             Graph{"Hw.H", {{}, {0}, {1}, {2}}}, Graph{"H.HH", {{}, {0}, {}, {1, 2}}}}) {
+    EXPECT_EQ(graph.light().before, Nodes()) << graph.kinds;
+    EXPECT_EQ(graph.light().behind, Nodes()) << graph.kinds;
+  }
   // The sum of costs counts.
-  EXPECT_EQ((Graph{"ww.Hw", {{}, {0}, {1}, {}, {2, 3}}}.light(1)), Nodes());
-  EXPECT_EQ((Graph{"ww.Hw", {{}, {0}, {1}, {}, {2, 3}}}.light(2)), (Nodes{0, 1}));
+  EXPECT_EQ((Graph{"ww.HH", {{}, {0}, {1}, {}, {2, 3}}}.light(1).before), Nodes());
+  EXPECT_EQ((Graph{"ww.HH", {{}, {0}, {1}, {}, {2, 3}}}.light(2).before), (Nodes{0, 1}));
+  EXPECT_EQ((Graph{"H.ww", {{}, {0}, {1}, {2}}}.light(1).behind), Nodes());
+  EXPECT_EQ((Graph{"H.ww", {{}, {0}, {1}, {2}}}.light(2).behind), (Nodes{2, 3}));
 }
 
 TEST(LightNodes, NothingIsLeftOutIfAsManyGroupsAreNeeded) {
-  // 0 goes to 2 through 1, but so does the heavy 3 through 4.
-  EXPECT_EQ((Graph{"w.H.w", {{}, {0}, {}, {2}, {1, 3}}}.light()), Nodes());
+  // 0 goes to 4 through 1, but so does the heavy 2 through 3.
+  EXPECT_EQ((Graph{"w.H.H", {{}, {0}, {}, {2}, {1, 3}}}.light().before), Nodes());
+  // The light 2 needs 1, and so does the heavy 3.
+  EXPECT_EQ((Graph{"H.wH", {{}, {0}, {1}, {1}}}.light().behind), Nodes());
   // No node outside is between groups.
-  EXPECT_EQ((Graph{"wH.", {{}, {0}, {1}}}.light()), Nodes());
-  EXPECT_EQ((Graph{"wHw", {{}, {0}, {1}}}.light()), Nodes());
+  for (const Graph& graph : {Graph{"wH.", {{}, {0}, {1}}}, Graph{"wHw", {{}, {0}, {1}}}, Graph{".w", {{}, {0}}}}) {
+    EXPECT_EQ(graph.light().before, Nodes()) << graph.kinds;
+    EXPECT_EQ(graph.light().behind, Nodes()) << graph.kinds;
+  }
 }
 
 }  // namespace
