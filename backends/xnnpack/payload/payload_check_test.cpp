@@ -305,6 +305,32 @@ TEST(XnnpackPayloadCheck, RowsQuantizedAtRunTimeFitTheirReader) {
   EXPECT_NE(refusal(b.payload).find("not along the channels"), std::string::npos);
 }
 
+// From each float to each one, for each kind of weights; other conversions of bf16 are refused.
+TEST(XnnpackPayloadCheck, RowsOfBf16AreQuantizedAtRunTimeToo) {
+  for (const DataType filter : {DataType::qcint8, DataType::qcint4, DataType::qbint4}) {
+    for (const DataType from : {DataType::fp32, DataType::fp16, DataType::bf16}) {
+      for (const DataType to : {DataType::fp32, DataType::fp16, DataType::bf16}) {
+        PayloadBuilder b;
+        const uint32_t in = b.input({3, 64}), dynamic = b.value(DataType::qdint8, {3, 64});
+        const uint32_t out = b.output({3, 6}), weights = b.constant({6, 64}, filter), bias = b.constant({6});
+        b.payload.values[in].type = from;
+        b.payload.values[out].type = to;
+        b.node(NodeType::convert, {in}, dynamic);
+        b.node(NodeType::fully_connected, {dynamic, weights, bias}, out);
+        EXPECT_EQ(refusal(b.payload), "");
+        b.payload.values[bias].type = DataType::bf16;
+        EXPECT_NE(refusal(b.payload).find("with a bias of bf16"), std::string::npos) << refusal(b.payload);
+      }
+    }
+  }
+  for (const DataType to : {DataType::fp16, DataType::qint8, DataType::quint8, DataType::fp32}) {
+    PayloadBuilder b;
+    const uint32_t in = b.input({3, 8}, DataType::bf16), out = b.output({3, 8}, to);
+    b.node(NodeType::convert, {in}, out);
+    EXPECT_NE(refusal(b.payload).find("no conversion from bf16"), std::string::npos) << refusal(b.payload);
+  }
+}
+
 TEST(XnnpackPayloadCheck, FiltersOfFullyConnectedMayBeComputedInFp32Only) {
   PayloadBuilder b;
   const uint32_t in = b.input({3, 8}), filter = b.input({6, 8}), bias = b.input({6}), out = b.output({3, 6});

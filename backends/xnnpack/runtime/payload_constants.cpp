@@ -4,6 +4,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "common/float16.h"
+
 namespace wick::xnnpack {
 namespace {
 
@@ -78,6 +80,30 @@ Error PayloadConstants::resolve(const BackendInit& context, uint32_t index, Span
   return Error::Ok;
 }
 
+// Element by element: the constant may be misaligned.
+Span<const uint8_t> PayloadConstants::widened(Span<const uint8_t> halves, DataType type) {
+  const Span<uint8_t> wide = own(halves.size() * 2);
+  for (size_t i = 0; i < halves.size() / 2; ++i) {
+    uint16_t bits;
+    memcpy(&bits, halves.data() + 2 * i, sizeof bits);
+    const float element = type == DataType::bf16 ? float_from_bits(uint32_t{bits} << 16) : Half::to_float(bits);
+    memcpy(wide.data() + 4 * i, &element, sizeof element);
+  }
+  return wide;
+}
+
+DataType PayloadConstants::narrow_scales_type(uint32_t value) const {
+  DataType type = DataType::invalid;
+  for (const PayloadNode& node : payload_.nodes) {
+    if (node.inputs[1] != value) continue;
+    const DataType product = payload_.values[node.output].type;
+    if (product != DataType::bf16 && product != DataType::fp16) return DataType::invalid;
+    if (type != DataType::invalid && type != product) return DataType::invalid;
+    type = product;
+  }
+  return type;
+}
+
 Error PayloadConstants::find_data(const BackendInit& context, uint32_t value, Span<const uint8_t>* bytes) {
   const PayloadValue& v = payload_.values[value];
   const Error error = resolve(context, v.constant, bytes);
@@ -88,13 +114,7 @@ Error PayloadConstants::find_data(const BackendInit& context, uint32_t value, Sp
                 size);
   }
   if (v.type == DataType::bf16) {
-    // Byte by byte: the constant may be misaligned.
-    const Span<uint8_t> wide = own(bytes->size() * 2);
-    for (size_t i = 0; i < bytes->size() / 2; ++i) {
-      memset(wide.data() + 4 * i, 0, 2);
-      memcpy(wide.data() + 4 * i + 2, bytes->data() + 2 * i, 2);
-    }
-    *bytes = wide;
+    *bytes = widened(*bytes, v.type);
   } else {
     *bytes = safe_to_read(*bytes, element_bytes(v.type));
   }
@@ -128,6 +148,15 @@ Error PayloadConstants::find_scales(const BackendInit& context, uint32_t value, 
   }
   const Error error = resolve(context, q.scale_constant, bytes);
   if (error != Error::Ok) return error;
+  if (element == sizeof(float) && bytes->size() == count * sizeof(uint16_t)) {
+    const DataType type = narrow_scales_type(value);
+    if (type == DataType::invalid) {
+      return fail(context, "value ", value, ": its scales have 16 bits, and its products are neither all bf16 nor all ",
+                  "fp16, which would say what the scales are");
+    }
+    *bytes = widened(*bytes, type);
+    return Error::Ok;
+  }
   if (bytes->size() != count * element) {
     return fail(context, "value ", value, ": its scales have ", static_cast<uint64_t>(bytes->size()), " bytes, not ",
                 count * element);

@@ -12,8 +12,8 @@ namespace wick::xnnpack {
 bool can_read_beyond(const void* data, size_t size_bytes, size_t extra_bytes);
 
 /// Constants stay where they are, in the payload or among the program's named data, unless they are misaligned, end
-/// where reading on is not safe, or are widened (bf16 to fp32): then they are copied. Lives as long as its bytes are
-/// used; payload and program outlive it.
+/// where reading on is not safe, or are widened (bf16 and half scales to fp32): then they are copied. Lives as long as
+/// its bytes are used; payload and program outlive it.
 class PayloadConstants {
  public:
   /// What `value` holds, and its scales: f32 per channel, bf16 per group.
@@ -47,6 +47,9 @@ class PayloadConstants {
   Error find_data(const BackendInit& context, uint32_t value, Span<const uint8_t>* bytes);
   Error find_scales(const BackendInit& context, uint32_t value, uint64_t count, size_t element_bytes,
                     Span<const uint8_t>* bytes);
+  /// What 16-bit scales of a filter's channels are: the type of all products with the filter; invalid: none.
+  DataType narrow_scales_type(uint32_t value) const;
+  Span<const uint8_t> widened(Span<const uint8_t> halves, DataType type);
   Span<const uint8_t> inline_scales(const Quantization& quantization, size_t element_bytes);
   Span<const uint8_t> safe_to_read(Span<const uint8_t> bytes, size_t alignment);
   Span<uint8_t> own(size_t size_bytes);

@@ -488,6 +488,69 @@ TEST(XnnpackRuntime, DynamicInt8FullyConnected) {
   expect_near(run(delegate, {x}), linear(x, real, {1, 2, 3, 4}, 4, 32), 12.f);
 }
 
+// Models in bf16 and fp16: rows are quantized at run time, and scales of channels have the model's type.
+TEST(XnnpackRuntime, ScalesOf16BitsAreOfTheTypeOfTheProducts) {
+  const Floats x = some_floats(3 * 32), scales = {0.5f, 0.25f, 1.5f, 0.0625f}, bias = {1, 2, 3, 4};
+  const auto halves = [](const Floats& floats, DataType type) {
+    std::vector<uint16_t> bits;
+    for (const float f : floats)  // exact in both types
+      bits.push_back(type == DataType::bf16 ? static_cast<uint16_t>(bits_from_float(f) >> 16) : Half::from_float(f));
+    return bits;
+  };
+  std::vector<int8_t> bytes(4 * 32);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<int8_t>(i * 37 % 255 - 127);
+  const std::vector<uint8_t> nibbles(4 * 16, 0xb6);  // -2 and 3
+  for (const DataType type : {DataType::bf16, DataType::fp16}) {
+    if (type == DataType::fp16 && !xnnpack_has_all_kernels()) continue;
+    for (const bool has_nibbles : {false, true}) {
+      Floats real(4 * 32);
+      for (size_t i = 0; i < real.size(); ++i)
+        real[i] = (has_nibbles ? (i % 2 == 0 ? -2.f : 3.f) : static_cast<float>(bytes[i])) * scales[i / 32];
+      const auto delegate_with = [&](const std::vector<uint8_t>& scale_bytes, DataType product) {
+        TestDelegate delegate;
+        Quantization per_token, per_channel;
+        per_token.kind = Quantization::Kind::per_token;
+        per_token.num_nonbatch_dims = 1;
+        per_channel.kind = Quantization::Kind::per_channel;
+        per_channel.scale_constant = delegate.named_constant(scale_bytes);
+        const uint32_t in = delegate.input({3, 32}, type), rows = delegate.value(DataType::qdint8, {3, 32}, per_token);
+        const uint32_t weights = has_nibbles ? delegate.constant({4, 32}, nibbles, DataType::qcint4, per_channel)
+                                             : delegate.constant({4, 32}, bytes, DataType::qcint8, per_channel);
+        const uint32_t biases = delegate.constant<float>({4}, bias), out = delegate.output({3, 4}, product);
+        delegate.node(NodeType::convert, {in}, rows);
+        delegate.node(NodeType::fully_connected, {rows, weights, biases}, out);
+        return delegate;
+      };
+      const Floats expected = linear(x, real, bias, 4, 32);
+      for (const bool wide : {false, true}) {
+        const auto scale_bytes = wide ? bytes_of(scales) : bytes_of(halves(scales, type));
+        TestRun test(delegate_with(scale_bytes, type));
+        ASSERT_EQ(test.load(), Error::Ok) << test.harness().text;
+        ASSERT_EQ(test.execute({bytes_of(halves(x, type))}), Error::Ok) << test.harness().last_error();
+        const std::vector<uint16_t> found = test.output<uint16_t>();
+        ASSERT_EQ(found.size(), expected.size());
+        for (size_t i = 0; i < found.size(); ++i) {
+          const float f = type == DataType::bf16 ? float_from_bits(uint32_t{found[i]} << 16) : Half::to_float(found[i]);
+          // An input is off by half a step of 4 / 255.
+          EXPECT_NEAR(f, expected[i], (has_nibbles ? 1.f : 24.f) * scales[i % 4] + std::fabs(expected[i]) / 256);
+        }
+      }
+      // Products in fp32 do not say what the scales are. Then sizes that fit neither type.
+      const std::vector<uint8_t> narrow = bytes_of(halves(scales, type));
+      TestRun mixed(delegate_with(narrow, DataType::fp32));
+      EXPECT_EQ(mixed.load(), Error::DelegateInvalidCompatibility);
+      EXPECT_NE(mixed.harness().text.find("its scales have 16 bits"), std::string::npos) << mixed.harness().text;
+      for (const size_t size : {size_t{7}, size_t{9}, size_t{6}}) {
+        std::vector<uint8_t> wrong = narrow;
+        wrong.resize(size);
+        TestRun test(delegate_with(wrong, type));
+        EXPECT_EQ(test.load(), Error::DelegateInvalidCompatibility);
+        EXPECT_NE(test.harness().text.find(" scales"), std::string::npos) << test.harness().text;
+      }
+    }
+  }
+}
+
 // A name in the file stands for bytes; the same bytes with other scales are other weights.
 TEST(XnnpackRuntime, EqualFiltersWithOtherScalesDoNotShareTheirPackedForm) {
   const std::vector<int8_t> filter(2 * 32, 10);

@@ -102,6 +102,7 @@ Error check_convert(NodeCheck& node) {
   constexpr Pair kPairs[] = {
       {DataType::fp32, bit_of(DataType::fp16) | kBytes | kDynamic},
       {DataType::fp16, bit_of(DataType::fp32) | bit_of(DataType::qint8) | kDynamic},
+      {DataType::bf16, kDynamic},
       {DataType::qint8, kNativeFloats | bit_of(DataType::qint8)},
       {DataType::quint8, bit_of(DataType::fp32) | bit_of(DataType::quint8)},
   };

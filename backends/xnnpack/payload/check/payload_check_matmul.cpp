@@ -29,10 +29,13 @@ constexpr GemmTypes kGemmTypes[] = {
     {DataType::fp32, DataType::qcint4, DataType::fp32, DataType::fp32, kLinear},
     {DataType::qdint8, DataType::qcint8, DataType::fp32, DataType::fp32, kLinear | kConvolution | kTransposed},
     {DataType::qdint8, DataType::qcint8, DataType::fp32, DataType::fp16, kLinear | kConvolution},
+    {DataType::qdint8, DataType::qcint8, DataType::fp32, DataType::bf16, kLinear},
     {DataType::qdint8, DataType::qcint4, DataType::fp32, DataType::fp32, kLinear},
     {DataType::qdint8, DataType::qcint4, DataType::fp32, DataType::fp16, kLinear},
+    {DataType::qdint8, DataType::qcint4, DataType::fp32, DataType::bf16, kLinear},
     {DataType::qdint8, DataType::qbint4, DataType::fp32, DataType::fp32, kLinear},
     {DataType::qdint8, DataType::qbint4, DataType::fp32, DataType::fp16, kLinear},
+    {DataType::qdint8, DataType::qbint4, DataType::fp32, DataType::bf16, kLinear},
 };
 
 bool known_types(const NodeCheck& node, Gemm kind) {

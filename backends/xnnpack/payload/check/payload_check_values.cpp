@@ -127,7 +127,7 @@ Error ValueCheck::channels() {
     return Error::Ok;
   }
   const PayloadConstant& scales = payload_.constants[q.scale_constant];
-  const uint64_t needed = count * (grouped ? 2 : 4);
+  const uint64_t needed = count * 2;  // of channels, more if the products are fp32: PayloadConstants::find
   const bool stated = scales.key.empty() || scales.size_bytes != 0;
   if (!stated || scales.size_bytes >= needed) return Error::Ok;
   return fail("quantized with ", scales.size_bytes, " bytes of scales and needs ", needed);
