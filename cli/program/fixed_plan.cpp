@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "cli/program/operator_facts.h"
+#include "runtime/core/check_argument.h"
 #include "runtime/exec/shared_arena.h"
 #include "runtime/firmware/fixed_method.h"
 #include "runtime/program/tensor_layout.h"
@@ -119,12 +119,12 @@ class Planner {
         instruction.args.size() > FixedMethod::kMaxArgs)
       return false;
     const Kernel* kernel = find_kernel(meta_.op(instruction.target));
-    if (!kernel || std::strlen(kernel->signature) + 1 != instruction.args.size()) return false;
+    const char* form = kernel ? form_of(kernel->signature, instruction.args.size() - 1) : nullptr;
+    if (!form) return false;
     // The last argument is where the result goes: an out tensor that is given, too.
     const int32_t slot = instruction.args[instruction.args.size() - 1];
     bool is_out = false;
-    for (size_t k = 0; kernel->signature[k] != '\0'; ++k)
-      is_out |= kernel->signature[k] == 'o' && instruction.args[k] == slot;
+    for (size_t k = 0; k + 1 < instruction.args.size(); ++k) is_out |= form[k] == 'o' && instruction.args[k] == slot;
     if (!is_out || !numbers_[static_cast<size_t>(slot)].is_tensor) return false;
     FixedCallPlan& call = plan_.calls.emplace_back();
     call.op = instruction.target;

@@ -114,7 +114,7 @@ using KernelFn = void (*)(KernelContext& context, Span<EValue*> args);
 
 /// One row of a kernel table.
 ///   name       registry key as stock spells it: "aten::add.out", "aten::copy_", "executorch_prim::et_view.default"
-///   signature  one letter per argument, the return slot left out:
+///   signature  one letter per argument, the return slot left out; forms of other lengths follow behind '|':
 ///              T tensor   t Tensor?   L Tensor[]   l Tensor?[]   o out tensor   O list of out tensors
 ///              i int      j int?      s Scalar     r Scalar?     f float        e float?
 ///              b bool     c bool?     I int[]      J int[]?      F float[]?     B bool[]    S str   Z str?   v any

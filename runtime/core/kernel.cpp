@@ -143,15 +143,26 @@ void* KernelContext::allocate_temp(size_t size_bytes, size_t alignment) {
 
 void KernelContext::free_scratch() { memory_->free_scratch(); }
 
+const char* form_of(const char* signature, size_t num_letters) {
+  for (;;) {
+    const char* end = signature;
+    while (*end != '\0' && *end != '|') ++end;
+    if (static_cast<size_t>(end - signature) == num_letters) return signature;
+    if (*end == '\0') return nullptr;
+    signature = end + 1;
+  }
+}
+
 bool check_arguments(KernelContext& context, const char* signature, Span<EValue*> args) {
   // The signature leaves the return slot out.
-  if (args.size() != strlen(signature) + 1) {
+  const char* form = args.empty() ? nullptr : form_of(signature, args.size() - 1);
+  if (!form) {
     context.fail(Error::InvalidProgram, "the number of arguments is not the operator's");
     return false;
   }
   args = args.subspan(0, args.size() - 1);
   for (size_t i = 0; i < args.size(); ++i) {
-    if (!check_argument(context, signature, args, i)) return false;
+    if (!check_argument(context, form, args, i)) return false;
   }
   return true;
 }

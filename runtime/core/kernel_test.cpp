@@ -27,6 +27,22 @@ class CheckArguments : public testing::Test {
   }
 };
 
+TEST_F(CheckArguments, TheNumberOfArgumentsSelectsTheForm) {
+  const EValue i = EValue::of_int(1), b = EValue::of_bool(true);
+  for (const char* signature : {"ib|b|ibi", "b|ibi|ib"}) {
+    EXPECT_EQ(check(signature, {b}), Error::Ok);
+    EXPECT_EQ(check(signature, {i, b}), Error::Ok);
+    EXPECT_EQ(check(signature, {i, b, i}), Error::Ok);
+    EXPECT_EQ(check(signature, {i}), Error::InvalidType);
+    EXPECT_EQ(check(signature, {b, b}), Error::InvalidType);
+    EXPECT_EQ(check(signature, {i, b, b}), Error::InvalidType);
+    EXPECT_EQ(check(signature, {}), Error::InvalidProgram);
+    EXPECT_EQ(check(signature, {i, b, i, b}), Error::InvalidProgram);
+  }
+  EXPECT_EQ(check("i|", {}), Error::Ok);
+  EXPECT_EQ(check("", {}), Error::Ok);
+}
+
 TEST_F(CheckArguments, TakesTheTagOfTheLetter) {
   const EValue none;
   const EValue i = EValue::of_int(1);

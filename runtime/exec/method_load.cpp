@@ -343,10 +343,10 @@ void Loader::find_changes() {
       if (meta.kind != InstructionKind::kernel || meta.args.empty()) continue;
       const int32_t slot = meta.args[meta.args.size() - 1];
       // An out tensor that the kernel gives back, too, keeps its kind.
-      const char* letter = state_->kernels[meta.target]->signature;
+      const char* form = form_of(state_->kernels[meta.target]->signature, meta.args.size() - 1);
       bool is_own_out = false;
-      for (size_t k = 0; k + 1 < meta.args.size() && *letter != '\0'; ++k, ++letter)
-        is_own_out |= meta.args[k] == slot && (*letter | 0x20) == 'o';
+      for (size_t k = 0; form && k + 1 < meta.args.size(); ++k)
+        is_own_out |= meta.args[k] == slot && (form[k] | 0x20) == 'o';
       pool_.changes[slot] |= !is_own_out;
     }
   }
@@ -368,17 +368,16 @@ bool Loader::may_change(size_t index) const {
 
 // What cannot change is held against the signature now; a call of nothing else needs no check while running.
 Error Loader::check_call(size_t chain, uint32_t index, const InstructionMeta& meta, Instruction* out) {
-  const char* signature = state_->kernels[meta.target]->signature;
   KernelContext context({}, nullptr, nullptr);
-  const size_t count = strlen(signature);
-  if (meta.args.size() != count + 1)
-    context.fail(Error::InvalidProgram, "the number of arguments is not the operator's");
+  const size_t count = meta.args.empty() ? 0 : meta.args.size() - 1;
+  const char* form = meta.args.empty() ? nullptr : form_of(state_->kernels[meta.target]->signature, count);
+  if (!form) context.fail(Error::InvalidProgram, "the number of arguments is not the operator's");
   out->fits = true;
   for (size_t i = 0; i < count && context.ok(); ++i) {
     if (may_change(static_cast<size_t>(meta.args[i])))
       out->fits = false;
     else
-      (void)check_argument(context, signature, Span<EValue*>(out->args, count), i);
+      (void)check_argument(context, form, Span<EValue*>(out->args, count), i);
   }
   if (context.ok()) return Error::Ok;
   if (text_) {

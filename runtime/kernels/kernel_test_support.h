@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/core/check_argument.h"
 #include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/portable_table.h"
 #include "runtime/platform/cpu.h"
@@ -274,11 +275,12 @@ inline Error call_detailed(const char* name, std::vector<Arg> args, KernelContex
     ADD_FAILURE() << name << " is not in the table under test";
     return Error::OperatorMissing;
   }
-  const std::string signature = kernel->signature;
-  if (args.size() != signature.size()) {
-    ADD_FAILURE() << name << " takes " << signature << ", got " << args.size() << " arguments";
+  const char* form = form_of(kernel->signature, args.size());
+  if (!form) {
+    ADD_FAILURE() << name << " takes " << kernel->signature << ", got " << args.size() << " arguments";
     return Error::InvalidProgram;
   }
+  const std::string signature(form, args.size());
   const bool has_out = signature.find_first_of("oO") != std::string::npos;
   std::vector<EValue*> boxed;
   std::vector<Tensor*> outs;

@@ -36,7 +36,7 @@ const CaseSource& source_of(const std::string& name) {
 
 std::string run(const char* name, Call& call) {
   KernelContext context({}, nullptr, nullptr);
-  kernel_named(name).fn(context, call.args());
+  kernel_named(name).fn(context, call.args_and_slot());
   return context.message();
 }
 

@@ -59,6 +59,15 @@ TEST(CortexMPooling, IsItsEquation) {
                                      })))
         << ran;
     if (ceil_mode) continue;
+    // ExecuTorch 1.4's and 1.3's arguments.
+    const std::vector<uint8_t> floor_mode = out.bytes();
+    out = c.output(rows, columns);
+    ASSERT_TRUE(
+        runs(kAverage, {c.input(), c.pair(c.kernel), c.pair(c.stride), c.pair(c.padding), 3, 1, 2, scratch, out}));
+    ASSERT_EQ(out.bytes(), floor_mode) << ran;
+    out = c.output(rows, columns);
+    ASSERT_TRUE(runs(kAverage, {c.input(), c.pair(c.kernel), c.pair(c.stride), c.pair(c.padding), 3, 1, 2, out}));
+    ASSERT_EQ(out.bytes(), floor_mode) << ran;
     const int64_t offset = random.in(-127, 128);
     OutputParameters to = random_output(random, c.kernel[0] * c.kernel[1]);
     ASSERT_TRUE(

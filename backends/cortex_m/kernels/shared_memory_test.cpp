@@ -46,7 +46,7 @@ class SharedMemory : public ::testing::Test {
   }
   std::string message() {
     KernelContext context({}, nullptr, nullptr);
-    kernel_of(*source_).fn(context, call_.args());
+    kernel_of(*source_).fn(context, call_.args_and_slot());
     return context.message();
   }
   bool is_out(size_t arg) const { return kernel_of(*source_).signature[arg] == 'o'; }

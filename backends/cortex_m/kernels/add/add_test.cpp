@@ -46,6 +46,26 @@ void check(Random& random, bool a_row, bool b_row) {
   ASSERT_TRUE(runs(kName, {a, x.zero_point, x.scale.multiplier, x.scale.shift, b, y.zero_point, y.scale.multiplier,
                            y.scale.shift, p.offset, p.multiplier, p.shift, p.min, p.max, out}));
   ASSERT_TRUE(equals(out, expected));
+  // ExecuTorch 1.2 has no activation: nothing is clamped but to int8.
+  const auto sum = [&](std::vector<Arg> limits) {
+    TestTensor y_out = make_out(DType::i8, sizes, order);
+    std::vector<Arg> args = {a,
+                             x.zero_point,
+                             x.scale.multiplier,
+                             x.scale.shift,
+                             b,
+                             y.zero_point,
+                             y.scale.multiplier,
+                             y.scale.shift,
+                             p.offset,
+                             p.multiplier,
+                             p.shift};
+    args.insert(args.end(), limits.begin(), limits.end());
+    args.emplace_back(y_out);
+    EXPECT_TRUE(runs(kName, std::move(args)));
+    return y_out.bytes();
+  };
+  ASSERT_EQ(sum({}), sum({-128, 127}));
 }
 
 TEST(CortexMAdd, IsItsEquation) {

@@ -2,13 +2,19 @@
 
 namespace wick::cortex_m {
 
+// ExecuTorch 1.4 has no ceil_mode, which is false then, and versions before it no scratch tensor either. The return
+// slot counts.
+constexpr size_t kArgs = 11, kArgsWithoutScratch = 9;
+
 bool read_avg_pool2d(KernelContext& context, Span<EValue*> args, ImageSizes sizes, AvgPool2d* pool) {
-  const Tensor &input = *args[0]->tensor, &out = *args[9]->tensor;
+  const size_t last = args.size() - 2;
+  const Tensor &input = *args[0]->tensor, &out = *args[last]->tensor;
+  const bool ceil_mode = args.size() == kArgs && args[4]->boolean;
+  pool->scratch = {};
   pool->x = input.as<const int8_t>();
   pool->y = out.as<int8_t>();
-  return read_scratch(context, args, 8, 0, &pool->scratch) &&
-         read_pooling(context, args.subspan(1, 3), args[4]->boolean, input, out, sizes, &pool->window, &pool->from,
-                      &pool->to);
+  return (args.size() == kArgsWithoutScratch || read_scratch(context, args, last - 1, 0, &pool->scratch)) &&
+         read_pooling(context, args.subspan(1, 3), ceil_mode, input, out, sizes, &pool->window, &pool->from, &pool->to);
 }
 
 }  // namespace wick::cortex_m

@@ -54,6 +54,11 @@ class Call {
   Tensor& add_out(DType dtype, std::initializer_list<int32_t> sizes, Order order = Order::contiguous);
 
   Span<EValue*> args() { return {pointers_, count_}; }
+  /// What the executor passes: the return slot stands for the output.
+  Span<EValue*> args_and_slot() {
+    pointers_[count_] = pointers_[count_ - 1];
+    return {pointers_, count_ + 1};
+  }
   Tensor& out() { return *values_[count_ - 1].tensor; }
   bool is_scratch(size_t arg) const { return (scratch_ >> arg & 1) != 0; }
   Span<Tensor> tensors() { return {tensors_, tensor_count_}; }
@@ -65,7 +70,7 @@ class Call {
 
   static constexpr size_t kMaxArgs = 24, kMaxTensors = 14, kMaxLists = 8, kMaxItems = 4;
   EValue values_[kMaxArgs];
-  EValue* pointers_[kMaxArgs];
+  EValue* pointers_[kMaxArgs + 1];
   size_t count_ = 0, tensor_count_ = 0, list_count_ = 0;
   uint32_t scratch_ = 0;  // a bit for each argument
   Tensor tensors_[kMaxTensors];

@@ -41,7 +41,7 @@ void run_closed(Call& call, const Kernel& kernel, KernelContext& context) {
   const StackDepth depth(stack_pointer());
 #endif
   call.regions().close(case_index);
-  kernel.fn(context, call.args());
+  kernel.fn(context, call.args_and_slot());
   call.regions().open();
 #ifndef WICK_HOST_REGIONS
   if (depth.bytes() > stack_bytes) stack_bytes = depth.bytes();
@@ -56,7 +56,7 @@ bool run(Call& call, const Kernel& kernel, uint32_t poison, bool closed) {
   if (closed)
     run_closed(call, kernel, context);
   else
-    kernel.fn(context, call.args());
+    kernel.fn(context, call.args_and_slot());
   if (!context.ok()) printf("%s case %u: %s: %s\n", running, case_index, which, context.message());
   if (!call.regions().intact()) printf("%s case %u: %s writes what it may not\n", running, case_index, which);
   return context.ok() && call.regions().intact();
