@@ -76,8 +76,11 @@ constexpr Pass kPasses[] = {
     {"common_subexpressions", run_simple<common_subexpressions>, Phase::optimize,
      "last but one: nodes that differed only in form are equal now"},
     {"dead_code", run_simple<dead_code>, Phase::optimize, "last: the next round counts readers"},
+    {"captured_constants", run_simple<captured_constants>, Phase::target,
+     "once more, first of its phase: what a body captures has become a constant by folding"},
     {"recognize_attention", recognize_attention, Phase::target,
-     "first of its phase: the other passes change masks, factors and matmuls, which this one looks for",
+     "before all others of its phase but one: the other passes change masks, factors and matmuls, which this one looks "
+     "for",
      NonFinite::may_change},
     {"respell", run_simple<respell>, Phase::target,
      "early in its phase: all later passes see operators that the backends have"},
@@ -151,6 +154,16 @@ const Pass* find_pass(std::string_view name, Span<const Pass> own) {
   return nullptr;
 }
 
+// A pass may have a row in several phases.
+const Pass* find_row(std::string_view name, Phase phase, Span<const Pass> own) {
+  for (const Span<const Pass> table : {own, pass_table()}) {
+    for (const Pass& pass : table) {
+      if (pass.name == name && pass.phase == phase) return &pass;
+    }
+  }
+  return nullptr;
+}
+
 Diag no_such_pass(std::string_view name, Span<const Pass> own) {
   std::string known;
   std::vector<std::string_view> names;
@@ -205,9 +218,9 @@ class Runner {
   // Those of the phase that the options name.
   Status run_named(Phase phase) {
     for (const std::string_view name : options_.target_passes) {
-      const Pass& pass = *find_pass(name, options_.own_passes);
-      const bool wanted = !options_.strict_nan || pass.non_finite == NonFinite::kept;
-      if (wanted && pass.phase == phase) RETURN_IF_ERROR(run_row(pass, 1));
+      const Pass* pass = find_row(name, phase, options_.own_passes);
+      const bool wanted = pass && (!options_.strict_nan || pass->non_finite == NonFinite::kept);
+      if (wanted) RETURN_IF_ERROR(run_row(*pass, 1));
     }
     return run_extra(phase, 1);
   }

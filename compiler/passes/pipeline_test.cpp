@@ -276,7 +276,13 @@ TEST(Pipeline, PassesOfTargetsRunOnceAfterTheRoundsAndOnlyIfNamed) {
   for (const PassTiming& timing : timings) {
     if (std::count(of_targets.begin(), of_targets.end(), timing.pass)) ran.push_back(timing.pass);
   }
-  EXPECT_EQ(ran, of_targets);
+  std::vector<std::string_view> wanted;  // those that have a row in phase recognize, too, run there first
+  for (const std::string_view name : of_targets) {
+    const auto recognizes = [&](const Pass& pass) { return pass.name == name && pass.phase == Phase::recognize; };
+    if (std::any_of(pass_table().begin(), pass_table().end(), recognizes)) wanted.push_back(name);
+  }
+  wanted.insert(wanted.end(), of_targets.begin(), of_targets.end());
+  EXPECT_EQ(ran, wanted);
   options.target_passes = {"canonicalize"};
   EXPECT_EQ(run_pipeline(*with.graph, options).diag().code, Code::internal);
 }

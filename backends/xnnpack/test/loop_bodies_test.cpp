@@ -84,5 +84,20 @@ TEST(LoopBodies, CapturedConstantsAreWeightsOfOneDelegate) {
   }
 }
 
+// Folding makes them constants, after the layers of the body were first looked at.
+TEST(LoopBodies, WeightsComputedOfConstantsBeforeTheLoopAreConstants) {
+  std::string text = map();
+  text.replace(text.find("[%w0, %w1, %w2, %w3]"), 20, "[%v0, %w1, %w2, %v3]");
+  text.insert(text.find("%r:"), "%v0: f32[8, 8] = aten.t(%w0)\n  %v3: f32[4, 4, 3] = aten.mul.Tensor(%w3, %w3)\n  ");
+  Pipeline p = Pipeline::from_text(text);
+  p.backend("xnnpack")
+      .at(Stage::partition)
+      .check_delegates(1)
+      .check_outside({"higher_order.map_impl.default: control flow stays in the program; its bodies are partitioned by "
+                      "themselves"});
+  p.run_and_compare();
+  EXPECT_EQ(p.failures(), "") << text;
+}
+
 }  // namespace
 }  // namespace wick::testing::loop_bodies_test
