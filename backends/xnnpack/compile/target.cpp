@@ -57,25 +57,70 @@ std::vector<const Node*> border_views(const std::vector<const Node*>& nodes) {
   return out;
 }
 
+bool is_plain_f32(const compiler::Value& value) { return value.dtype() == DType::f32 && !value.is_quantized(); }
+
 bool costs_more(const Node& node) {
   const OpRule& rule = *find_rule(node);
-  return rule.costs_more && node.result()->dtype() == DType::f32 && !node.result()->is_quantized() &&
-         rule.costs_more(node);
+  return rule.costs_more && is_plain_f32(*node.result()) && rule.costs_more(node);
+}
+
+bool costs_same(const Node& node) { return find_rule(node)->costs_same && is_plain_f32(*node.result()); }
+
+// A call of a delegate costs as much as the work on so many elements.
+constexpr uint64_t kElementsOfCall = uint64_t{1} << 14;
+// Caches hold values of so many elements between the operator that writes them and the one that reads them.
+constexpr uint64_t kCachedElements = uint64_t{1} << 18;
+
+bool has_more_elements(const compiler::Value& value, uint64_t limit) {
+  uint64_t elements = 1;
+  for (const compiler::Sym& size : value.sizes()) {
+    const auto most = static_cast<uint64_t>(std::max<int64_t>(1, compiler::SymScope::range(size).max));
+    if (__builtin_mul_overflow(elements, most, &elements)) return true;
+  }
+  return elements > limit;
+}
+
+bool works_on_many(const Node& node) {
+  const auto operands = node.operands();
+  return has_more_elements(*node.result(), kElementsOfCall) ||
+         std::any_of(operands.begin(), operands.end(), [](const compiler::Value* operand) {
+           return operand->type.is_tensor() && has_more_elements(*operand, kElementsOfCall);
+         });
 }
 
 // A call of a delegate costs more than a few views, which outside are often free, and saves nothing if the library is
-// slower than the portable kernels at all that it computes.
+// slower than the portable kernels at all that it computes. Where it is slower at some and as fast at the others, that
+// counts once there are more elements than a call costs; and where it is as fast at all, large values between them do:
+// outside they share memory with the results.
 Verdict profitable(const std::vector<const Node*>& nodes, const TargetOptions&) {
   std::vector<const Node*> views = border_views(nodes);
   if (!views.empty()) return {false, "a view at the border of a delegate, which is free outside", std::move(views)};
-  bool computes = false;
+  const std::unordered_set<const Node*> inside(nodes.begin(), nodes.end());
+  bool computes = false, all_cost_more = true, slower = false, spills = false;
   for (const Node* node : nodes) {
+    const auto& users = node->result()->users();
+    const bool is_between =
+        std::any_of(users.begin(), users.end(), [&](const Node* user) { return inside.count(user) != 0; });
+    spills = spills || (is_between && has_more_elements(*node->result(), kCachedElements));
     if (moves_only(*node)) continue;
     computes = true;
-    if (!costs_more(*node)) return Verdict::yes();
+    const bool more = costs_more(*node);
+    if (!more && !costs_same(*node)) return Verdict::yes();
+    all_cost_more = all_cost_more && more;
+    slower = slower || (more && works_on_many(*node));
   }
-  if (computes) return Verdict::no("the partition holds only what the library computes slower than portable kernels");
-  return Verdict::no("the partition only moves or converts elements: calling it would cost more than it saves");
+  if (!computes)
+    return Verdict::no("the partition only moves or converts elements: calling it would cost more than it saves");
+  if (all_cost_more)
+    return Verdict::no("the partition holds only what the library computes slower than portable kernels");
+  if (slower)
+    return Verdict::no(
+        "the library computes some nodes of the partition slower than portable kernels, and none faster");
+  if (spills)
+    return Verdict::no(
+        "the library computes no node of the partition faster than portable kernels, and would need more memory for "
+        "the large values between them");
+  return Verdict::yes();
 }
 
 constexpr compiler::TargetOption kOptions[] = {kGroupScales};
@@ -109,7 +154,7 @@ const compiler::Target kTarget = {
     .options = kOptions,
     .facts = {.max_rank = kMaxRank, .max_unknown_view_sizes = 1},
     .folds_where_taken = true,
-    .light_elements = uint64_t{1} << 14,
+    .light_elements = kElementsOfCall,
     .by_default = true,
     .is_stocks = true,
 };

@@ -10,6 +10,12 @@ namespace {
 
 constexpr char kReason[] = ": the partition holds only what the library computes slower than portable kernels";
 
+constexpr char kNoneFaster[] =
+    ": the library computes some nodes of the partition slower than portable kernels, and none faster";
+constexpr char kSpills[] =
+    ": the library computes no node of the partition faster than portable kernels, and would need more memory for the "
+    "large values between them";
+
 struct Case {
   const char* graph;
   std::vector<std::string> outside;  // the operators that stay in the program
@@ -31,6 +37,8 @@ const Case kCases[] = {
     {"(%x: f32[2, 8]) { %y = aten.floor(%x) return %y }", {}},
     {"(%x: f32[2, 8]) { %y = aten.softplus(%x) return %y }", {"aten.softplus.default"}},
     {"(%x: f32[2, 8]) { %y = aten.sigmoid(%x) return %y }", {}},
+    {"(%x: f32[2, 8]) { %y = aten.gelu(%x, \"tanh\") return %y }", {"aten.gelu.default"}},
+    {"(%x: f32[2, 8]) { %y = aten.gelu(%x) return %y }", {}},
     {"(%x: f32[2, 8]) { %y = aten.pow.Tensor_Scalar(%x, 0.5) return %y }", {"aten.pow.Tensor_Scalar"}},
     {"(%x: f32[2, 8]) { %y = aten.pow.Tensor_Scalar(%x, 3.0) return %y }", {}},
     // Sums are products with as many ones.
@@ -96,6 +104,85 @@ TEST(Profitable, APartitionThatTheLibraryOnlySlowsDownIsNoDelegate) {
     for (const std::string& op : each.outside) outside.push_back(op + kReason);
     p.backend("xnnpack").at(Stage::partition).check_delegates(each.outside.empty() ? 1 : 0).check_outside(outside);
     EXPECT_EQ(p.failures(), "") << each.graph;
+  }
+}
+
+// A partition of `graph`, in which N stands for a number of elements and M for N - 1, stays outside from `first`
+// elements on.
+struct Sized {
+  const char* graph;
+  int64_t first;
+  const char* reason;
+  std::vector<std::string> outside;
+};
+
+const Sized kSized[] = {
+    // Slower nodes beside others that gain nothing.
+    {"(%x: f32[N]) { %a = aten.abs(%x)\n %y = aten.sin(%a) return %y }",
+     (1 << 14) + 1,
+     kNoneFaster,
+     {"aten.abs.default", "aten.sin.default"}},
+    {"(%x: f32[N], %z: f32[N]) { %y = aten.mse_loss(%x, %z) return %y }",
+     (1 << 14) + 1,
+     kNoneFaster,
+     {"aten.mean.dim", "aten.mul.Tensor", "aten.sub.Tensor"}},
+    {"(%x: f32[1, N]) { %y = aten.tril(%x) return %y }",
+     (1 << 14) + 1,
+     kNoneFaster,
+     {"aten.clamp.default", "aten.mul.Tensor"}},
+    // None is slower, but there are values between them.
+    {"(%x: f32[N], %z: f32[N]) { %y = aten.addcmul(%x, %x, %z) return %y }",
+     (1 << 18) + 1,
+     kSpills,
+     {"aten.add.Tensor", "aten.mul.Tensor"}},
+    {"(%x: f32[N], %z: f32[N]) { %y = aten.lerp.Scalar(%x, %z, 0.3) return %y }",
+     (1 << 18) + 1,
+     kSpills,
+     {"aten.add.Tensor", "aten.mul.Scalar", "aten.sub.Tensor"}},
+    {"(%x: f32[N]) { %y: f32[M] = aten.diff(%x) return %y }",
+     (1 << 18) + 2,
+     kSpills,
+     {"aten.slice.Tensor", "aten.sub.Tensor"}},
+};
+
+std::string with_size(const char* graph, int64_t elements) {
+  std::string text = std::string("graph f") + graph;
+  for (size_t at = text.find_first_of("NM"); at != std::string::npos; at = text.find_first_of("NM", at))
+    text.replace(at, 1, std::to_string(text[at] == 'N' ? elements : elements - 1));
+  return text;
+}
+
+TEST(Profitable, LargePartitionsInWhichTheLibraryIsNowhereFasterAreNoDelegates) {
+  for (const Sized& each : kSized) {
+    Pipeline small = Pipeline::from_text(with_size(each.graph, each.first - 1));
+    small.backend("xnnpack").at(Stage::partition).check_delegates(1).check_outside({});
+    EXPECT_EQ(small.failures(), "") << each.graph;
+    Pipeline large = Pipeline::from_text(with_size(each.graph, each.first));
+    std::vector<std::string> outside;
+    for (const std::string& op : each.outside) outside.push_back(op + each.reason);
+    large.backend("xnnpack").at(Stage::partition).check_delegates(0).check_outside(outside);
+    EXPECT_EQ(large.failures(), "") << each.graph;
+  }
+}
+
+TEST(Profitable, ANodeThatTheLibraryComputesFasterKeepsAllOthers) {
+  for (const char* graph :
+       {"(%x: f32[N]) { %a = aten.sigmoid(%x)\n %b = aten.sin(%a)\n %y = aten.add.Tensor(%b, %a) return %y }",
+        "(%x: f32[1, N]) { const %w: f32[4, N] = ...\n %s = aten.sin(%x)\n %y = aten.linear(%s, %w) return %y }",
+        "(%x: f16[N], %z: f16[N]) { %a = aten.mul.Tensor(%x, %z)\n %y = aten.add.Tensor(%a, %x) return %y }",
+        "(%x: f32[N], %z: f32[N]) { %y = aten.add.Tensor(%x, %z) return %y }"}) {
+    Pipeline p = Pipeline::from_text(with_size(graph, (1 << 18) + 1));
+    p.backend("xnnpack").at(Stage::partition).check_delegates(1).check_outside({});
+    EXPECT_EQ(p.failures(), "") << graph;
+  }
+}
+
+TEST(Profitable, UpperBoundsCountWhereSizesAreUnknown) {
+  for (const int64_t most : {1 << 18, (1 << 18) + 1}) {
+    Pipeline p = Pipeline::from_text("graph f(%x: f32[s0], %z: f32[s0]) {\n  range s0: 2.." + std::to_string(most) +
+                                     "\n  %y: f32[s0] = aten.addcmul(%x, %x, %z)\n  return %y\n}");
+    p.backend("xnnpack").at(Stage::partition).check_delegates(most == 1 << 18 ? 1 : 0);
+    EXPECT_EQ(p.failures(), "") << most;
   }
 }
 

@@ -42,8 +42,10 @@ struct OpRule {
   const Deviation* (*deviation_of)(const compiler::Node& node) = nullptr;
   ZeroSign zero_sign = ZeroSign::kept;
   /// Whether the library computes the node in f32 with more work than a portable kernel. Null: never. A delegate of
-  /// such nodes alone is not made; beside others they stay.
+  /// such nodes alone is not made; beside nodes that cost less they stay (target.cpp, profitable).
   bool (*costs_more)(const compiler::Node& node) = nullptr;
+  /// The library computes the node in f32 as a portable kernel does, in one pass over its elements.
+  bool costs_same = false;
 };
 
 /// A row with its deviation.
@@ -60,6 +62,11 @@ constexpr OpRule deviates(const Deviation* (*deviation_of)(const compiler::Node&
 constexpr OpRule costs_more(
     OpRule rule, bool (*when)(const compiler::Node& node) = [](const compiler::Node&) { return true; }) {
   rule.costs_more = when;
+  return rule;
+}
+
+constexpr OpRule costs_same(OpRule rule) {
+  rule.costs_same = true;
   return rule;
 }
 

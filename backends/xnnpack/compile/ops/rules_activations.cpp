@@ -195,13 +195,13 @@ const Deviation* deviation_of_elu(const Node& node) {
   return one_kernel ? nullptr : &kDropsNan;
 }
 
-const Deviation* deviation_of_gelu(const Node& node) {
-  return node.string("approximate") == "tanh" ? &kSigmoid : nullptr;
-}
+bool is_tanh_form(const Node& node) { return node.string("approximate") == "tanh"; }
+
+const Deviation* deviation_of_gelu(const Node& node) { return is_tanh_form(node) ? &kSigmoid : nullptr; }
 
 constexpr OpRule kActivationRows[] = {
     loses_sign(deviates(deviation_of_elu, curve_row("aten.elu.default", lower_elu, known_elu))),
-    deviates(deviation_of_gelu, curve_row("aten.gelu.default", lower_gelu)),
+    costs_more(deviates(deviation_of_gelu, curve_row("aten.gelu.default", lower_gelu)), is_tanh_form),
     loses_sign(ZeroSign::lost, deviates(kStep, curve_row("aten.hardshrink.default", lower_hardshrink, known_lambda))),
     deviates(kDropsNan, curve_row("aten.hardsigmoid.default", lower_hardsigmoid)),
     deviates(kOverflow, curve_row("aten.hardswish.default", lower_hardswish)),

@@ -208,43 +208,50 @@ constexpr OpRule converts(OpRule rule) {
 
 bool has_two_bounds(const Node& node) { return !node.is_none("min") && !node.is_none("max"); }
 
+bool is_saturating(const Node& node) { return deviation_of_clamp(node) == &kSaturates; }
+
 constexpr OpRule kPointwiseRows[] = {
     loses_sign(ZeroSign::lost,
                converts({"aten._to_copy.default", float_conversion, any_dim_order, lower_conversion, Unknown::any})),
-    unary<NodeType::abs>("aten.abs.default"),
+    costs_same(unary<NodeType::abs>("aten.abs.default")),
     unary<NodeType::ceiling>("aten.ceil.default"),
     costs_more(deviates(kLargeAngle, unary<NodeType::cos>("aten.cos.default"))),
     costs_more(deviates(kExponential, unary<NodeType::exp>("aten.exp.default"))),
     unary<NodeType::floor>("aten.floor.default"),
     costs_more(deviates(kLargeAngle, unary<NodeType::sin>("aten.sin.default"))),
-    unary<NodeType::square>("aten.square.default"),
-    {"aten.add.Scalar", known_sum, any_dim_order, lower_sum<NodeType::add>, Unknown::any, true},
-    on_int8(fits_sum, {"aten.add.Tensor", known_sum, any_dim_order, lower_sum<NodeType::add>, Unknown::any, true}),
-    loses_sign(deviates(deviation_of_clamp, on_int8(same_scales, {"aten.clamp.default", known_bounds, any_dim_order,
-                                                                  lower_clamp, Unknown::any}))),
+    costs_same(unary<NodeType::square>("aten.square.default")),
+    costs_same({"aten.add.Scalar", known_sum, any_dim_order, lower_sum<NodeType::add>, Unknown::any, true}),
+    costs_same(
+        on_int8(fits_sum, {"aten.add.Tensor", known_sum, any_dim_order, lower_sum<NodeType::add>, Unknown::any, true})),
+    // One that saturates is half of a select, for which a portable kernel needs one pass.
+    costs_more(
+        loses_sign(deviates(deviation_of_clamp, on_int8(same_scales, {"aten.clamp.default", known_bounds, any_dim_order,
+                                                                      lower_clamp, Unknown::any}))),
+        is_saturating),
     costs_more(loses_sign(deviates(kDropsNan,
                                    {"aten.clamp.Tensor", nullptr, any_dim_order, lower_clamp_between, Unknown::any})),
                has_two_bounds),
-    binary<NodeType::div>("aten.div.Scalar", constant_operand_fits),
-    binary<NodeType::div>("aten.div.Tensor", constant_operand_fits),
+    costs_same(binary<NodeType::div>("aten.div.Scalar", constant_operand_fits)),
+    costs_same(binary<NodeType::div>("aten.div.Tensor", constant_operand_fits)),
     loses_sign(deviates(kDropsNan, on_int8(same_scales, {"aten.hardtanh.default", known_bounds, any_dim_order,
                                                          lower_clamp, Unknown::any}))),
-    {"aten.neg.default", nullptr, any_dim_order, lower_negated, Unknown::any, true},
-    loses_sign(deviates(
-        kDropsNan, {"aten.maximum.default", nullptr, any_dim_order, lower_binary<NodeType::maximum>, Unknown::any})),
-    loses_sign(deviates(
-        kDropsNan, {"aten.minimum.default", nullptr, any_dim_order, lower_binary<NodeType::minimum>, Unknown::any})),
-    binary<NodeType::multiply>("aten.mul.Scalar", constant_operand_fits),
-    on_int8(fits_product, binary<NodeType::multiply>("aten.mul.Tensor", constant_operand_fits)),
+    costs_same({"aten.neg.default", nullptr, any_dim_order, lower_negated, Unknown::any, true}),
+    costs_same(loses_sign(deviates(
+        kDropsNan, {"aten.maximum.default", nullptr, any_dim_order, lower_binary<NodeType::maximum>, Unknown::any}))),
+    costs_same(loses_sign(deviates(
+        kDropsNan, {"aten.minimum.default", nullptr, any_dim_order, lower_binary<NodeType::minimum>, Unknown::any}))),
+    costs_same(binary<NodeType::multiply>("aten.mul.Scalar", constant_operand_fits)),
+    costs_same(on_int8(fits_product, binary<NodeType::multiply>("aten.mul.Tensor", constant_operand_fits))),
     {"aten.reciprocal.default", nullptr, any_dim_order, lower_reciprocal, Unknown::any},
-    loses_sign(deviates(
-        kDropsNan, on_int8(same_scales, {"aten.relu.default", nullptr, any_dim_order, lower_clamp, Unknown::any}))),
+    costs_same(loses_sign(deviates(
+        kDropsNan, on_int8(same_scales, {"aten.relu.default", nullptr, any_dim_order, lower_clamp, Unknown::any})))),
     loses_sign(deviates(
         kDropsNan, on_int8(same_scales, {"aten.relu6.default", nullptr, any_dim_order, lower_clamp, Unknown::any}))),
-    {"aten.rsub.Scalar", known_sum, any_dim_order, lower_reverse_difference, Unknown::any, true},
-    {"aten.rsub.Tensor", known_sum, any_dim_order, lower_reverse_difference, Unknown::any, true},
-    {"aten.sub.Scalar", known_sum, any_dim_order, lower_sum<NodeType::subtract>, Unknown::any, true},
-    on_int8(fits_sum, {"aten.sub.Tensor", known_sum, any_dim_order, lower_sum<NodeType::subtract>, Unknown::any, true}),
+    costs_same({"aten.rsub.Scalar", known_sum, any_dim_order, lower_reverse_difference, Unknown::any, true}),
+    costs_same({"aten.rsub.Tensor", known_sum, any_dim_order, lower_reverse_difference, Unknown::any, true}),
+    costs_same({"aten.sub.Scalar", known_sum, any_dim_order, lower_sum<NodeType::subtract>, Unknown::any, true}),
+    costs_same(on_int8(
+        fits_sum, {"aten.sub.Tensor", known_sum, any_dim_order, lower_sum<NodeType::subtract>, Unknown::any, true})),
 };
 
 }  // namespace
