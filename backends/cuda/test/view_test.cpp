@@ -184,6 +184,47 @@ TEST_F(CudaViews, EachViewIsReadWithoutACopy) {
   expect_same_bytes_as_portable({numbers(DType::f32, {4, 6, 8}, 1)});
 }
 
+// V3: views that only regroup the elements of a matmul leave its stores without divisions, however they do it.
+TEST_F(CudaViews, ViewsThatOnlyRegroupLeaveNoDivisions) {
+  const auto divisions_with = [&](const std::string& views, const std::string& last) {
+    const std::string text = "graph f(%x: f32[128, 64]) {\n  const %w: f32[64, 96] = ...\n" +
+                             ("  %y: f32[128, 96] = aten.mm(%x, %w)\n" + views) + "  %z = aten.relu(" + last +
+                             ")\n  return %z\n}";
+    EXPECT_FALSE(program_of(text, "cuda", {{"gpu", "none"}}, &result_).empty()) << text;
+    size_t count = 0;
+    for (const char* sign : {" / ", " % "}) {
+      const std::string kernel = kernel_text(0);
+      for (size_t at = kernel.find(sign); at != std::string::npos; at = kernel.find(sign, at + 1)) ++count;
+    }
+    return count;
+  };
+  const size_t without = divisions_with("", "%y");
+  const std::vector<std::vector<std::string>> chains = {
+      {"4, 32, 12, 8", "128, 96"},
+      {"8, 16, 96"},
+      {"12288", "6, 2048", "2, 3, 2048"},
+      {"2, 8, 8, 96", "2, 64, 96", "128, 4, 24", "32, 4, 96"},
+      {"64, 192"},
+      {"256, 48", "16, 16, 48"},
+      {"3, 4096", "3, 4, 1024"},
+      {"1, 128, 2, 48", "16, 2, 4, 96"},
+  };
+  for (const std::vector<std::string>& chain : chains) {
+    std::string views, last = "%y";
+    for (size_t i = 0; i < chain.size(); ++i) {
+      views += fmt::format("  %v{0}: f32[{1}] = aten.view({2}, [{1}])\n", i, chain[i], last);
+      last = fmt::format("%v{}", i);
+    }
+    EXPECT_EQ(divisions_with(views, last), without) << fmt::format("{}", fmt::join(chain, "; ")) << kernel_text(0);
+  }
+  // Heads keep two: the head of a column and the batch of a row.
+  const char* const heads =
+      "  %v: f32[4, 32, 12, 8] = aten.view(%y, [4, 32, 12, 8])\n"
+      "  %h: f32[4, 12, 32, 8] = aten.permute(%v, [0, 2, 1, 3])\n"
+      "  %b: f32[48, 32, 8] = aten.view(%h, [48, 32, 8])\n";
+  EXPECT_LE(divisions_with(heads, "%b"), without + 2) << kernel_text(0);
+}
+
 // V3, V13: readers compute the indices of what no strides express; nothing is copied for them.
 TEST_F(CudaViews, AReshapeWithoutStridesIsIndexArithmeticOfItsReader) {
   compile(R"(graph f(%x: f32[6, 8], %w: f32[8, 20]) {

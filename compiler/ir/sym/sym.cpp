@@ -244,17 +244,26 @@ std::optional<std::pair<Sym, Sym>> split_multiples(const Sym& sum, int64_t divis
   return std::pair(multiples, rest);
 }
 
-// floordiv(floordiv(x, m) + c, divisor) as floordiv(x + m*c, m*divisor), for a constant m > 0.
+// floordiv(floordiv(x, m) + y, divisor) as floordiv(x + m*y, m*divisor), for a constant m > 0: where y is a number, or
+// where 32 bits hold the dividends.
 std::optional<Sym> nested_quotient(const Sym& a, int64_t divisor) {
-  const bool is_sum = a.node()->op == SymOp::sum;
-  if (is_sum && (a.node()->args.size() != 2 || !a.node()->args[0].is_const())) return std::nullopt;
-  const Sym offset = is_sum ? a.node()->args[0] : Sym(0);
-  const Sym& inner = is_sum ? a.node()->args[1] : a;
-  if (inner.is_const() || inner.node()->op != SymOp::floor_div) return std::nullopt;
-  const Sym &x = inner.node()->args[0], &m = inner.node()->args[1];
+  const SymList terms = terms_of(a);
+  const auto is_quotient = [](const Sym& term) {
+    return !term.is_const() && term.node()->op == SymOp::floor_div && term.node()->args[1].is_const();
+  };
+  const auto found = std::find_if(terms.begin(), terms.end(), is_quotient);
+  if (found == terms.end()) return std::nullopt;
+  const Sym &x = found->node()->args[0], &m = found->node()->args[1];
   int64_t product = 0;
-  if (!m.is_const() || m.value() < 1 || __builtin_mul_overflow(m.value(), divisor, &product)) return std::nullopt;
-  return make_sym(SymOp::floor_div, {x + m * offset, Sym(product)});
+  if (m.value() < 1 || __builtin_mul_overflow(m.value(), divisor, &product)) return std::nullopt;
+  if (terms.size() == 1) return make_sym(SymOp::floor_div, {x, Sym(product)});
+  const bool has_number = terms.size() == 2 && terms[0].is_const();
+  if (has_number) return make_sym(SymOp::floor_div, {x + m * terms[0], Sym(product)});
+  if (SymScope::range(a).max > std::numeric_limits<int32_t>::max() / m.value()) return std::nullopt;
+  const Sym dividend = x + m * (a - *found);
+  const SymRange range = SymScope::range(dividend);
+  if (range.min < 0 || range.max > std::numeric_limits<int32_t>::max()) return std::nullopt;
+  return make_sym(SymOp::floor_div, {dividend, Sym(product)});
 }
 
 // floordiv(g*x + c, g*m) as floordiv(x + floordiv(c, g), m), for the largest constant g.
@@ -357,15 +366,18 @@ std::optional<Sym> simplify_division(SymOp op, const Sym& a, const Sym& b) {
       const Sym rest = make_sym(op, {split->second, b});
       return quotient ? split->first + rest : rest;
     }
+    if (auto shown = with_shown_multiples(op, a, b.value())) return shown;
   }
   if (quotient && !a.is_const() && b.is_const() && b.value() > 0) {
     if (auto q = nested_quotient(a, b.value())) return q;
+    if (auto q = quotient_of_remainder(a, b.value())) return q;
     if (auto q = reduced_quotient(a, b.value())) return q;
   }
   if (!a.is_const() && b.is_const() && b.value() > 0) {
     if (!quotient) {
       if (auto remainder = without_inner_remainders(a, b.value())) return remainder;
     }
+    if (auto shorter = without_small_terms(op, a, b.value())) return shorter;
     if (auto positive = positive_division(op, a, b.value())) return positive;
   }
   if (auto q = cancel_factors(a, b)) return quotient ? *q : Sym(0);

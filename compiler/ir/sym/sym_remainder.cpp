@@ -1,8 +1,12 @@
 // Remainders and quotients of sums.
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <limits>
+#include <numeric>
+#include <set>
 
+#include "common/math/arithmetic.h"
 #include "compiler/ir/sym/sym_rules.h"
 
 namespace wick::compiler {
@@ -24,33 +28,40 @@ struct Division {
   int64_t divisor() const { return args()[1].value(); }
 };
 
-// How often cofactor * x is in `terms` with the other sign: from 0 to `most`.
-int64_t times_cancelled(const std::vector<SymTerm>& terms, const Division& division, int64_t most) {
-  for (const Sym& each : terms_of(division.args()[0])) {
+// How often factor * sum is in `terms`, numbers aside: from 0 to `most`.
+int64_t times_in(const std::vector<SymTerm>& terms, const Sym& factor, const Sym& sum, int64_t most) {
+  bool any = false;
+  for (const Sym& each : terms_of(sum)) {
     if (each.is_const()) continue;
-    const SymTerm own = split_coefficient(division.cofactor * each);
+    any = true;
+    const SymTerm own = split_coefficient(factor * each);
     const auto found = std::find_if(terms.begin(), terms.end(), [&](const SymTerm& t) { return t.rest == own.rest; });
     if (found == terms.end() || own.coefficient < -kLargestCoefficient || own.coefficient > kLargestCoefficient)
       return 0;
-    if ((found->coefficient > 0) == ((own.coefficient > 0) == (most > 0))) return 0;
+    if ((found->coefficient > 0) != ((own.coefficient > 0) == (most > 0))) return 0;
     const int64_t times = std::abs(found->coefficient) / std::abs(own.coefficient);
     most = std::clamp(most, -times, times);
     if (most == 0) return 0;
   }
-  return most;
+  return any ? most : 0;
 }
 
-// How often the quotient of a remainder is in `terms`, d times and with the same sign: from 0 to `most`.
+// How often cofactor * x is in `terms` with the other sign: from 0 to `most`.
+int64_t times_cancelled(const std::vector<SymTerm>& terms, const Division& division, int64_t most) {
+  return -times_in(terms, division.cofactor, division.args()[0], -most);
+}
+
+// How often the quotient of a remainder is in `terms`, d times and with the same sign: from 0 to `most`. The quotient
+// of mod(floordiv(x, a), d) is floordiv(x, a*d), and others may be sums.
 int64_t times_joined(const std::vector<SymTerm>& terms, const Division& remainder, int64_t most) {
-  for (const SymTerm& term : terms) {
-    for (const Sym& each : factors_of(term.rest)) {
-      if (!divides_by_number(each, SymOp::floor_div) || !(each.node()->args == remainder.args())) continue;
-      if (!(each * remainder.cofactor == term.rest) || (term.coefficient > 0) != (most > 0)) continue;
-      const int64_t times = std::abs(term.coefficient) / remainder.divisor();
-      return std::clamp(most, -times, times);
-    }
-  }
-  return 0;
+  const bool any = std::any_of(terms.begin(), terms.end(), [&](const SymTerm& term) {
+    const SymList factors = factors_of(term.rest);
+    return std::any_of(factors.begin(), factors.end(),
+                       [](const Sym& factor) { return divides_by_number(factor, SymOp::floor_div); });
+  });
+  if (!any) return 0;
+  const Sym quotient = make_sym(SymOp::floor_div, remainder.args());
+  return times_in(terms, remainder.cofactor * Sym(remainder.divisor()), quotient, most);
 }
 
 // `terms` and times * cofactor * (x - mod(x, d) - d * floordiv(x, d)), which is 0.
@@ -67,7 +78,86 @@ std::optional<Sym> with_zero(int64_t constant, const std::vector<SymTerm>& terms
   return make_sym(SymOp::sum, std::move(sum));
 }
 
+size_t num_divisions(const Sym& sym) {
+  if (sym.is_const()) return 0;
+  size_t count = sym.node()->op == SymOp::floor_div || sym.node()->op == SymOp::mod;
+  for (const Sym& arg : sym.node()->args) count += num_divisions(arg);
+  return count;
+}
+
+// `terms` where c*mod(x, a) and c*a*mod(floordiv(x, a), b) are c*mod(x, a*b).
+std::optional<Sym> with_joined_digits(int64_t constant, const std::vector<SymTerm>& terms, size_t low,
+                                      const Division& division) {
+  const Sym quotient = make_sym(SymOp::floor_div, division.args());
+  for (size_t i = 0; i < terms.size(); ++i) {
+    int64_t wanted = 0, divisor = 0;
+    if (i == low || __builtin_mul_overflow(terms[low].coefficient, division.divisor(), &wanted)) continue;
+    for (const Sym& factor : factors_of(terms[i].rest)) {
+      if (!divides_by_number(factor, SymOp::mod) || terms[i].coefficient != wanted) continue;
+      if (!(factor.node()->args[0] == quotient) || !(factor * division.cofactor == terms[i].rest)) continue;
+      if (__builtin_mul_overflow(division.divisor(), factor.node()->args[1].value(), &divisor)) continue;
+      const Sym joined = make_sym(SymOp::mod, {division.args()[0], divisor});
+      SymList sum = {Sym(constant), Sym(terms[low].coefficient) * division.cofactor * joined};
+      for (size_t j = 0; j < terms.size(); ++j) {
+        if (j != low && j != i) sum.push_back(Sym(terms[j].coefficient) * terms[j].rest);
+      }
+      return make_sym(SymOp::sum, std::move(sum));
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<Sym> without_small_terms(SymOp op, const Sym& a, int64_t divisor) {
+  const SymList terms = terms_of(a);
+  std::set<int64_t, std::greater<>> factors;
+  for (const Sym& term : terms) {
+    if (!term.is_const()) factors.insert(std::gcd(split_coefficient(term).coefficient % divisor, divisor));
+  }
+  factors.erase(1);
+  for (const int64_t factor : factors) {
+    Sym multiples = 0, rest = 0;
+    for (const Sym& term : terms) {
+      const SymTerm t = split_coefficient(term);
+      const bool is_multiple = term.is_const() || t.coefficient % factor == 0;
+      if (is_multiple) multiples = multiples + Sym(math::floor_divide(t.coefficient, factor)) * t.rest;
+      rest = rest + (is_multiple ? Sym(math::floor_modulo(t.coefficient, factor)) * t.rest : term);
+    }
+    const SymRange range = SymScope::range(rest);
+    if (range.min < 0 || range.max >= factor) continue;
+    const Sym divided = make_sym(op, {multiples, Sym(divisor / factor)});
+    return op == SymOp::mod ? Sym(factor) * divided + rest : divided;
+  }
+  return std::nullopt;
+}
+
+std::optional<Sym> with_shown_multiples(SymOp op, const Sym& a, int64_t divisor) {
+  std::vector<SymTerm> terms;
+  for (const Sym& each : terms_of(a)) terms.push_back(split_coefficient(each));
+  for (const auto& [coefficient, quotient] : terms) {
+    if (!divides_by_number(quotient, SymOp::floor_div)) continue;
+    const SymList& args = quotient.node()->args;
+    for (const int64_t most : {kLargestCoefficient, -kLargestCoefficient}) {
+      const int64_t times = times_in(terms, Sym(1), args[0], most);
+      int64_t in_all = 0;
+      if (times == 0 || __builtin_mul_overflow(times, args[1].value(), &in_all) ||
+          __builtin_add_overflow(in_all, coefficient, &in_all) || in_all % divisor != 0)
+        continue;
+      const Sym others = a - Sym(coefficient) * quotient - Sym(times) * args[0];
+      const Sym rest = make_sym(op, {others + Sym(times) * make_sym(SymOp::mod, args), Sym(divisor)});
+      const Sym divided = op == SymOp::mod ? rest : Sym(in_all / divisor) * quotient + rest;
+      if (num_divisions(divided) <= num_divisions(a) + 1) return divided;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Sym> quotient_of_remainder(const Sym& a, int64_t divisor) {
+  if (!divides_by_number(a, SymOp::mod) || a.node()->args[1].value() % divisor != 0) return std::nullopt;
+  const Sym digits = a.node()->args[1].value() / divisor;
+  return make_sym(SymOp::mod, {make_sym(SymOp::floor_div, {a.node()->args[0], Sym(divisor)}), digits});
+}
 
 std::optional<Sym> without_inner_remainders(const Sym& a, int64_t divisor) {
   Sym sum = 0;
@@ -110,6 +200,9 @@ std::optional<Sym> join_remainder(int64_t constant, const std::vector<SymTerm>& 
       int64_t times = times_cancelled(terms, division, most);
       if (times == 0 && is_mod) times = times_joined(terms, division, most);
       if (auto joined = with_zero(constant, terms, division, times)) return joined;
+      if (!is_mod) continue;
+      if (auto joined = with_joined_digits(constant, terms, static_cast<size_t>(&term - terms.data()), division))
+        return joined;
     }
   }
   return std::nullopt;

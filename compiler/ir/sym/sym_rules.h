@@ -20,11 +20,20 @@ SymList terms_of(const Sym& sym);
 
 /// mod(k*mod(x, n*divisor) + y, divisor) as mod(k*x + y, divisor).
 std::optional<Sym> without_inner_remainders(const Sym& a, int64_t divisor);
+/// floordiv(g*x + y, g*n) as floordiv(x, n), and mod(g*x + y, g*n) as g*mod(x, n) + y, where 0 <= y < g in the scope
+/// that is open on this thread, for the largest g = divisor / n > 1.
+std::optional<Sym> without_small_terms(SymOp op, const Sym& a, int64_t divisor);
+/// x + (n*divisor - d)*floordiv(x, d) is mod(x, d) + n*divisor*floordiv(x, d), whose second term a division takes out.
+/// Only where that makes no more divisions.
+std::optional<Sym> with_shown_multiples(SymOp op, const Sym& a, int64_t divisor);
+/// floordiv(mod(x, n*divisor), divisor) as mod(floordiv(x, divisor), n).
+std::optional<Sym> quotient_of_remainder(const Sym& a, int64_t divisor);
 /// floordiv(-x, d) as -floordiv(x + d - 1, d), and mod(-x, d) as d - 1 - mod(x + d - 1, d): the first term of `a`
 /// that is not a number gets a positive coefficient.
 std::optional<Sym> positive_division(SymOp op, const Sym& a, int64_t divisor);
 /// A sum in which x meets its own remainder or quotient: x - mod(x, d) is d*floordiv(x, d), and x - d*floordiv(x, d)
 /// is mod(x, d), and mod(x, d) + d*floordiv(x, d) is x; each as often as both are there, and times other factors, too.
+/// mod(x, d) + d*mod(floordiv(x, d), n) is mod(x, n*d).
 /// So x + mod(-x, d), the next multiple of d, is d*floordiv(x + d - 1, d). `terms` are not numbers, and no two have
 /// equal rests.
 std::optional<Sym> join_remainder(int64_t constant, const std::vector<SymTerm>& terms);

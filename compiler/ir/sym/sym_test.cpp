@@ -76,6 +76,204 @@ TEST(Sym, TheNextMultipleIsOneQuotient) {
   }
 }
 
+// Digits of a number in mixed radix, which views that regroup dimensions take and put together.
+TEST(Sym, DigitsAreJoined) {
+  EXPECT_EQ(s("6*floordiv(s0, 6) + 2*mod(floordiv(s0, 2), 3) + mod(s0, 2)").text(), "s0");
+  EXPECT_EQ(s("4*mod(floordiv(s0, 4), 6) + mod(s0, 4)").text(), "mod(s0, 24)");
+  EXPECT_EQ(s("4*floordiv(mod(s0, 24), 4) + mod(s0, 4)").text(), "mod(s0, 24)");
+  EXPECT_EQ(s("s1*mod(s0, 4) + 4*s1*floordiv(s0, 4)").text(), "s0*s1");
+  EXPECT_EQ(s("4*mod(floordiv(s0, 3), 6) + mod(s0, 4)").text(), "mod(s0, 4) + 4*mod(floordiv(s0, 3), 6)");
+  EXPECT_EQ(s("3*mod(floordiv(s0, 4), 6) + mod(s0, 4)").text(), "mod(s0, 4) + 3*mod(floordiv(s0, 4), 6)");
+  EXPECT_EQ(s("floordiv(mod(s0, 6), 4)").text(), "floordiv(mod(s0, 6), 4)");
+  const SymRanges ranges = {{"i", {0, 3}}, {"j", {0, 7}}, {"k", {0, 8}}, {"x", {0, 95}}};
+  const SymScope scope(ranges);
+  EXPECT_EQ(s("floordiv(8*i + j, 16)").text(), "floordiv(i, 2)");
+  EXPECT_EQ(s("mod(8*i + j, 16)").text(), "j + 8*mod(i, 2)");
+  EXPECT_EQ(s("floordiv(8*i + k, 16)").text(), "floordiv(8*i + k, 16)") << "8 is another group's";
+  EXPECT_EQ(s("floordiv(8*i + j + 1, 16)").text(), "floordiv(8*i + j + 1, 16)");
+  EXPECT_EQ(s("floordiv(16*x + 2*j + 1, 64)").text(), "floordiv(x, 4)");
+  EXPECT_EQ(s("floordiv(8*i + x + 248*floordiv(x, 8), 256)").text(), "floordiv(x, 8)");
+  EXPECT_EQ(s("mod(8*i + x + 248*floordiv(x, 8), 256)").text(), "8*i + mod(x, 8)");
+  EXPECT_EQ(s("floordiv(i + x + 248*floordiv(x, 8), 256)").text(), "floordiv(x, 8)");
+  EXPECT_EQ(s("floordiv(s0 + x + 248*floordiv(x, 8), 256)").text(), "floordiv(s0 + x + 248*floordiv(x, 8), 256)");
+  EXPECT_EQ(s("floordiv(3*i + floordiv(x, 4), 2)").text(), "floordiv(12*i + x, 8)");
+  EXPECT_EQ(s("floordiv(3*s0 + floordiv(x, 4), 2)").text(), "floordiv(3*s0 + floordiv(x, 4), 2)") << "s0 has no bound";
+  for (int64_t x = 0; x < 96; ++x) {
+    for (const char* text : {"floordiv(mod(x, 24), 6)", "mod(12*i + x, 8)", "floordiv(9*i + floordiv(x, 5), 6)",
+                             "mod(floordiv(x, 6), 4) + 4*mod(x, 12)", "mod(-8*x + j, 16)", "floordiv(j + -4*x, 8)"}) {
+      const auto parsed = parse_sym(text);
+      ASSERT_TRUE(parsed.ok());
+      const int64_t i = x % 4, j = x % 8;
+      const SymValues values = {{"x", x}, {"i", i}, {"j", j}};
+      const std::map<std::string_view, int64_t> wanted = {
+          {"floordiv(mod(x, 24), 6)", x % 24 / 6},
+          {"mod(12*i + x, 8)", (12 * i + x) % 8},
+          {"floordiv(9*i + floordiv(x, 5), 6)", (9 * i + x / 5) / 6},
+          {"mod(floordiv(x, 6), 4) + 4*mod(x, 12)", x / 6 % 4 + 4 * (x % 12)},
+          {"mod(-8*x + j, 16)", (j - 8 * x) - 16 * floored(j - 8 * x, 16)},
+          {"floordiv(j + -4*x, 8)", floored(j - 4 * x, 8)}};
+      EXPECT_EQ(evaluate(*parsed, values), wanted.at(text)) << text << " at " << x;
+    }
+  }
+}
+
+class ViewChain {
+ public:
+  explicit ViewChain(uint64_t seed) : seed_(seed) {
+    for (int64_t d = 1 + random(4); d > 0; --d) sizes_.push_back(2 + random(3));
+    shapes_.push_back(sizes_);
+    for (int64_t length = 1 + random(4); length > 0; --length) add_view();
+  }
+
+  const std::vector<int64_t>& sizes() const { return sizes_; }
+  bool only_regroups() const { return only_regroups_; }
+
+  // The offset in the first tensor of an element of the last one. `Number` is int64_t or Sym.
+  template <typename Number, typename Divide, typename Remainder>
+  Number offset(std::vector<Number> index, Divide divide, Remainder remainder) const {
+    for (size_t i = views_.size(); i-- > 0;) {
+      const std::vector<int64_t>& to = shapes_[i];
+      std::vector<Number> before(to.size(), Number(0));
+      const View& view = views_[i];
+      if (view.kind == View::permute) {
+        for (size_t d = 0; d < to.size(); ++d) before[static_cast<size_t>(view.order[d])] = index[d];
+      } else if (view.kind == View::slice) {
+        before = index;
+        before[view.dim] = index[view.dim] * Number(view.step) + Number(view.start);
+      } else if (view.kind == View::expand) {
+        before.assign(index.begin() + 1, index.end());
+      } else {
+        Number flat = linear(index, shapes_[i + 1]);
+        for (size_t d = to.size(); d-- > 0;) {
+          before[d] = d == 0 ? flat : remainder(flat, to[d]);
+          flat = divide(flat, to[d]);
+        }
+      }
+      index = before;
+    }
+    return linear(index, shapes_.front());
+  }
+
+ private:
+  struct View {
+    enum Kind : uint8_t { regroup, permute, slice, expand } kind = regroup;
+    std::vector<int64_t> order;
+    size_t dim = 0;
+    int64_t start = 0, step = 1;
+  };
+
+  int64_t random(int64_t below) {
+    seed_ = seed_ * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<int64_t>(seed_ >> 33) % below;
+  }
+
+  template <typename Number>
+  static Number linear(const std::vector<Number>& index, const std::vector<int64_t>& sizes) {
+    Number flat(0);
+    for (size_t d = 0; d < sizes.size(); ++d) flat = flat * Number(sizes[d]) + index[d];
+    return flat;
+  }
+
+  // flatten, unflatten and other ways to group the same elements in the same order.
+  void regroup() {
+    std::vector<int64_t> groups;
+    for (int64_t size : sizes_) {
+      for (int64_t prime = 2; size > 1; ++prime) {
+        for (; size % prime == 0; size /= prime) {
+          if (groups.empty() || random(2) == 0) groups.push_back(1);
+          groups.back() *= prime;
+        }
+      }
+    }
+    sizes_ = groups.empty() ? std::vector<int64_t>{1} : groups;
+  }
+
+  void add_view() {
+    View view;
+    switch (random(6)) {
+      case 0: {
+        view.kind = View::permute;
+        std::vector<int64_t> left, permuted;
+        for (size_t d = 0; d < sizes_.size(); ++d) left.push_back(static_cast<int64_t>(d));
+        while (!left.empty()) {
+          const auto at = left.begin() + random(static_cast<int64_t>(left.size()));
+          view.order.push_back(*at);
+          permuted.push_back(sizes_[static_cast<size_t>(*at)]);
+          left.erase(at);
+        }
+        sizes_ = permuted;
+        break;
+      }
+      case 1: {
+        view.kind = View::slice;
+        view.dim = static_cast<size_t>(random(static_cast<int64_t>(sizes_.size())));
+        int64_t& size = sizes_[view.dim];
+        view.start = random(size);
+        view.step = 1 + random(2);
+        size = (size - view.start + view.step - 1) / view.step;
+        break;
+      }
+      case 2:
+        view.kind = View::expand;
+        sizes_.insert(sizes_.begin(), 2);
+        break;
+      default: regroup();
+    }
+    only_regroups_ = only_regroups_ && view.kind == View::regroup;
+    views_.push_back(view);
+    shapes_.push_back(sizes_);
+  }
+
+  uint64_t seed_;
+  std::vector<int64_t> sizes_;
+  std::vector<std::vector<int64_t>> shapes_;  // one more than views
+  std::vector<View> views_;
+  bool only_regroups_ = true;
+};
+
+size_t num_divisions(const Sym& sym) {
+  if (sym.is_const()) return 0;
+  size_t count = sym.node()->op == SymOp::floor_div || sym.node()->op == SymOp::mod;
+  for (const Sym& arg : sym.node()->args) count += num_divisions(arg);
+  return count;
+}
+
+TEST(Sym, IndicesThroughViewsHaveNoDivisionsWhereTheViewsOnlyRegroup) {
+  size_t regrouping = 0;
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    const ViewChain chain(seed);
+    SymRanges ranges;
+    std::vector<Sym> loops;
+    int64_t count = 1;
+    for (const int64_t size : chain.sizes()) {
+      const std::string name = "i" + std::to_string(loops.size());
+      ranges[name] = {0, size - 1};
+      loops.push_back(size == 1 ? Sym(0) : Sym::symbol(name));
+      count *= size;
+    }
+    const SymScope scope(ranges);
+    const Sym offset = chain.offset<Sym>(
+        loops, [](const Sym& a, int64_t b) { return floor_div(a, b); },
+        [](const Sym& a, int64_t b) { return sym_mod(a, b); });
+    for (int64_t element = 0; element < count; ++element) {
+      SymValues values;
+      std::vector<int64_t> index(loops.size());
+      int64_t left = element;
+      for (size_t d = loops.size(); d-- > 0; left /= chain.sizes()[d]) {
+        index[d] = left % chain.sizes()[d];
+        values["i" + std::to_string(d)] = index[d];
+      }
+      const int64_t wanted = chain.offset<int64_t>(
+          index, [](int64_t a, int64_t b) { return a / b; }, [](int64_t a, int64_t b) { return a % b; });
+      ASSERT_EQ(evaluate(offset, values), wanted) << offset.text() << ", seed " << seed;
+    }
+    if (!chain.only_regroups()) continue;
+    ++regrouping;
+    EXPECT_EQ(num_divisions(offset), 0u) << offset.text() << ", seed " << seed;
+  }
+  EXPECT_GT(regrouping, 100u);
+}
+
 TEST(Sym, BoundsFollowFromThoseOfSymbols) {
   const SymRanges ranges = {{"s0", {2, 10}}, {"s1", {0, kUnbounded}}};
   EXPECT_EQ(range_of(s("3*s0 + 1"), ranges).max, 31);
