@@ -58,10 +58,12 @@ double scale_of(int64_t normalization, double count) {
 // Numbers between arrays: those of a power of two would fall into the same cache sets. Room for one number more a lane.
 constexpr int64_t kApart = 24;
 
+constexpr int64_t kMostLanes = 8;
+
 /// Lines side by side: as many as a vector has numbers, fewer where long lines would leave the caches or there is
 /// little temp memory.
 int64_t choose_lanes(const KernelContext& context, const FourierPlan& plan, int64_t lines, int64_t tasks) {
-  constexpr int64_t kMostLanes = 8, kMostNumbers = 8192;
+  constexpr int64_t kMostNumbers = 8192;
   const uint64_t available = context.temp_available() / (4 * sizeof(double));
   int64_t lanes = kMostLanes;
   const auto fits = [&] {
@@ -70,6 +72,37 @@ int64_t choose_lanes(const KernelContext& context, const FourierPlan& plan, int6
   };
   while (lanes > 1 && !fits()) lanes /= 2;
   return lanes;
+}
+
+/// Eager computes even lengths up to these by the definition: what is not finite reaches the results with a factor
+/// other than 0, and only these. Longer ones depend on how eager factors a length.
+constexpr int64_t kDefinedReal = 16, kDefinedComplex = 14;
+
+/// The results of a line that has numbers which are not finite.
+struct DefinedLine {
+  double re[kDefinedReal], im[kDefinedReal];
+  bool is_used = false;
+};
+
+/// line[k] <- sum_j x[j] exp(-+ 2 pi i j k / n) for k < count, without terms whose factor is 0.
+void transform_by_definition(const double* re, const double* im, int64_t n, bool forward, int64_t count,
+                             DefinedLine* line) {
+  for (int64_t k = 0; k < count; ++k) {
+    line->re[k] = line->im[k] = 0;
+    for (int64_t j = 0; j < n; ++j) {
+      double cosine, sine;
+      root_of_unity(j * k % n, n, &cosine, &sine);
+      if (!forward) sine = -sine;
+      if (cosine != 0) {
+        line->re[k] += re[j] * cosine;
+        line->im[k] += im[j] * cosine;
+      }
+      if (sine != 0) {
+        line->re[k] -= im[j] * sine;
+        line->im[k] += re[j] * sine;
+      }
+    }
+  }
 }
 
 /// Lines between memory and the lanes of a transform. In and Out are real or complex elements of type F. A real input
@@ -98,8 +131,8 @@ struct LineTransform {
       data.im[k * lanes] = real_at(x, 2 * k + 1);
     }
   }
-  /// The first `count` numbers; of a half spectrum more than that are its mirror image.
-  void load(const F* x, int64_t count, const ComplexArray& data) const {
+  /// The first `count` numbers, `step` apart; of a half spectrum more than that are its mirror image.
+  void load(const F* x, int64_t count, int64_t step, const ComplexArray& data) const {
     for (int64_t k = 0; k < count; ++k) {
       const bool mirrored = kRealOut && k > half;
       const int64_t at = mirrored ? n - k : k;
@@ -111,8 +144,27 @@ struct LineTransform {
         im = static_cast<double>(x[2 * at * in_step + 1]);
         if (kRealOut && (k == 0 || 2 * k == n)) im = 0;
       }
-      data.re[k * lanes] = re;
-      data.im[k * lanes] = mirrored ? -im : im;
+      data.re[k * step] = re;
+      data.im[k * step] = mirrored ? -im : im;
+    }
+  }
+  bool may_be_defined() const { return n % 2 == 0 && n <= (halved ? kDefinedReal : kDefinedComplex); }
+  void define(const F* x, DefinedLine* line) const {
+    double re[kDefinedReal], im[kDefinedReal];
+    bool is_finite = true;
+    load(x, n, 1, {re, im});
+    for (int64_t k = 0; k < n; ++k) is_finite = is_finite && math::is_finite(re[k]) && math::is_finite(im[k]);
+    line->is_used = !is_finite;
+    if (!is_finite) transform_by_definition(re, im, n, pass.forward, written, line);
+  }
+  void store_defined(const DefinedLine& line, F* y) const {
+    for (int64_t k = 0; k < written; ++k) {
+      if (kRealOut) {
+        y[k * out_step] = static_cast<F>(line.re[k] * pass.scale);
+      } else {
+        y[2 * k * out_step] = static_cast<F>(line.re[k] * pass.scale);
+        y[2 * k * out_step + 1] = static_cast<F>(line.im[k] * pass.scale);
+      }
     }
   }
   void store(const ComplexArray& data, F* y) const {
@@ -132,21 +184,28 @@ struct LineTransform {
   /// Lines [first, first + count), count <= lanes.
   void run(const HotKernels& kernels, const FourierPlan& plan, const ComplexArray& turns, int64_t first, int64_t count,
            const ComplexArray& data, const ComplexArray& scratch) const {
+    DefinedLine defined[kMostLanes];
     for (int64_t l = 0; l < count; ++l) {
       const ComplexArray lane = {data.re + l, data.im + l};
+      if (may_be_defined()) define(source(first + l), &defined[l]);
       if (halved && kRealIn) {
         load_halves(source(first + l), lane);
       } else if (halved) {
-        load(source(first + l), half + 1, {scratch.re + l, scratch.im + l});
+        load(source(first + l), half + 1, lanes, {scratch.re + l, scratch.im + l});
       } else {
-        load(source(first + l), n, lane);
+        load(source(first + l), n, lanes, lane);
       }
     }
     if (halved && kRealOut) halves_of_spectrum(scratch, turns, half, lanes, data);
     fourier_transform(kernels, plan, pass.forward, lanes, data, scratch);
     if (halved && kRealIn) spectrum_of_halves(data, turns, half, lanes, scratch);
     const ComplexArray& result = halved && kRealIn ? scratch : data;
-    for (int64_t l = 0; l < count; ++l) store({result.re + l, result.im + l}, target(first + l));
+    for (int64_t l = 0; l < count; ++l) {
+      if (defined[l].is_used)
+        store_defined(defined[l], target(first + l));
+      else
+        store({result.re + l, result.im + l}, target(first + l));
+    }
   }
 };
 

@@ -5,19 +5,8 @@
 #include "common/math/math.h"
 
 namespace wick {
-namespace {
 
-constexpr int64_t kLargestRadix = 31;
-
-ComplexArray allocate(KernelContext& context, int64_t count) {
-  ComplexArray array;
-  array.re = context.allocate_temp_array<double>(static_cast<size_t>(2 * count));
-  if (array.re) array.im = array.re + count;
-  return array;
-}
-
-/// exp(-2 pi i k / n) for 0 <= k < n, exact at the quarters.
-void root(int64_t k, int64_t n, double* re, double* im) {
+void root_of_unity(int64_t k, int64_t n, double* re, double* im) {
   const bool mirrored = 2 * k > n;
   if (mirrored) k = n - k;
   const bool turned = 4 * k > n;  // by a quarter more than (4 k - n) / (4 n)
@@ -33,10 +22,21 @@ void root(int64_t k, int64_t n, double* re, double* im) {
   if (mirrored) *im = -*im;
 }
 
+namespace {
+
+constexpr int64_t kLargestRadix = 31;
+
+ComplexArray allocate(KernelContext& context, int64_t count) {
+  ComplexArray array;
+  array.re = context.allocate_temp_array<double>(static_cast<size_t>(2 * count));
+  if (array.re) array.im = array.re + count;
+  return array;
+}
+
 /// table[k] = exp(-2 pi i k / n) for 0 <= k < n.
 void fill_roots(int64_t n, const ComplexArray& table) {
   const int64_t half = n / 2, quarter = n % 4 == 0 ? n / 4 : half;
-  for (int64_t k = 0; k <= quarter; ++k) root(k, n, table.re + k, table.im + k);
+  for (int64_t k = 0; k <= quarter; ++k) root_of_unity(k, n, table.re + k, table.im + k);
   for (int64_t k = quarter + 1; k <= half; ++k) {
     table.re[k] = table.im[k - quarter];
     table.im[k] = -table.re[k - quarter];
@@ -122,7 +122,7 @@ void by_convolution(const HotKernels& kernels, const FourierPlan& plan, int64_t 
 
 ComplexArray make_roots(KernelContext& context, int64_t n, int64_t count) {
   const ComplexArray table = allocate(context, count);
-  for (int64_t k = 0; table.re && k < count; ++k) root(k, n, table.re + k, table.im + k);
+  for (int64_t k = 0; table.re && k < count; ++k) root_of_unity(k, n, table.re + k, table.im + k);
   return table;
 }
 
@@ -145,7 +145,7 @@ bool make_fourier_plan(KernelContext& context, int64_t n, FourierPlan* plan) {
   if (!scratch.re) return false;
   memset(plan->filter.re, 0, static_cast<size_t>(2 * plan->m) * sizeof(double));
   for (int64_t k = 0; k < n; ++k) {
-    root(k * k % (2 * n), 2 * n, plan->chirp.re + k, plan->chirp.im + k);
+    root_of_unity(k * k % (2 * n), 2 * n, plan->chirp.re + k, plan->chirp.im + k);
     const int64_t mirrored = k ? plan->m - k : 0;
     plan->filter.re[k] = plan->filter.re[mirrored] = plan->chirp.re[k];
     plan->filter.im[k] = plan->filter.im[mirrored] = -plan->chirp.im[k];

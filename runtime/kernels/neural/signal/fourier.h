@@ -28,6 +28,9 @@ struct FourierPlan {
 /// Tables come from the context's temp memory; false (failed) if there is too little. n >= 1.
 bool make_fourier_plan(KernelContext& context, int64_t n, FourierPlan* plan);
 
+/// exp(-2 pi i k / n) for 0 <= k < n, exact at the quarters.
+void root_of_unity(int64_t k, int64_t n, double* re, double* im);
+
 /// exp(-2 pi i k / n) for k < count <= n, from temp memory; re is null (and the context failed) if there is too little.
 ComplexArray make_roots(KernelContext& context, int64_t n, int64_t count);
 
