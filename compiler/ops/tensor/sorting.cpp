@@ -139,14 +139,93 @@ void infer_vector_result(Node& node) {
   if (node.result()->rank() != 1) reject("the result is not a vector");
 }
 
-// searchsorted / bucketize: for each value the number of boundaries before it, which are those not at or above it: all
-// for NaN
-Value* count_before(Compose& c, Value* boundaries, Value* x, bool right, DType dtype) {
-  Value* wide = c.b.unsqueeze(x, static_cast<int64_t>(x->rank()));
-  Value* at = c.b.unsqueeze(boundaries, static_cast<int64_t>(boundaries->rank()) - 1);
-  Value* before = c.logical_not(c.compare(right ? "gt" : "ge", at, wide));
-  return c.b.cast(c.sum(before, {static_cast<int64_t>(before->rank()) - 1}), dtype);
+// --- positions ---
+
+// The tree is two constants of up to 16 bytes for each element of the sequence.
+constexpr int64_t kMostInTree = int64_t{1} << 20;
+
+// The binary search of eager among `length` elements, as a tree. Node i of a level has the children 2i, if its element
+// stops the search, and 2i + 1 in the next level; levels follow each other in `elements`.
+struct SearchTree {
+  int64_t levels = 0;
+  std::vector<int64_t> elements;   // that a node looks at
+  std::vector<int64_t> positions;  // the results, for the nodes behind the last level
+
+  explicit SearchTree(int64_t length) {
+    struct Interval {
+      int64_t low, high;
+    };
+    std::vector<Interval> level = {{0, length}};
+    for (; (int64_t{1} << levels) <= length; ++levels) {
+      std::vector<Interval> next;
+      for (const auto [low, high] : level) {
+        const int64_t middle = low + (high - low) / 2;
+        const bool done = low == high;  // one level before its neighbours; what it looks at changes nothing
+        elements.push_back(std::min(middle, length - 1));
+        next.push_back({low, done ? low : middle});
+        next.push_back({done ? low : middle + 1, high});
+      }
+      level = std::move(next);
+    }
+    for (const Interval& each : level) positions.push_back(each.low);
+  }
+};
+
+// The position of each element of `x` [.., m] in the rows of `sorted` [.., n]. What stops the search is an element of
+// `sorted` that is not less than that of `x`, or greater than it if `right`; NaN stops nothing. Both forms take a few
+// operators for each step, in memory that does not grow with n.
+
+// 0 < n <= kMostInTree
+Value* search_tree(Compose& c, Value* sorted, Value* x, bool right) {
+  const SearchTree tree(sorted->sizes().back().value());
+  const auto count = [](const std::vector<int64_t>& values) { return Sym(static_cast<int64_t>(values.size())); };
+  const int64_t dim = static_cast<int64_t>(sorted->rank()) - 1;
+  Value* elements = c.index_select(sorted, dim, c.constant_i64(tree.elements, {count(tree.elements)}));
+  // Numbers of nodes in `elements`: 2^level - 1 + i. The children of node i have 2i + 1 and 2i + 2.
+  Value* node = nullptr;
+  for (int64_t level = 0; level < tree.levels; ++level) {
+    Value* at = node ? c.b.call("aten.gather", {elements, dim, node}) : c.b.slice(elements, dim, 0, 1);
+    Value* stops = c.compare(right ? "gt" : "ge", at, x);
+    // Behind the last level they count from 0.
+    const int64_t first = level + 1 < tree.levels ? 1 : 2 - (int64_t{1} << tree.levels);
+    Value* step = c.where(stops, first, first + 1, DType::i64);
+    node = node ? c.b.call("aten.add.Tensor", {step, node, 2}) : step;
+  }
+  Value* flat = c.b.reshape(node, {numel(node->sizes())});
+  Value* positions = c.index_select(c.constant_i64(tree.positions, {count(tree.positions)}), 0, flat);
+  return c.b.reshape(positions, node->sizes());
 }
+
+// Any n, in the steps that the largest one needs. Where low and high are equal, a step keeps them; it may read an
+// element behind the last one.
+Value* search_interval(Compose& c, Value* sorted, Value* x, bool right) {
+  const Sym n = sorted->sizes().back();
+  const int64_t most = std::min<int64_t>(SymScope::range(n).max, std::numeric_limits<int32_t>::max());
+  const int64_t dim = static_cast<int64_t>(sorted->rank()) - 1;
+  Value* elements = c.pad(sorted, {0, 1});
+  Value* low = c.b.call("aten.full", {x->sizes(), 0, DType::i64});
+  Value* high = c.add(low, c.tensor(n, DType::i64));
+  for (int64_t left = most; left > 0; left /= 2) {
+    Value* middle = c.div_mode(c.add(low, high), 2, "floor");
+    Value* stops = c.compare(right ? "gt" : "ge", c.b.call("aten.gather", {elements, dim, middle}), x);
+    low = c.where(stops, low, c.minimum(c.add(middle, 1), high));
+    high = c.where(stops, middle, high);
+  }
+  return low;
+}
+
+// `x` has the leading sizes of `sorted`, unless that is a vector.
+Value* positions_in(Compose& c, Value* sorted, Value* x, bool right, DType dtype) {
+  const Sizes sizes = x->sizes();
+  const bool in_vector = sorted->rank() == 1;
+  const Sym n = sorted->sizes().back();
+  if (in_vector && sizes.size() != 1) x = c.b.reshape(x, {numel(sizes)});
+  const bool in_tree = n.is_const() && n.value() > 0 && n.value() <= kMostInTree;
+  Value* positions = in_tree ? search_tree(c, sorted, x, right) : search_interval(c, sorted, x, right);
+  if (in_vector && sizes.size() != 1) positions = c.b.reshape(positions, sizes);
+  return c.b.cast(positions, dtype);
+}
+
 // What is sought among boundaries of `dtype`: a fraction stays one beside integers.
 Value* number_or_tensor(Compose& c, const Arg& sought, DType dtype) {
   return c.tensor(sought, is_float_number(sought) && is_integral(dtype) ? DType::f64 : dtype);
@@ -156,10 +235,7 @@ Results decompose_bucketize(Builder& b, Node& node) {
   Value* boundaries = node.tensor("boundaries");
   Value* x = number_or_tensor(c, node.arg("self"), boundaries->dtype());
   require_rank(boundaries, 1, "bucketize: boundaries");
-  Value* wide = b.unsqueeze(x, static_cast<int64_t>(x->rank()));
-  Value* before = c.logical_not(c.compare(node.boolean("right") ? "lt" : "le", wide, boundaries));
-  Value* count = c.sum(before, {static_cast<int64_t>(x->rank())});
-  return {b.cast(count, node.boolean("out_int32") ? DType::i32 : DType::i64)};
+  return {positions_in(c, boundaries, x, node.boolean("right"), node.boolean("out_int32") ? DType::i32 : DType::i64)};
 }
 
 // Where each element of self belongs.
@@ -175,13 +251,8 @@ Results decompose_searchsorted(Builder& b, Node& node) {
   const DType dtype = node.boolean("out_int32") ? DType::i32 : DType::i64;
   require(sorted->rank() >= 1, "searchsorted of a scalar");
   if (Value* sorter = node.optional_tensor("sorter")) sorted = b.call("aten.gather", {sorted, -1, sorter});
-  if (sorted->rank() > 1) {
-    require(x->rank() == sorted->rank(), "searchsorted: ranks differ");
-    return {count_before(c, sorted, x, right, dtype)};
-  }
-  Value* wide = b.unsqueeze(x, static_cast<int64_t>(x->rank()));
-  Value* before = c.logical_not(c.compare(right ? "lt" : "le", wide, sorted));
-  return {b.cast(c.sum(before, {static_cast<int64_t>(x->rank())}), dtype)};
+  require(sorted->rank() == 1 || x->rank() == sorted->rank(), "searchsorted: ranks differ");
+  return {positions_in(c, sorted, x, right, dtype)};
 }
 
 // --- classes ---
