@@ -54,6 +54,12 @@ void infer_elements(Node& node) {
 std::vector<Type> inferred_types(Node& node) {
   std::vector<Type> types;
   for (const Value* value : node.results()) types.push_back(value->type);
+  // Some shape functions keep what the importer has recorded of results: numbers, as operands are seen.
+  for (Value* value : node.results()) {
+    if (node.op->has(kElements) || !value->type.is_tensor()) continue;
+    value->type.tensor.dtype = value->type.tensor.real_dtype();
+    value->type.tensor.quantization = nullptr;
+  }
   const auto swap_types = [&] {
     for (size_t i = 0; i < types.size(); ++i) std::swap(types[i], node.result(i)->type);
   };
