@@ -69,6 +69,7 @@ std::string report_json(const compiler::CompileResult& result, const std::vector
       json.object();
       json.field("op", verdict.op);
       json.field("reason", verdict.reason);
+      json.field("help", verdict.help);
       json.field("module", verdict.module);
       json.field("source", verdict.source);
       json.end();
@@ -231,7 +232,8 @@ std::vector<std::string> advise(const compiler::CompileResult& result, const Com
 // A line for each reason of nodes outside, and of those that an option made different, on stderr; the report has all.
 void print_reasons(const compiler::MethodReport& method) {
   std::map<std::pair<std::string, std::string>, size_t> outside, asked_for;
-  for (const compiler::NodeVerdict& verdict : method.outside) ++outside[{verdict.op, verdict.reason}];
+  for (const compiler::NodeVerdict& verdict : method.outside)
+    ++outside[{verdict.op, verdict.reason + (verdict.help.empty() ? "" : "; ") + verdict.help}];
   for (const compiler::NodeVerdict& verdict : method.nodes) {
     if (verdict.asked_for) ++asked_for[{verdict.op, verdict.reason}];
   }

@@ -46,7 +46,7 @@ std::string cost_text(const compiler::NodeCost& cost) {
 // Why, what it takes, and how what it reads and gives is quantized.
 std::string with_details(const compiler::NodeVerdict& node) {
   std::string text;
-  for (const std::string& part : {node.reason, cost_text(node.cost), node.quantization})
+  for (const std::string& part : {node.reason, node.help, cost_text(node.cost), node.quantization})
     text += part.empty() ? "" : (text.empty() ? "" : "; ") + part;
   return text;
 }

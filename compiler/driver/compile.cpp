@@ -41,6 +41,7 @@ NodeVerdict verdict_of(const NodePlace& place) {
   verdict.op = place.op;
   verdict.where_it_runs = place.backend.empty() ? "portable" : place.backend;
   verdict.reason = place.reason;
+  verdict.help = place.help;
   verdict.asked_for = place.asked_for && !place.backend.empty();
   verdict.quantization = place.quantization;
   verdict.cost = place.cost;
@@ -193,7 +194,7 @@ Result<PartitionReport> run_target(Graph& graph, const std::string& method, cons
   pipeline.keep = [&](const Node& node) {
     const Verdict verdict = keeps(target, node, target_opts);
     if (verdict.taken || portable.keep(node)) return true;
-    composites.add_split(node, verdict.reason);
+    composites.add_split(node, verdict);
     return false;
   };
   pipeline.takes = [&](const Node& node) { return ask(target, node, target_opts).taken; };
@@ -261,7 +262,7 @@ std::vector<OutsideNodes> nodes_outside(const PartitionReport& report, size_t* f
       ++*following;
       continue;
     }
-    std::string reason = fmt::format("{}: {}", place.op, place.reason);
+    std::string reason = fmt::format("{}: {}{}{}", place.op, place.reason, place.help.empty() ? "" : "; ", place.help);
     const auto [found, is_new] = index_of.emplace(reason, outside.size());
     if (is_new) {
       const std::string source = place.origin ? place.origin->source : "",

@@ -53,6 +53,7 @@ struct CompileOptions {
 
 struct NodeVerdict {
   std::string op, where_it_runs, reason, module, source;
+  std::string help;          // outside: what the user can do about the reason, or ""
   std::string quantization;  // types of quantized values that it reads and gives, or ""
   NodeCost cost;
   OriginPtr origin;

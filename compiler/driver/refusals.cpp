@@ -17,12 +17,12 @@ std::string name_of(const Node& node) {
 
 }  // namespace
 
-std::function<void(const Node&, const std::string&, const Node*)> StayingNodes::listener() {
-  return [this](const Node& node, const std::string& why, const Node* cause) {
+std::function<void(const Node&, const std::string&, const std::string&, const Node*)> StayingNodes::listener() {
+  return [this](const Node& node, const std::string& why, const std::string& help, const Node* cause) {
     if (node.results().empty()) return;
     if (!cause && node.origin) causes_.insert(node.origin);
     std::string text = cause ? "it computes on floats because of " + name_of(*cause) : why;
-    reasons_.insert_or_assign(node.result(), Reason{std::move(text), cause != nullptr});
+    reasons_.insert_or_assign(node.result(), Reason{std::move(text), help, cause != nullptr});
   };
 }
 
@@ -32,6 +32,7 @@ void StayingNodes::explain(Verdicts& verdicts) const {
     const auto reason = reasons_.find(node->result());
     if (reason == reasons_.end()) continue;
     verdict.reason = reason->second.text;
+    verdict.help = reason->second.help;
     verdict.follows = reason->second.follows;
   }
 }
@@ -43,9 +44,9 @@ void StayingNodes::clear() {
 
 bool StayingNodes::has(const Node& node) const { return !node.results().empty() && reasons_.count(node.result()) > 0; }
 
-void RefusedComposites::add_split(const Node& node, const std::string& reason) {
-  if (!reason.empty() && node.origin)
-    reasons_.try_emplace(node.origin, Whole{std::string(node.op->name()), reason, false, true});
+void RefusedComposites::add_split(const Node& node, const Verdict& verdict) {
+  if (!verdict.reason.empty() && node.origin)
+    reasons_.try_emplace(node.origin, Whole{std::string(node.op->name()), verdict.reason, verdict.help, false, true});
 }
 
 size_t RefusedComposites::add(const Graph& graph, const Verdicts& verdicts, const KeepFn& portable,
@@ -61,8 +62,8 @@ size_t RefusedComposites::add(const Graph& graph, const Verdicts& verdicts, cons
     }
     results.insert(node->results().begin(), node->results().end());
     if (verdict != verdicts.of.end() && node->origin)
-      reasons_.try_emplace(node->origin,
-                           Whole{std::string(node->op->name()), verdict->second.reason, staying.has(*node)});
+      reasons_.try_emplace(node->origin, Whole{std::string(node->op->name()), verdict->second.reason,
+                                               verdict->second.help, staying.has(*node)});
     ++count;
   }
   return count;
@@ -83,8 +84,10 @@ void RefusedComposites::explain(std::vector<NodePlace>& nodes, const StayingNode
     const auto whole = find(place);
     if (whole == reasons_.end()) continue;
     const std::string& reason = whole->second.reason;
-    if (reason != place.reason)
+    if (reason != place.reason) {
       place.reason += fmt::format("{}{} as a whole: {}", place.reason.empty() ? "" : "; ", whole->second.op, reason);
+      place.help = whole->second.help;  // the whole is what can be mended
+    }
     reasons_.erase(whole);
   }
 }

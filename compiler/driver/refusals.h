@@ -17,7 +17,7 @@ namespace wick::compiler {
 class StayingNodes {
  public:
   /// PipelineOptions::stays; adds to this list.
-  std::function<void(const Node& node, const std::string& why, const Node* cause)> listener();
+  std::function<void(const Node& node, const std::string& why, const std::string& help, const Node* cause)> listener();
   /// Gives their reasons to verdicts that refuse them.
   void explain(Verdicts& verdicts) const;
   void clear();
@@ -27,7 +27,7 @@ class StayingNodes {
 
  private:
   struct Reason {
-    std::string text;
+    std::string text, help;
     bool follows = false;
   };
   std::unordered_map<const Value*, Reason> reasons_;  // looked up only
@@ -39,7 +39,7 @@ class StayingNodes {
 class RefusedComposites {
  public:
   /// A composite that is about to be split. No reason: the target has no whole form of its operator.
-  void add_split(const Node& node, const std::string& reason);
+  void add_split(const Node& node, const Verdict& verdict);
   /// Adds those of the graph, and returns how many there are.
   size_t add(const Graph& graph, const Verdicts& verdicts, const KeepFn& portable, const StayingNodes& staying);
   /// The first part of each says why it is not a whole: of those that were split, the first one that is left; of those
@@ -52,7 +52,7 @@ class RefusedComposites {
 
  private:
   struct Whole {
-    std::string op, reason;
+    std::string op, reason, help;
     bool is_staying = false;
     bool is_split = false;
   };

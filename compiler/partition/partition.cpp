@@ -37,6 +37,8 @@ std::string not_for_backends(const Node& node, const Target& target) {
   return "";
 }
 
+constexpr char kOutsideBackends[] = "compute it before or behind what the backend takes, or outside the model";
+
 // What a backend that was asked before has made of its nodes.
 bool is_made_by_backend(const Node& node) { return is_delegate_call(node) || node.op->has(kOfBackend | kScratch); }
 
@@ -152,6 +154,7 @@ class Partitioner {
       const bool effect = nodes_[i]->op->has(kEffect);
       places_[i].backend = effect ? kExecutor : "";
       places_[i].reason = effect ? "the program checks it itself" : not_for_backends(*nodes_[i], target_);
+      if (!effect && !places_[i].reason.empty()) places_[i].help = kOutsideBackends;
       asked_.push_back(may_take(*nodes_[i], target_));
       is_made_.push_back(is_made_by_backend(*nodes_[i]));
     }
@@ -218,9 +221,10 @@ class Partitioner {
     }
   }
 
-  void refuse(uint32_t i, const std::string& reason) {
+  void refuse(uint32_t i, const std::string& reason, const std::string& help = "") {
     std::string& text = places_[i].reason;
     text += (text.empty() ? "" : "; ") + reason;
+    if (!help.empty()) places_[i].help = help;
   }
 
   void note_verdicts() {
@@ -234,7 +238,7 @@ class Partitioner {
         notes_[i] = verdict->second.reason;
         places_[i].asked_for = verdict->second.asked_for;
       } else {
-        refuse(i, verdict->second.reason);
+        refuse(i, verdict->second.reason, verdict->second.help);
         places_[i].follows = verdict->second.follows;
       }
     }
@@ -396,7 +400,7 @@ class Partitioner {
     for (uint32_t i : members) {
       if (any && !is_named(i)) continue;
       wanted_[i] = false;
-      refuse(i, verdict.reason);
+      refuse(i, verdict.reason, verdict.help);
     }
   }
 

@@ -28,6 +28,7 @@ struct NodePlace {
   std::string op;
   std::string backend;     // name of the target; "" = outside
   std::string reason;      // outside: why, by each target asked; taken: what the user should know, or ""
+  std::string help;        // outside: what the user can do about it, as the targets say; or ""
   bool asked_for = false;  // taken: Verdict::asked_for
   bool follows = false;    // outside: Verdict::follows
   OriginPtr origin;

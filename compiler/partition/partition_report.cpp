@@ -23,15 +23,16 @@ void PartitionReport::add(PartitionReport next) {
   }
   using Key = std::pair<std::string, std::string>;
   const auto key_of = [](const NodePlace& place) { return Key(place.op, place.origin ? place.origin->node : ""); };
-  std::map<Key, std::string> before;
+  std::map<Key, NodePlace> before;
   for (NodePlace& place : nodes) {
-    if (place.backend.empty()) before.emplace(key_of(place), std::move(place.reason));
+    if (place.backend.empty()) before.emplace(key_of(place), place);
   }
   std::erase_if(nodes, [](const NodePlace& place) { return place.backend.empty() || place.backend == kExecutor; });
   for (NodePlace& place : next.nodes) {
     const auto found = place.backend.empty() ? before.find(key_of(place)) : before.end();
-    if (found != before.end() && found->second != place.reason)
-      place.reason = fmt::format("{}: {}; {}: {}", target, found->second, next.target, place.reason);
+    if (found != before.end() && found->second.reason != place.reason)
+      place.reason = fmt::format("{}: {}; {}: {}", target, found->second.reason, next.target, place.reason);
+    if (found != before.end() && place.help.empty()) place.help = found->second.help;
     nodes.push_back(std::move(place));
   }
   std::map<std::string, std::string> reasons;

@@ -28,8 +28,13 @@ struct Verdict {
   std::vector<const Node*> because_of = {};
   bool asked_for = false;  // of a yes: an option of the user makes the results differ, which `reason` says
   bool follows = false;    // of a no: from the no on another node, whose reason is the one to look at
+  std::string help = {};   // of a no: what the user can do about it, or ""
   static Verdict yes(std::string note = "") { return {true, std::move(note), {}}; }
-  static Verdict no(std::string why) { return {false, std::move(why), {}}; }
+  static Verdict no(std::string why, std::string help = "") {
+    Verdict verdict = {false, std::move(why), {}};
+    verdict.help = std::move(help);
+    return verdict;
+  }
 };
 
 class Builder;

@@ -64,7 +64,7 @@ struct PipelineOptions {
   std::function<bool(const Node& node)> takes;
   /// Called by passes of the target with a node that will stay outside: why, or "" and the node that this follows from,
   /// for which another call says why. Null: nobody asks.
-  std::function<void(const Node& node, const std::string& why, const Node* cause)> stays;
+  std::function<void(const Node& node, const std::string& why, const std::string& help, const Node* cause)> stays;
   /// Leaves out the target passes that do not keep NaN and infinities.
   bool strict_nan = false;
   /// Each runs after the passes of its phase.

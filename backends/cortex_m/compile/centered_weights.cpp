@@ -22,12 +22,14 @@ int64_t copies_of(int32_t weight) {
 
 }  // namespace
 
-std::string refuse_zero_points(const compiler::Quantization& quantization) {
+Refusal refuse_zero_points(const compiler::Quantization& quantization) {
   const std::vector<double> zeros = quantization.zero_points.all();
   const bool fit = std::all_of(zeros.begin(), zeros.end(), [](double zero) {
     return zero == std::floor(zero) && zero >= INT8_MIN && zero <= INT8_MAX;
   });
-  return fit ? "" : "a zero point of its weights is outside int8";
+  return fit ? Refusal{}
+             : Refusal{"a zero point of its weights is outside int8",
+                       "quantize the weights with zero points within -128..127, best 0"};
 }
 
 CenteredWeights centered_weights(const std::vector<int8_t>& weights, size_t inputs, const std::vector<double>& zeros) {

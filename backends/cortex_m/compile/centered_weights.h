@@ -8,7 +8,7 @@
 namespace wick::cortex_m {
 
 /// Why zero points of weights are not elements of int8, or "".
-std::string refuse_zero_points(const compiler::Quantization& quantization);
+Refusal refuse_zero_points(const compiler::Quantization& quantization);
 
 /// Weights minus zero points, which may have nine bits: each is the sum of `copies` weights of eight bits, for inputs
 /// that stand side by side as often. The same number, as sums are exact.

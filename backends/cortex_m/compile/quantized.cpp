@@ -40,31 +40,33 @@ std::vector<double> elements(const Value& constant) {
   }
 }
 
-std::string refuse_dtype(const Value& value, std::string_view what, DType dtype) {
-  if (!value.type.is_tensor()) return fmt::format("{} is a number", what);
+Refusal refuse_dtype(const Value& value, std::string_view what, DType dtype) {
+  if (!value.type.is_tensor()) return {fmt::format("{} is a number", what), "make the number a constant of the model"};
   const auto& q = value.tensor().quantization;
-  if (!q) return fmt::format("{} is not quantized: {}", what, to_text(value.type));
+  if (!q) return {fmt::format("{} is not quantized: {}", what, to_text(value.type)), kQuantizeIt};
   const bool known = value.dtype() == dtype && q->real == DType::f32 && q->is_per_tensor() && !q->at_run_time;
-  if (known) return "";
-  return fmt::format("{} is not {} with one scale known when the program is compiled: {}", what,
-                     dtype == DType::i8 ? "int8" : "int16", to_text(value.type));
+  if (known) return {};
+  return {fmt::format("{} is not {} with one scale known when the program is compiled: {}", what,
+                      dtype == DType::i8 ? "int8" : "int16", to_text(value.type)),
+          "quantize it per tensor, with a scale that is a constant"};
 }
 
 }  // namespace
 
-std::string refuse_int8(const Value& value, std::string_view what) {
-  std::string reason = refuse_dtype(value, what, DType::i8);
+Refusal refuse_int8(const Value& value, std::string_view what) {
+  Refusal reason = refuse_dtype(value, what, DType::i8);
   if (!reason.empty() || is_int8_zero(value.tensor().quantization->zero_points[0])) return reason;
-  return fmt::format("the zero point of {} is outside int8", what);
+  return {fmt::format("the zero point of {} is outside int8", what), "use a zero point within -128..127"};
 }
 
-std::string refuse_int16(const Value& value, std::string_view what) {
-  std::string reason = refuse_dtype(value, what, DType::i16);
+Refusal refuse_int16(const Value& value, std::string_view what) {
+  Refusal reason = refuse_dtype(value, what, DType::i16);
   if (!reason.empty() || value.tensor().quantization->zero_points[0] == 0) return reason;
-  return fmt::format("the zero point of {}, which is int16, is not 0", what);
+  return {fmt::format("the zero point of {}, which is int16, is not 0", what),
+          "quantize it symmetrically: int16 with zero point 0"};
 }
 
-std::string refuse_elements(const Value& value, std::string_view what) {
+Refusal refuse_elements(const Value& value, std::string_view what) {
   const bool wide = value.type.is_tensor() && value.is_quantized() && value.dtype() == DType::i16;
   return wide ? refuse_int16(value, what) : refuse_int8(value, what);
 }
@@ -73,16 +75,16 @@ bool is_int8(const Value& value) { return refuse_int8(value, "").empty(); }
 bool is_int16(const Value& value) { return refuse_int16(value, "").empty(); }
 bool has_elements(const Value& value) { return refuse_elements(value, "").empty(); }
 
-std::string refuse_int8(const Node& node) {
+Refusal refuse_int8(const Node& node) {
   for (const Value* operand : node.operands()) {
-    std::string reason = refuse_int8(*operand, "an operand");
+    Refusal reason = refuse_int8(*operand, "an operand");
     if (!reason.empty()) return reason;
   }
   for (const Value* result : node.results()) {
-    std::string reason = refuse_int8(*result, "the result");
+    Refusal reason = refuse_int8(*result, "the result");
     if (!reason.empty()) return reason;
   }
-  return "";
+  return {};
 }
 
 compiler::Node* float_maker(const compiler::Arg& arg) {

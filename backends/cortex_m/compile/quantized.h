@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cortex_m/compile/refusal.h"
 #include "compiler/ir/builder.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/quantization.h"
@@ -21,13 +22,13 @@ struct Affine {
 
 /// Why the elements are not int8 of f32 numbers with one scale and one zero point known at compile time, or "".
 /// `what`: "the input".
-std::string refuse_int8(const compiler::Value& value, std::string_view what);
+Refusal refuse_int8(const compiler::Value& value, std::string_view what);
 /// The same of all operands that are tensors and of the results.
-std::string refuse_int8(const compiler::Node& node);
+Refusal refuse_int8(const compiler::Node& node);
 /// The same for int16, whose zero point must be 0.
-std::string refuse_int16(const compiler::Value& value, std::string_view what);
+Refusal refuse_int16(const compiler::Value& value, std::string_view what);
 /// The same for either of the two.
-std::string refuse_elements(const compiler::Value& value, std::string_view what);
+Refusal refuse_elements(const compiler::Value& value, std::string_view what);
 /// Whether these find no reason.
 bool is_int8(const compiler::Value& value);
 bool is_int16(const compiler::Value& value);

@@ -52,18 +52,21 @@ bool reads_floats(const Node& node) {
   return std::any_of(operands.begin(), operands.end(), [](const Value* value) { return !value->is_quantized(); });
 }
 
-std::string refuse_all_sizes(const Node& node, bool takes_unknown_rows) {
+Refusal refuse_all_sizes(const Node& node, bool takes_unknown_rows) {
   std::vector<Value*> values = node.operands();
   const auto is_read = [](const Value* result) { return result->num_uses() > 0; };
   std::copy_if(node.results().begin(), node.results().end(), std::back_inserter(values), is_read);
   for (const Value* value : values) {
-    if (!value->type.is_tensor()) return "it reads a number computed at run time";
+    if (!value->type.is_tensor())
+      return {"it reads a number computed at run time", "make the number a constant of the model"};
     const bool any_rows = takes_unknown_rows && value->rank() > 0 && value->sizes().back().is_const();
     const compiler::Unknown unknown = any_rows ? compiler::Unknown::any : compiler::Unknown::none;
     std::string reason = compiler::refuse_sizes(*value, {{}, kMaxRank, unknown});
-    if (!reason.empty()) return reason;
+    if (!reason.empty())
+      return {std::move(reason),
+              "export with the sizes that the device uses: fixed ones, at most 16 dimensions, none of them 0"};
   }
-  return "";
+  return {};
 }
 
 // To or from numbers in floats, which stock does for int16, too.
@@ -89,16 +92,16 @@ bool computes_on_int16(const Node& node) {
          std::any_of(node.results().begin(), node.results().end(), is_int16);
 }
 
-std::string refuse_int16(const Node& node) {
+Refusal refuse_int16(const Node& node) {
   for (const Value* operand : node.operands()) {
-    std::string reason = refuse_int16(*operand, "an operand");
+    Refusal reason = refuse_int16(*operand, "an operand");
     if (!reason.empty()) return reason;
   }
   for (const Value* result : node.results()) {
-    std::string reason = refuse_int16(*result, "the result");
+    Refusal reason = refuse_int16(*result, "the result");
     if (!reason.empty()) return reason;
   }
-  return "";
+  return {};
 }
 
 const std::vector<const OpRule*>& all_rules() { return rules().rows(); }
@@ -120,12 +123,18 @@ Verdict keep(const Node& node, const compiler::TargetOptions&) {
 Verdict supports(const Node& node, const compiler::TargetOptions& options) {
   const OpRule* rule = find_rule(node);
   const bool on_elements = rule && node.op->has(compiler::kElements);
-  if (!on_elements && !is_quantized(node)) return Verdict::no("it computes on numbers that are not quantized");
-  if (!rule) return Verdict::no("the backend has no integer form of this operator");
+  if (!on_elements && !is_quantized(node))
+    return refused({"it computes on numbers that are not quantized",
+                    "annotate its operands and its result in the quantizer, or move it in front of the first quantize "
+                    "node or behind the last dequantize node"});
+  if (!rule)
+    return refused({"the backend has no integer form of this operator",
+                    "write it with operators that have one (docs/cortex_m.md lists them), or move it in front of the "
+                    "first quantize node or behind the last dequantize node"});
   if (configuration(options).stock_only && computes_on_int16(node) && !converts_numbers(node))
-    return Verdict::no("stock has no operators on int16");
-  const std::string reason = refuse_all_sizes(node, rule->takes_unknown_rows);
-  return reason.empty() ? rule->supports(node, configuration(options)) : Verdict::no(reason);
+    return refused({"stock has no operators on int16", "quantize to int8, or compile with another profile than stock"});
+  const Refusal reason = refuse_all_sizes(node, rule->takes_unknown_rows);
+  return reason.empty() ? rule->supports(node, configuration(options)) : refused(reason);
 }
 
 std::vector<Value*> rewrite(compiler::Builder& builder, Node& node, const compiler::TargetOptions& options) {

@@ -104,7 +104,8 @@ TEST(CortexMReport, ANodeThatShowsRoundingSaysWhoseAndHowFar) {
   ASSERT_NE(norm, nullptr);
   EXPECT_NE(norm->op.find("layer_norm"), std::string::npos);
   EXPECT_NE(norm->reason.find("of its steps, more than 0.75"), std::string::npos) << norm->reason;
-  EXPECT_NE(norm->reason.find("quantize '"), std::string::npos) << norm->reason;
+  EXPECT_NE(norm->help.find("quantize '"), std::string::npos) << norm->help;
+  EXPECT_NE(norm->help.find("a scale of at least"), std::string::npos) << norm->help;
   EXPECT_EQ(norm->reason.find("as a whole"), std::string::npos) << "said once: " << norm->reason;
   EXPECT_NE(outside_node(*p.compiled(), "it computes on floats because of " + norm->op), nullptr);
 }

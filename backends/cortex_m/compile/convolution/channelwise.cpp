@@ -63,17 +63,18 @@ Requantization scale_of_channel(const Channelwise& c, size_t channel) {
 
 }  // namespace
 
-std::string refuse_channelwise(const Value& x, const Channelwise& c) {
-  if (x.rank() < 2) return "wanted a batch and channels";
+Refusal refuse_channelwise(const Value& x, const Channelwise& c) {
+  if (x.rank() < 2) return {"wanted a batch and channels", "give it a dimension for the batch: x.unsqueeze(0)"};
   const int64_t reach = c.wide ? 32768 : 255;
   for (size_t channel = 0; channel < c.factors.size(); ++channel) {
     const bool finite = std::isfinite(c.factors[channel]) && (c.offsets.empty() || std::isfinite(c.offsets[channel]));
     const auto found = requantization_of_sums(finite ? step_of_channel(c, channel) / c.output.scale : 0);
     const bool fits = finite && found &&
                       keeps_32_bits(std::abs(weight_of(c, channel)) * reach + std::abs(bias_of(c, channel)), *found);
-    if (!fits) return "the scale of its result is too far from that of its input, times what its channels have";
+    if (!fits)
+      return {"the scale of its result is too far from that of its input, times what its channels have", kNearerScale};
   }
-  return "";
+  return {};
 }
 
 Value* channelwise(Builder& b, Value* x, const Channelwise& c, Isa isa) {

@@ -15,7 +15,7 @@ struct Channelwise {
 };
 
 /// Why it cannot be computed so, or "". The shape is that of `x`: [N, C, ..].
-std::string refuse_channelwise(const compiler::Value& x, const Channelwise& channelwise);
+Refusal refuse_channelwise(const compiler::Value& x, const Channelwise& channelwise);
 /// Its result, with the sizes of `x`. Requires: it is not refused.
 compiler::Value* channelwise(compiler::Builder& builder, compiler::Value* x, const Channelwise& channelwise, Isa isa);
 

@@ -26,10 +26,11 @@ int64_t along_axis(const std::vector<int64_t>& list, size_t axis, bool rows, int
   return list.size() == 1 ? list[0] : list[rows ? axis - 1 : axis];
 }
 
-std::string read_shape(const Node& node, Convolution* c) {
+Refusal read_shape(const Node& node, Convolution* c) {
   const Value *x = node.tensor("input"), *weight = node.tensor("weight"), *y = node.result();
   if (x->rank() != 3 && x->rank() != 4)
-    return fmt::format("its input has rank {}; kernels take images and rows", x->rank());
+    return {fmt::format("its input has rank {}; kernels take images and rows", x->rank()),
+            "give it a batch, and compute other dimensions as several convolutions of images whose sum is the result"};
   c->rows = x->rank() == 3;
   c->transposed = node.boolean("transposed");
   c->groups = node.static_integer("groups");
@@ -50,16 +51,18 @@ std::string read_shape(const Node& node, Convolution* c) {
     s.dilation[axis] = along_axis(node.static_ints("dilation"), axis, c->rows, 1);
     c->output_padding[axis] = along_axis(node.static_ints("output_padding"), axis, c->rows, 0);
   }
-  return "";
+  return {};
 }
 
-std::string refuse_filter(const Value& weight, bool transposed) {
+Refusal refuse_filter(const Value& weight, bool transposed) {
   const auto& q = weight.tensor().quantization;
-  if (!weight.is_constant()) return "its weights are computed";
+  if (!weight.is_constant()) return {"its weights are computed", kConstantWeights};
   if (!q || weight.dtype() != DType::i8 || q->at_run_time || q->real != DType::f32)
-    return fmt::format("its weights are not quantized to int8: {}", to_text(weight.type));
+    return {fmt::format("its weights are not quantized to int8: {}", to_text(weight.type)),
+            "annotate the weights in the quantizer: int8, per tensor or per channel along their outputs"};
   if (!q->is_per_tensor() && q->channel_dim() != size_t{transposed ? 1u : 0u})
-    return fmt::format("its weights do not have one scale, or one for each output: {}", to_text(weight.type));
+    return {fmt::format("its weights do not have one scale, or one for each output: {}", to_text(weight.type)),
+            kScalesOfOutputs};
   return refuse_zero_points(*q);
 }
 
@@ -105,20 +108,20 @@ int64_t largest_convolution_sum(const Convolution& c, size_t output) {
   return total * reach + (c.bias.empty() ? 0 : std::abs(int64_t{c.bias[output]}));
 }
 
-std::string read_sums(const Node& node, Convolution* c) {
+Refusal read_sums(const Node& node, Convolution* c) {
   const Value* bias = node.optional_tensor("bias");
   const auto outputs = static_cast<size_t>(c->shape.outputs);
   const std::vector<double> steps = accumulator_steps(node, *c);
-  std::string reason = bias ? quantize_bias(*bias, outputs, steps, &c->bias) : "";
+  Refusal reason = bias ? quantize_bias(*bias, outputs, steps, &c->bias) : Refusal{};
   if (!reason.empty()) return reason;
   for (size_t o = 0; o < outputs; ++o) {
     const auto found = requantization_of_sums(steps[o] / c->output.scale);
-    if (!found) return "the scale of its result is too far from those of input and weights";
-    if (!keeps_32_bits(largest_convolution_sum(*c, o), *found)) return "its sums could exceed 32 bits";
+    if (!found) return {"the scale of its result is too far from those of input and weights", kNearerScale};
+    if (!keeps_32_bits(largest_convolution_sum(*c, o), *found)) return {"its sums could exceed 32 bits", kSmallerSums};
     c->multipliers.push_back(found->multiplier);
     c->shifts.push_back(found->shift);
   }
-  return "";
+  return {};
 }
 
 double step_of_output(const std::vector<double>& steps, size_t output) { return steps[steps.size() == 1 ? 0 : output]; }
@@ -135,54 +138,57 @@ bool has_steps(const Value& bias, const std::vector<double>& steps) {
 
 }  // namespace
 
-std::string quantize_bias(const Value& bias, size_t outputs, const std::vector<double>& steps, int bits,
-                          std::vector<int64_t>* out) {
-  if (!bias.is_constant()) return "its bias is computed";
+Refusal quantize_bias(const Value& bias, size_t outputs, const std::vector<double>& steps, int bits,
+                      std::vector<int64_t>* out) {
+  if (!bias.is_constant())
+    return {"its bias is computed", "store the bias as a parameter, or add it behind the layer, quantized"};
   if (bias.rank() != 1 || !bias.sizes()[0].is(static_cast<int64_t>(outputs)))
-    return fmt::format("its bias is not one number for each output: {}", to_text(bias.type));
+    return {fmt::format("its bias is not one number for each output: {}", to_text(bias.type)),
+            "add it behind the layer, quantized"};
   if (has_steps(bias, steps)) {
     const auto elements = compiler::layout::elements_of<int32_t>(bias);
     out->assign(elements.begin(), elements.end());
-    return "";
+    return {};
   }
   const std::vector<double> real = numbers(bias);
-  if (real.size() != outputs) return fmt::format("its bias is {}", to_text(bias.type));
+  if (real.size() != outputs)
+    return {fmt::format("its bias is {}", to_text(bias.type)), "give it one number for each output, in f32 or int32"};
   for (size_t o = 0; o < outputs; ++o) {
     const double scaled = real[o] / step_of_output(steps, o);
     if (!(std::abs(scaled) < std::ldexp(1, bits) - 1))
-      return fmt::format("its bias does not fit {} bits in steps of input times weights", bits + 1);
+      return {fmt::format("its bias does not fit {} bits in steps of input times weights", bits + 1),
+              "use larger scales of input or weights, or add the bias behind the layer, quantized"};
     out->push_back(static_cast<int64_t>(round_half_even(scaled)));
   }
-  return "";
+  return {};
 }
 
-std::string quantize_bias(const Value& bias, size_t outputs, const std::vector<double>& steps,
-                          std::vector<int32_t>* out) {
+Refusal quantize_bias(const Value& bias, size_t outputs, const std::vector<double>& steps, std::vector<int32_t>* out) {
   std::vector<int64_t> elements;
-  const std::string reason = quantize_bias(bias, outputs, steps, 31, &elements);
+  const Refusal reason = quantize_bias(bias, outputs, steps, 31, &elements);
   for (const int64_t element : elements) out->push_back(static_cast<int32_t>(element));
   return reason;
 }
 
-std::string read_convolution(const Node& node, Convolution* c) {
+Refusal read_convolution(const Node& node, Convolution* c) {
   const Value* x = node.tensor("input");
-  for (const std::string& reason : {refuse_int8(*x, "its input"), refuse_int8(*node.result(), "its result")}) {
+  for (const Refusal& reason : {refuse_int8(*x, "its input"), refuse_int8(*node.result(), "its result")}) {
     if (!reason.empty()) return reason;
   }
-  const std::string reason = read_filter(node, c);
+  const Refusal reason = read_filter(node, c);
   return reason.empty() ? read_sums(node, c) : reason;
 }
 
-std::string read_filter(const Node& node, Convolution* c) {
+Refusal read_filter(const Node& node, Convolution* c) {
   const Value *x = node.tensor("input"), *weight = node.tensor("weight");
-  for (const std::string& reason : {refuse_filter(*weight, node.boolean("transposed")), read_shape(node, c)}) {
+  for (const Refusal& reason : {refuse_filter(*weight, node.boolean("transposed")), read_shape(node, c)}) {
     if (!reason.empty()) return reason;
   }
   c->input = affine(*x);
   c->output = affine(*node.result());
   c->filter = filter_of(*weight, *c);
   center_filter(*weight->tensor().quantization, c);
-  return "";
+  return {};
 }
 
 std::vector<double> accumulator_steps(const Node& node, const Convolution& c) {

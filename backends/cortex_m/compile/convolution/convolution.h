@@ -31,10 +31,10 @@ struct Convolution {
 /// Fills `convolution`, or says why the node is not taken: input and result of int8 with one scale, a constant filter
 /// with one scale for each output or for all, a constant bias, sums that fit 32 bits. Weights have no zero points any
 /// more; those of nine bits are split, and the convolution reads channels repeatedly (repeated_inputs).
-std::string read_convolution(const compiler::Node& node, Convolution* convolution);
+Refusal read_convolution(const compiler::Node& node, Convolution* convolution);
 /// Only its geometry, its filter and the quantization of input and result, whatever their dtype. Requires: both have
 /// one scale.
-std::string read_filter(const compiler::Node& node, Convolution* convolution);
+Refusal read_filter(const compiler::Node& node, Convolution* convolution);
 /// What an accumulator of each output counts: steps of input times weights.
 std::vector<double> accumulator_steps(const compiler::Node& node, const Convolution& convolution);
 /// [O, taps, 1] -> [1, taps, O].
@@ -42,10 +42,10 @@ std::vector<int8_t> depthwise_filter(const Convolution& convolution);
 
 /// The bias in steps of the accumulator, for outputs whose sums count `steps[o]` each, or all the same; or why it does
 /// not fit. A bias that is quantized with these steps keeps its elements.
-std::string quantize_bias(const compiler::Value& bias, size_t outputs, const std::vector<double>& steps,
-                          std::vector<int32_t>* out);
+Refusal quantize_bias(const compiler::Value& bias, size_t outputs, const std::vector<double>& steps,
+                      std::vector<int32_t>* out);
 /// The same for elements below 2^`bits` in size.
-std::string quantize_bias(const compiler::Value& bias, size_t outputs, const std::vector<double>& steps, int bits,
-                          std::vector<int64_t>* out);
+Refusal quantize_bias(const compiler::Value& bias, size_t outputs, const std::vector<double>& steps, int bits,
+                      std::vector<int64_t>* out);
 
 }  // namespace wick::cortex_m

@@ -32,15 +32,17 @@ int64_t wanted_size(const Value& q, const AttentionScores& scores, size_t back) 
 double score_bound(const AttentionScores& s) { return s.most * s.unit; }
 
 // Sizes for the kernel: leading dimensions of 1 are one batch, others all of the query's.
-std::string read_sizes(const Value& mask, const Value& q, const AttentionScores& scores, AttentionMaskElements* to) {
-  if (mask.rank() > q.rank()) return "its mask has more dimensions than the query";
+Refusal read_sizes(const Value& mask, const Value& q, const AttentionScores& scores, AttentionMaskElements* to) {
+  if (mask.rank() > q.rank())
+    return {"its mask has more dimensions than the query", "give the mask the dimensions of the scores"};
   for (size_t back = 0; back < mask.rank(); ++back) {
     const int64_t size = mask.sizes()[mask.rank() - 1 - back].value(), wanted = wanted_size(q, scores, back);
-    if (size != 1 && size != wanted) return "the sizes of its mask are not those of its scores";
+    if (size != 1 && size != wanted)
+      return {"the sizes of its mask are not those of its scores", "give the mask the sizes of the scores, or 1"};
     if (back == 1 && size != 1) to->rows = scores.queries;
     if (back > 1 && size != 1) to->batch = scores.batch;
   }
-  return "";
+  return {};
 }
 
 // Which element of the mask belongs to a key of a row.
@@ -77,61 +79,69 @@ std::vector<double> spread(const Value& mask, const Value& q, const AttentionSco
 }
 
 // Keys that are so far below the largest number of their row that their weight is 0 whatever the scores are.
-std::string hide_keys(std::vector<double>& values, const AttentionScores& scores) {
+Refusal hide_keys(std::vector<double>& values, const AttentionScores& scores) {
   const size_t keys = static_cast<size_t>(scores.keys);
   for (size_t row = 0; row < values.size(); row += keys) {
     const auto begin = values.begin() + static_cast<std::ptrdiff_t>(row),
                end = begin + static_cast<std::ptrdiff_t>(keys);
     if (std::any_of(begin, end, [](double value) { return std::isnan(value) || value == kInfinity; }))
-      return "its mask has elements that are not numbers";
+      return {"its mask has elements that are not numbers", "mask with booleans, or with numbers and -inf"};
     const double most = *std::max_element(begin, end);
     if (most == -kInfinity) continue;
-    if (std::abs(most) > kMostOfRow) return "a row of its mask lies so far from 0 that f32 has no room for scores";
+    if (std::abs(most) > kMostOfRow)
+      return {"a row of its mask lies so far from 0 that f32 has no room for scores",
+              "mask with booleans or -inf, or subtract the largest number of the row from it"};
     for (auto at = begin; at != end; ++at) {
       if (*at < most - 2 * score_bound(scores) - kVanishing) *at = -kInfinity;
     }
   }
-  return "";
+  return {};
 }
 
-std::string read_numbers(const Value& mask, const Value& q, const AttentionScores& scores, AttentionMaskElements* to) {
+Refusal read_numbers(const Value& mask, const Value& q, const AttentionScores& scores, AttentionMaskElements* to) {
   std::vector<double> values = spread(mask, q, scores, *to);
-  if (values.empty()) return "its mask takes more than 64 MB, or its dtype is neither boolean, f32 nor f64";
+  if (values.empty())
+    return {"its mask takes more than 64 MB, or its dtype is neither boolean, f32 nor f64",
+            "use a boolean mask, or one that broadcasts over batches and heads"};
   if (mask.dtype() == DType::boolean) {
     for (const double value : values) to->seen.push_back(value != 0);
-    return "";
+    return {};
   }
-  const std::string reason = hide_keys(values, scores);
+  const Refusal reason = hide_keys(values, scores);
   if (!reason.empty()) return reason;
   if (std::all_of(values.begin(), values.end(), [](double value) { return value == 0 || value == -kInfinity; })) {
     for (const double value : values) to->seen.push_back(value == 0);
-    return "";
+    return {};
   }
   double unit = scores.unit;
   while (unit > kFineUnit && std::ldexp(scores.most, static_cast<int>(to->bits) + 1) <= std::ldexp(1.0, kScoreBits)) {
     ++to->bits;
     unit /= 2;
   }
-  if (unit > kCoarsestUnit) return "its scores are too coarse to add a mask to";
+  if (unit > kCoarsestUnit)
+    return {"its scores are too coarse to add a mask to", "use a boolean mask, or smaller scales of query and key"};
   for (const double value : values) {
     const double word = std::nearbyint(value / unit);
-    if (value != -kInfinity && std::abs(word) > 0x1p30) return "its scores are too fine to add this mask to";
+    if (value != -kInfinity && std::abs(word) > 0x1p30)
+      return {"its scores are too fine to add this mask to", "use a boolean mask, or -inf for keys that are hidden"};
     to->words.push_back(value == -kInfinity ? INT32_MIN : static_cast<int32_t>(word));
   }
-  return "";
+  return {};
 }
 
 }  // namespace
 
-std::string read_attention_mask(const compiler::Node& node, const AttentionScores& scores, AttentionMaskElements* to) {
+Refusal read_attention_mask(const compiler::Node& node, const AttentionScores& scores, AttentionMaskElements* to) {
   const Value *mask = node.optional_tensor("attn_mask"), *q = node.tensor("query");
-  if (!mask) return "";
-  if (node.boolean("is_causal")) return "it has a mask beside the causal one";
-  const std::string reason = read_sizes(*mask, *q, scores, to);
+  if (!mask) return {};
+  if (node.boolean("is_causal")) return {"it has a mask beside the causal one", "put both into one boolean mask"};
+  const Refusal reason = read_sizes(*mask, *q, scores, to);
   if (!reason.empty()) return reason;
   if (!mask->is_constant()) {
     to->computed = true;
-    return mask->dtype() == DType::boolean ? "" : "its mask is of numbers that are computed when the program runs";
+    return mask->dtype() == DType::boolean ? Refusal{}
+                                           : Refusal{"its mask is of numbers that are computed when the program runs",
+                                                     "compute a boolean mask instead, or make it a constant"};
   }
   return read_numbers(*mask, *q, scores, to);
 }

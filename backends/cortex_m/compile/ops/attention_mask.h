@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cortex_m/compile/refusal.h"
 #include "compiler/ir/builder.h"
 
 namespace wick::cortex_m {
@@ -25,7 +26,7 @@ struct AttentionMaskElements {
 };
 
 /// Reads the node's mask, which may be none. Returns why it is not taken, or "".
-std::string read_attention_mask(const compiler::Node& node, const AttentionScores& scores, AttentionMaskElements* mask);
+Refusal read_attention_mask(const compiler::Node& node, const AttentionScores& scores, AttentionMaskElements* mask);
 
 /// The mask as an operand of the kernel, or null. Requires: it is taken.
 compiler::Value* attention_mask(compiler::Builder& builder, const compiler::Node& node, const AttentionScores& scores,

@@ -1,6 +1,7 @@
 // One row per operator: what is taken, and what it becomes. C++20.
 #pragma once
 #include "backends/cortex_m/compile/isa.h"
+#include "backends/cortex_m/compile/refusal.h"
 #include "compiler/ir/builder.h"
 #include "compiler/partition/rule_table.h"
 #include "compiler/partition/target.h"

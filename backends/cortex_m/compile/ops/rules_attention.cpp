@@ -61,22 +61,24 @@ double scale_of_scores(const Node& node, int64_t features) {
   return node.is_none("scale") ? 1 / std::sqrt(static_cast<double>(features)) : node.real("scale");
 }
 
-std::string refuse_form(const Node& node) {
+Refusal refuse_form(const Node& node) {
   const Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value");
   const bool wide = computes_on_int16(node);
   for (const Value* each : {q, k, v, static_cast<const Value*>(node.result())}) {
     const char* what = each == node.result() ? "the result" : "an operand";
-    std::string reason = wide ? refuse_int16(*each, what) : refuse_int8(*each, what);
+    Refusal reason = wide ? refuse_int16(*each, what) : refuse_int8(*each, what);
     if (!reason.empty()) return reason;
   }
-  if (node.real("dropout_p") != 0) return "it drops out";
-  if (q->rank() < 3 || !heads_fit(node)) return "wanted a query, keys and values of as many heads each";
+  if (node.real("dropout_p") != 0) return {"it drops out", "export the model in eval mode"};
+  if (q->rank() < 3 || !heads_fit(node))
+    return {"wanted a query, keys and values of as many heads each",
+            "give query, keys and values a batch, and heads that divide those of the query"};
   for (const Value* each : {q, k, v}) {
     for (const compiler::Sym& size : each->sizes()) {
-      if (size.is(0)) return "an operand without elements";
+      if (size.is(0)) return {"an operand without elements", "leave attention over nothing out of the model"};
     }
   }
-  return "";
+  return {};
 }
 
 // What scores count, and how large they can be.
@@ -91,8 +93,8 @@ void read_scores(const Node& node, double scale, Attention* attention) {
   scores.most = 0x1p30;
 }
 
-std::string read_attention(const Node& node, Attention* attention) {
-  std::string reason = refuse_form(node);
+Refusal read_attention(const Node& node, Attention* attention) {
+  Refusal reason = refuse_form(node);
   if (!reason.empty()) return reason;
   const Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value");
   const size_t rank = q->rank();
@@ -103,32 +105,35 @@ std::string read_attention(const Node& node, Attention* attention) {
   attention->features = q->sizes()[rank - 1].value();
   scores.keys = k->sizes()[rank - 2].value();
   attention->outputs = v->sizes()[rank - 1].value();
-  if (scores.keys > kMost || attention->features > kMost) return "more than 32768 keys or features";
+  if (scores.keys > kMost || attention->features > kMost)
+    return {"more than 32768 keys or features", "attend to fewer keys at a time"};
   const double scale = scale_of_scores(node, attention->features);
-  if (!(scale > 0)) return "a scale of scores that is not positive";
+  if (!(scale > 0)) return {"a scale of scores that is not positive", "use a positive scale, and a negated query"};
   read_scores(node, scale, attention);
   const bool wide = computes_on_int16(node);
   const double ratio = affine(*v).scale / affine(*node.result()).scale;
   if (wide && scores.unit * std::max(ratio, 1.0) > kCoarsestUnit)
-    return "the range of its scores is too large for 30 bits";
+    return {"the range of its scores is too large for 30 bits",
+            "use smaller scales of query and key: calibrate them on inputs like the device's"};
   if (wide && static_cast<double>(scores.keys) * ratio > kMostKeySteps)
-    return "the steps of its result are too fine for 30 bits of probabilities";
+    return {"the steps of its result are too fine for 30 bits of probabilities",
+            "use a larger scale of its result, or int8"};
   reason = read_attention_mask(node, scores, &attention->mask);
   if (!reason.empty()) return reason;
   const int exponent_bits = kExponentBits - static_cast<int>(attention->mask.bits);
   const auto score = requantization(std::ldexp(scores.unit, exponent_bits));
   const auto output = requantization(std::ldexp(ratio, wide ? -kWideSumBits : -kWeightBits));
-  if (!score || !output) return "the scale of its result is too far from those of its operands";
+  if (!score || !output) return {"the scale of its result is too far from those of its operands", kNearerScale};
   attention->score = *score;
   attention->output = *output;
-  return "";
+  return {};
 }
 
 Verdict supports_attention(const Node& node, const Configuration& configuration) {
   Attention attention;
-  const std::string reason = read_attention(node, &attention);
-  if (!reason.empty()) return Verdict::no(reason);
-  if (configuration.stock_only) return Verdict::no("stock has no integer form of it");
+  const Refusal reason = read_attention(node, &attention);
+  if (!reason.empty()) return refused(reason);
+  if (configuration.stock_only) return refused({"stock has no integer form of it", kProfileAuto});
   return Verdict::yes("its scores and probabilities, which the model does not quantize, are integers of 32 bits");
 }
 

@@ -121,13 +121,14 @@ void append(Args& args, const Requantization& requantization) {
 constexpr char kTooFar[] = "the scale of its result is too far from those of its operands";
 
 Verdict supports_add(const Node& node, const Configuration&) {
-  const std::string reason = refuse_int8(node);
-  if (!reason.empty()) return Verdict::no(reason);
+  const Refusal reason = refuse_int8(node);
+  if (!reason.empty()) return refused(reason);
   const double alpha = alpha_of(node);
-  if (alpha == 0 || !std::isfinite(alpha)) return Verdict::no("its second operand counts nothing");
+  if (alpha == 0 || !std::isfinite(alpha))
+    return refused({"its second operand counts nothing", "use an 'alpha' that is finite and not 0"});
   const bool fits =
       read_sum(affine(*node.tensor("self")), affine(*node.tensor("other")), alpha, affine(*node.result())).has_value();
-  return fits ? Verdict::yes() : Verdict::no(kTooFar);
+  return fits ? Verdict::yes() : refused({kTooFar, kNearerScale});
 }
 
 std::vector<Value*> rewrite_add(Builder& b, Node& node, const Configuration& configuration) {
@@ -155,10 +156,10 @@ double product_factor(const Node& node) {
 }
 
 Verdict supports_mul(const Node& node, const Configuration&) {
-  const std::string reason = refuse_int8(node);
-  if (!reason.empty()) return Verdict::no(reason);
+  const Refusal reason = refuse_int8(node);
+  if (!reason.empty()) return refused(reason);
   const auto found = requantization_of_sums(product_factor(node));
-  return found && keeps_32_bits(255 * 255, *found) ? Verdict::yes() : Verdict::no(kTooFar);
+  return found && keeps_32_bits(255 * 255, *found) ? Verdict::yes() : refused({kTooFar, kNearerScale});
 }
 
 std::vector<Value*> rewrite_mul(Builder& b, Node& node, const Configuration& configuration) {
@@ -181,9 +182,9 @@ double quotient_factor(const Node& node) {
 }
 
 Verdict supports_div(const Node& node, const Configuration&) {
-  const std::string reason = refuse_int8(node);
-  if (!reason.empty()) return Verdict::no(reason);
-  if (quotient_factor(node) > 3e38) return Verdict::no(kTooFar);
+  const Refusal reason = refuse_int8(node);
+  if (!reason.empty()) return refused(reason);
+  if (quotient_factor(node) > 3e38) return refused({kTooFar, kNearerScale});
   return divisors_of(*node.tensor("other")).has_zero ? Verdict::yes("0 divided by 0 is 0") : Verdict::yes();
 }
 
@@ -200,8 +201,8 @@ std::vector<Value*> rewrite_div(Builder& b, Node& node, const Configuration&) {
 }
 
 Verdict supports_extremum(const Node& node, const Configuration&) {
-  const std::string reason = refuse_int8(node);
-  return reason.empty() ? Verdict::yes() : Verdict::no(reason);
+  const Refusal reason = refuse_int8(node);
+  return reason.empty() ? Verdict::yes() : refused(reason);
 }
 
 // The operands on the result's scale. The kernels take rank 4 at most, so tensors of a higher rank become rows.

@@ -17,11 +17,13 @@ using compiler::Verdict;
 namespace rules_channels {
 namespace {
 
-std::string refuse_elements_of(const Value& x, const Value& y) {
-  for (const std::string& reason : {refuse_elements(x, "its input"), refuse_elements(y, "its result")}) {
+Refusal refuse_elements_of(const Value& x, const Value& y) {
+  for (const Refusal& reason : {refuse_elements(x, "its input"), refuse_elements(y, "its result")}) {
     if (!reason.empty()) return reason;
   }
-  return x.dtype() == y.dtype() ? "" : "its input and its result differ in dtype";
+  return x.dtype() == y.dtype()
+             ? Refusal{}
+             : Refusal{"its input and its result differ in dtype", "quantize both to int8, or both to int16"};
 }
 
 // --- batch norm: y = x k + (bias - mean k), k = weight / sqrt(variance + eps) ---
@@ -34,12 +36,13 @@ std::vector<double> of_channels(const Value* constant, size_t channels, double u
   return found.size() == channels ? found : std::vector<double>();
 }
 
-std::string read_batch_norm(const Node& node, Channelwise* out) {
+Refusal read_batch_norm(const Node& node, Channelwise* out) {
   const Value *x = node.tensor("input"), *y = node.result();
-  std::string reason = refuse_elements_of(*x, *y);
+  Refusal reason = refuse_elements_of(*x, *y);
   if (!reason.empty()) return reason;
   for (size_t i = 1; i < node.results().size(); ++i) {
-    if (node.result(i)->num_uses() > 0) return "its mean or deviation is read";
+    if (node.result(i)->num_uses() > 0)
+      return {"its mean or deviation is read", "compute mean and deviation in nodes of their own, quantized"};
   }
   const auto channels = static_cast<size_t>(x->rank() < 2 ? 0 : x->sizes()[1].value());
   const std::vector<double> mean = of_channels(node.tensor("running_mean"), channels, 0),
@@ -47,7 +50,7 @@ std::string read_batch_norm(const Node& node, Channelwise* out) {
                             weight = of_channels(node.optional_tensor("weight"), channels, 1),
                             bias = of_channels(node.optional_tensor("bias"), channels, 0);
   if (channels == 0 || mean.empty() || variance.empty() || weight.empty() || bias.empty())
-    return "its statistics, weight or bias are computed";
+    return {"its statistics, weight or bias are computed", kConstantWeights};
   *out = {affine(*x), affine(*y), {}, {}, x->dtype() == DType::i16};
   for (size_t c = 0; c < channels; ++c) {
     const double factor = weight[c] / std::sqrt(variance[c] + node.real("eps"));
@@ -59,8 +62,8 @@ std::string read_batch_norm(const Node& node, Channelwise* out) {
 
 Verdict supports_batch_norm(const Node& node, const Configuration&) {
   Channelwise read;
-  const std::string reason = read_batch_norm(node, &read);
-  return reason.empty() ? Verdict::yes("a depthwise convolution of single pixels") : Verdict::no(reason);
+  const Refusal reason = read_batch_norm(node, &read);
+  return reason.empty() ? Verdict::yes("a depthwise convolution of single pixels") : refused(reason);
 }
 
 std::vector<Value*> rewrite_batch_norm(Builder& b, Node& node, const Configuration& configuration) {
@@ -82,26 +85,28 @@ bool has_one_slope(const Value& x, const Channelwise& prelu) {
              prelu.factors.begin(), prelu.factors.end(), [&](double slope) { return slope == prelu.factors[0]; });
 }
 
-std::string read_prelu(const Node& node, Channelwise* out) {
+Refusal read_prelu(const Node& node, Channelwise* out) {
   const Value *x = node.tensor("self"), *y = node.result(), *weight = node.tensor("weight");
-  const std::string reason = refuse_elements_of(*x, *y);
+  const Refusal reason = refuse_elements_of(*x, *y);
   if (!reason.empty()) return reason;
-  if (!weight->is_constant() || numbers(*weight).empty()) return "its slopes are computed";
+  if (!weight->is_constant() || numbers(*weight).empty()) return {"its slopes are computed", kConstantWeights};
   std::vector<double> slopes = numbers(*weight);
   const auto channels = static_cast<size_t>(x->rank() < 2 ? 1 : x->sizes()[1].value());
   if (slopes.size() == 1) slopes.assign(channels, slopes[0]);
-  if (slopes.size() != channels) return "its slopes are not one for each channel";
+  if (slopes.size() != channels)
+    return {"its slopes are not one for each channel", "give it one slope, or one for each channel"};
   const auto [least, most] = std::minmax_element(slopes.begin(), slopes.end());
-  if (*least < 1 && *most > 1) return "some of its slopes are below 1 and some above";
+  if (*least < 1 && *most > 1)
+    return {"some of its slopes are below 1 and some above", "divide all by the largest slope, and multiply behind it"};
   *out = {affine(*x), affine(*y), slopes, {}, x->dtype() == DType::i16};
-  return has_one_slope(*x, *out) ? "" : refuse_channelwise(*x, *out);
+  return has_one_slope(*x, *out) ? Refusal{} : refuse_channelwise(*x, *out);
 }
 
 Verdict supports_prelu(const Node& node, const Configuration& configuration) {
   Channelwise read;
-  std::string reason = read_prelu(node, &read);
+  Refusal reason = read_prelu(node, &read);
   if (reason.empty()) reason = refuse_conversion(*node.tensor("self"), *node.result(), configuration);
-  return reason.empty() ? Verdict::yes() : Verdict::no(reason);
+  return reason.empty() ? Verdict::yes() : refused(reason);
 }
 
 std::vector<Value*> rewrite_prelu(Builder& b, Node& node, const Configuration& configuration) {

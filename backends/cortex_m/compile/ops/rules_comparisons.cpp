@@ -130,23 +130,29 @@ Value* looked_up(Builder& b, Value* x, const std::vector<int8_t>& table) {
 // --- the rule ---
 
 Verdict supports_comparison(const Node& node, const Configuration&) {
-  if (node.result()->is_quantized()) return Verdict::no("its result is quantized");
+  if (node.result()->is_quantized())
+    return refused({"its result is quantized",
+                    "leave out the quantize node behind a comparison, whose results are true or false"});
   if (compares_with_number(node)) {
     const Value* x = elements_of(node);
-    const std::string reason = refuse_elements(*x, "its operand");
-    if (!reason.empty()) return Verdict::no(reason);
+    const Refusal reason = refuse_elements(*x, "its operand");
+    if (!reason.empty()) return refused(reason);
     const bool holds_elements = x->sizes() == node.result()->sizes() && !truths(node, *x).empty();
-    return holds_elements ? Verdict::yes() : Verdict::no("it is not element-wise");
+    return holds_elements ? Verdict::yes()
+                          : refused({"it is not element-wise",
+                                     "compute it of elements one by one, or move it in front of the first quantize "
+                                     "node or behind the last dequantize node"});
   }
   const Value *a = node.operands()[0], *b = node.operands().back();
   for (const Value* each : {a, b}) {
-    const std::string reason = refuse_elements(*each, "an operand");
-    if (!reason.empty()) return Verdict::no(reason);
+    const Refusal reason = refuse_elements(*each, "an operand");
+    if (!reason.empty()) return refused(reason);
   }
   const double scale = std::max(affine(*a).scale, affine(*b).scale);
-  if (scale > std::numeric_limits<float>::max()) return Verdict::no("the scale of an operand is infinite in f32");
+  if (scale > std::numeric_limits<float>::max())
+    return refused({"the scale of an operand is infinite in f32", "use a scale that f32 holds"});
   const bool holds = on_one_scale(*a, *b) || compare_by_table(node) || multiples_to_compare(node.op->name(), *a, *b);
-  return holds ? Verdict::yes() : Verdict::no("the scale of an operand is 0 in f32");
+  return holds ? Verdict::yes() : refused({"the scale of an operand is 0 in f32", "use a scale that f32 holds"});
 }
 
 // (x - zero) * multiple, of 32 bits.

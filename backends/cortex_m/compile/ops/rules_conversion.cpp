@@ -17,19 +17,21 @@ namespace rules_conversion {
 namespace {
 
 // Elements of int8 or int16, one scale that is positive as f32, a zero point of their dtype.
-std::string refuse_parameters(const Value& value) {
+Refusal refuse_parameters(const Value& value) {
   const Quantization& q = *value.tensor().quantization;
   const bool narrow = value.dtype() == DType::i8;
   if (!narrow && value.dtype() != DType::i16)
-    return fmt::format("elements other than int8 and int16: {}", to_text(value.type));
+    return {fmt::format("elements other than int8 and int16: {}", to_text(value.type)), "quantize to int8 or int16"};
   if (!q.is_per_tensor() || q.at_run_time || q.real != DType::f32)
-    return fmt::format("more than one scale, or one known only at run time: {}", to_text(value.type));
+    return {fmt::format("more than one scale, or one known only at run time: {}", to_text(value.type)),
+            "quantize per tensor, with a scale that is a constant"};
   const double zero = q.zero_points[0], low = narrow ? -128 : -32768, high = narrow ? 127 : 32767;
   if (zero != static_cast<double>(static_cast<int64_t>(zero)) || zero < low || zero > high)
-    return "a zero point outside the dtype";
+    return {"a zero point outside the dtype", "use a zero point within the range of the elements"};
   const auto scale = static_cast<float>(q.scales[0]);
-  if (!(scale > 0 && 1 / scale > 0 && scale < 3e38f)) return "a scale that f32 does not hold";
-  return "";
+  if (!(scale > 0 && 1 / scale > 0 && scale < 3e38f))
+    return {"a scale that f32 does not hold", "use a scale that f32 holds"};
+  return {};
 }
 
 // From uint8 to int8 or back, with elements that differ by 128: in their highest bit.
@@ -45,22 +47,27 @@ bool flips_highest_bit(const Value& x, const Value& y) {
 
 Verdict supports_convert(const Node& node, const Configuration& configuration) {
   const Value *x = node.operands()[0], *y = node.result();
-  if (x->is_constant()) return Verdict::no("it converts a constant");
+  if (x->is_constant())
+    return refused({"it converts a constant", "store the constant as it is read: quantized, or in floats"});
   if (x->is_quantized() && y->is_quantized()) {
-    if (!is_static(x->sizes())) return Verdict::no("sizes known only at run time, between two scales");
+    if (!is_static(x->sizes()))
+      return refused(
+          {"sizes known only at run time, between two scales", "give both one scale, or export with fixed sizes"});
     if (flips_highest_bit(*x, *y)) return Verdict::yes();
     for (const Value* each : {x, y}) {
-      const std::string reason = refuse_parameters(*each);
-      if (!reason.empty()) return Verdict::no(reason);
+      const Refusal reason = refuse_parameters(*each);
+      if (!reason.empty()) return refused(reason);
     }
-    const std::string reason = refuse_conversion(*x, *y, configuration);
-    return reason.empty() ? Verdict::yes() : Verdict::no(reason);
+    const Refusal reason = refuse_conversion(*x, *y, configuration);
+    return reason.empty() ? Verdict::yes() : refused(reason);
   }
   const Value& elements = x->is_quantized() ? *x : *y;
   const Value& real = x->is_quantized() ? *y : *x;
-  if (real.dtype() != DType::f32) return Verdict::no("numbers other than f32");
-  const std::string reason = refuse_parameters(elements);
-  return reason.empty() ? Verdict::yes() : Verdict::no(reason);
+  if (real.dtype() != DType::f32)
+    return refused(
+        {"numbers other than f32", "convert to f32 in front of the quantize node, or behind the dequantize node"});
+  const Refusal reason = refuse_parameters(elements);
+  return reason.empty() ? Verdict::yes() : refused(reason);
 }
 
 compiler::Args conversion_args(Value* x, const Value& elements) {

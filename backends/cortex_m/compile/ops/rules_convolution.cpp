@@ -89,8 +89,8 @@ Value* without_padding(Value* x, Convolution* c) {
 
 Verdict supports_convolution(const Node& node, const Configuration& configuration) {
   Convolution c;
-  const std::string reason = read_convolution(node, &c);
-  if (!reason.empty()) return Verdict::no(reason);
+  const Refusal reason = read_convolution(node, &c);
+  if (!reason.empty()) return refused(reason);
   return packs(node, c, configuration) ? Verdict::yes("its weights are stored in four bits each") : Verdict::yes();
 }
 

@@ -16,12 +16,12 @@ namespace {
 
 Verdict supports_extremum(const Node& node, const Configuration& configuration) {
   const Value *x = node.tensor("self"), *y = node.result();
-  std::string reason = refuse_elements(*x, "its input");
+  Refusal reason = refuse_elements(*x, "its input");
   if (reason.empty() && y->num_uses() > 0) {
     reason = refuse_elements(*y, "its result");
     if (reason.empty()) reason = refuse_conversion(*x, *y, configuration);
   }
-  return reason.empty() ? Verdict::yes() : Verdict::no(reason);
+  return reason.empty() ? Verdict::yes() : refused(reason);
 }
 
 std::vector<Value*> rewrite_extremum(Builder& b, Node& node, const Configuration&) {

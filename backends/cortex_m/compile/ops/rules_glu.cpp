@@ -34,8 +34,8 @@ struct Glu {
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-std::string read_glu(const Node& node, Glu* glu) {
-  std::string reason = refuse_int8(node);
+Refusal read_glu(const Node& node, Glu* glu) {
+  Refusal reason = refuse_int8(node);
   if (!reason.empty()) return reason;
   const Value* x = node.tensor("self");
   glu->input = affine(*x);
@@ -50,18 +50,18 @@ std::string read_glu(const Node& node, Glu* glu) {
       requantization(glu->narrow ? glu->input.scale * kGateStep / step : glu->input.scale * kWideGateStep / finer);
   const auto last = requantization(std::ldexp(1, -kFinerBits - kElementShift));
   if (!product || !last || !keeps_32_bits(int64_t{glu->narrow ? 255 * 255 : 255 * 32767}, *product))
-    return "the scale of its result is too far from that of its input";
+    return {"the scale of its result is too far from that of its input", kNearerScale};
   glu->product = *product;
   glu->to_result = *last;
-  return "";
+  return {};
 }
 
 Verdict supports_glu(const Node& node, const Configuration& configuration) {
   Glu glu;
-  const std::string reason = read_glu(node, &glu);
-  if (!reason.empty()) return Verdict::no(reason);
+  const Refusal reason = read_glu(node, &glu);
+  if (!reason.empty()) return refused(reason);
   if (configuration.stock_only && !glu.narrow)
-    return Verdict::no("its sigmoid needs more than eight bits, for which stock has no operators");
+    return refused({"its sigmoid needs more than eight bits, for which stock has no operators", kProfileAuto});
   return Verdict::yes();
 }
 

@@ -40,14 +40,18 @@ struct Linear {
   bool per_channel() const { return requantizations.size() > 1; }
 };
 
-std::string refuse_weights(const Value& weights) {
+Refusal refuse_weights(const Value& weights) {
   const auto& q = weights.tensor().quantization;
-  if (!weights.is_constant()) return "its weights are computed";
-  if (!q) return fmt::format("its weights are not quantized: {}", to_text(weights.type));
+  if (!weights.is_constant()) return {"its weights are computed", kConstantWeights};
+  if (!q)
+    return {fmt::format("its weights are not quantized: {}", to_text(weights.type)),
+            "annotate the weights in the quantizer: int8, per tensor or per channel along their outputs"};
   if (weights.rank() != 2 || weights.dtype() != DType::i8 || q->at_run_time || q->real != DType::f32)
-    return fmt::format("its weights are not int8 [N, K]: {}", to_text(weights.type));
+    return {fmt::format("its weights are not int8 [N, K]: {}", to_text(weights.type)),
+            "quantize the weights to int8, one row for each output"};
   if (!q->is_per_tensor() && q->channel_dim() != size_t{0})
-    return fmt::format("its weights do not have one scale, or one for each output: {}", to_text(weights.type));
+    return {fmt::format("its weights do not have one scale, or one for each output: {}", to_text(weights.type)),
+            kScalesOfOutputs};
   return refuse_zero_points(*q);
 }
 
@@ -91,9 +95,9 @@ void read_zero_points(const Value& weights, Linear* linear) {
 }
 
 // Fills `linear`, or says why the node is not taken.
-std::string read_linear(const Node& node, Linear* linear) {
+Refusal read_linear(const Node& node, Linear* linear) {
   const Value *x = node.tensor("input"), *weights = node.tensor("weight"), *bias = node.optional_tensor("bias");
-  for (const std::string& reason :
+  for (const Refusal& reason :
        {refuse_int8(*x, "its input"), refuse_int8(*node.result(), "its result"), refuse_weights(*weights)}) {
     if (!reason.empty()) return reason;
   }
@@ -104,18 +108,18 @@ std::string read_linear(const Node& node, Linear* linear) {
   std::vector<double> steps = scales_of(q);
   for (double& step : steps) {
     const auto found = requantization_of_sums(linear->input.scale * step / linear->output.scale);
-    if (!found) return "the scale of its result is too far from those of input and weights";
+    if (!found) return {"the scale of its result is too far from those of input and weights", kNearerScale};
     linear->requantizations.push_back(*found);
     step *= linear->input.scale;
   }
-  return bias ? quantize_bias(*bias, num_outputs(*weights), steps, &linear->bias) : "";
+  return bias ? quantize_bias(*bias, num_outputs(*weights), steps, &linear->bias) : Refusal{};
 }
 
-std::string refuse_large_sums(const Linear& linear, const Value& weights) {
+Refusal refuse_large_sums(const Linear& linear, const Value& weights) {
   const int64_t largest = largest_sum(linear, weights);
   const bool all_fit = std::all_of(linear.requantizations.begin(), linear.requantizations.end(),
                                    [&](const Requantization& each) { return keeps_32_bits(largest, each); });
-  return all_fit ? "" : "its sums could exceed 32 bits";
+  return all_fit ? Refusal{} : Refusal{"its sums could exceed 32 bits", kSmallerSums};
 }
 
 bool is_narrow(const Node& node) { return is_int4(*node.tensor("weight")); }
@@ -133,16 +137,19 @@ void pack_weights(const Node& node, const Configuration& configuration, Linear* 
 
 Verdict supports_linear(const Node& node, const Configuration& configuration) {
   Linear linear;
-  std::string reason = read_linear(node, &linear);
+  Refusal reason = read_linear(node, &linear);
   if (reason.empty()) reason = refuse_large_sums(linear, *node.tensor("weight"));
-  if (!reason.empty()) return Verdict::no(reason);
+  if (!reason.empty()) return refused(reason);
   const bool is_fixed = is_static(node.result()->sizes());
   if (!is_fixed && configuration.stock_only)
-    return Verdict::no("rows known only at run time: stock's quantized_linear takes those that it was compiled for");
+    return refused({"rows known only at run time: stock's quantized_linear takes those that it was compiled for",
+                    "export with a fixed batch, or compile with another profile than stock"});
   if (!is_fixed && !linear.centered.elements.empty())
-    return Verdict::no("rows known only at run time, beside weights with several zero points");
+    return refused({"rows known only at run time, beside weights with several zero points",
+                    "quantize the weights with one zero point, or export with a fixed batch"});
   if (configuration.stock_only && linear.per_channel())
-    return Verdict::no("stock's quantized_linear takes one scale for all outputs; Wick's own takes one for each");
+    return refused(
+        {"stock's quantized_linear takes one scale for all outputs; Wick's own takes one for each", kProfileAuto});
   if (configuration.stock_only && is_narrow(node))
     return Verdict::yes("its weights of four bits are stored in eight: stock has no operator for others");
   pack_weights(node, configuration, &linear);

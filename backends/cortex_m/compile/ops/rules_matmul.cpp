@@ -19,13 +19,14 @@ namespace {
 int64_t reach(const Affine& q) { return std::max(std::abs(q.min - q.zero), std::abs(q.max - q.zero)); }
 
 Verdict supports_product(const Node& node, const Configuration&) {
-  const std::string reason = refuse_int8(node);
-  if (!reason.empty()) return Verdict::no(reason);
+  const Refusal reason = refuse_int8(node);
+  if (!reason.empty()) return refused(reason);
   const Affine a = affine(*node.operands()[0]), b = affine(*node.operands()[1]), y = affine(*node.result());
   const auto factor = requantization_of_sums(a.scale * b.scale / y.scale);
-  if (!factor) return Verdict::no("the scale of its result is too far from those of its operands");
+  if (!factor) return refused({"the scale of its result is too far from those of its operands", kNearerScale});
   const int64_t inner = node.operands()[0]->sizes().back().value();
-  if (!keeps_32_bits(inner * reach(a) * reach(b), *factor)) return Verdict::no("its sums could exceed 32 bits");
+  if (!keeps_32_bits(inner * reach(a) * reach(b), *factor))
+    return refused({"its sums could exceed 32 bits", kSmallerSums});
   return Verdict::yes();
 }
 

@@ -27,21 +27,21 @@ bool is_float_constant(const Value& value) {
   return value.is_constant() && !value.is_quantized() && value.dtype() == DType::f32;
 }
 
-std::string refuse_operand(const Value& operand, const Value& result, const Configuration& configuration) {
+Refusal refuse_operand(const Value& operand, const Value& result, const Configuration& configuration) {
   const bool is_index = operand.type.is_tensor() && !operand.is_quantized() &&
                         (is_integral(operand.dtype()) || operand.dtype() == DType::boolean);
-  if (is_index || is_float_constant(operand)) return "";
-  const std::string reason = refuse_elements(operand, "an operand");
+  if (is_index || is_float_constant(operand)) return {};
+  const Refusal reason = refuse_elements(operand, "an operand");
   return reason.empty() ? refuse_conversion(operand, result, configuration) : reason;
 }
 
 Verdict supports_movement(const Node& node, const Configuration& configuration) {
-  if (node.results().size() != 1) return Verdict::no("it has more than one result");
-  std::string reason = refuse_elements(*node.result(), "its result");
-  if (!reason.empty()) return Verdict::no(reason);
+  if (node.results().size() != 1) return refused({"it has more than one result", "take its results apart with slices"});
+  Refusal reason = refuse_elements(*node.result(), "its result");
+  if (!reason.empty()) return refused(reason);
   for (const Value* operand : node.operands()) {
     reason = refuse_operand(*operand, *node.result(), configuration);
-    if (!reason.empty()) return Verdict::no(reason);
+    if (!reason.empty()) return refused(reason);
   }
   return Verdict::yes();
 }
@@ -91,8 +91,8 @@ std::vector<Value*> rewrite_movement(Builder& b, Node& node, const Configuration
 
 // The position of the largest or smallest number is that of the element.
 Verdict supports_position(const Node& node, const Configuration&) {
-  const std::string reason = refuse_elements(*node.tensor("self"), "its input");
-  return reason.empty() ? Verdict::yes() : Verdict::no(reason);
+  const Refusal reason = refuse_elements(*node.tensor("self"), "its input");
+  return reason.empty() ? Verdict::yes() : refused(reason);
 }
 
 std::vector<Value*> rewrite_position(Builder& b, Node& node, const Configuration&) {
@@ -101,14 +101,14 @@ std::vector<Value*> rewrite_position(Builder& b, Node& node, const Configuration
 
 // Rows of a table whose numbers are constants: they are quantized as the result is when the program is compiled.
 Verdict supports_embedding(const Node& node, const Configuration&) {
-  const std::string reason = refuse_elements(*node.result(), "its result");
-  if (!reason.empty()) return Verdict::no(reason);
+  const Refusal reason = refuse_elements(*node.result(), "its result");
+  if (!reason.empty()) return refused(reason);
   const Value* table = node.tensor("weight");
-  if (!table->is_constant()) return Verdict::no("its table is computed");
+  if (!table->is_constant()) return refused({"its table is computed", kConstantWeights});
   const auto& q = table->tensor().quantization;
   if (q && (q->at_run_time || (!q->is_per_tensor() && !q->channel_dim())))
-    return Verdict::no("its table has scales for blocks of elements");
-  if (numbers(*table).empty()) return Verdict::no("its table is empty or of another dtype");
+    return refused({"its table has scales for blocks of elements", "quantize the table per tensor or per channel"});
+  if (numbers(*table).empty()) return refused({"its table is empty or of another dtype", "use a table of f32 or int8"});
   return Verdict::yes();
 }
 
@@ -122,7 +122,7 @@ std::vector<Value*> rewrite_embedding(Builder& b, Node& node, const Configuratio
 
 // Elements written at positions: others stay.
 Verdict supports_index_put(const Node& node, const Configuration& configuration) {
-  if (node.boolean("accumulate")) return Verdict::no("it adds to what is there; add tensors of equal sizes instead");
+  if (node.boolean("accumulate")) return refused({"it adds to what is there", "add tensors of equal sizes instead"});
   return supports_movement(node, configuration);
 }
 

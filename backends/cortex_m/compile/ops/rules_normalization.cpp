@@ -34,53 +34,59 @@ std::vector<double> parameters(const Value* constant, int64_t count, double usua
   return constant ? numbers(*constant) : std::vector<double>(static_cast<size_t>(count), usual);
 }
 
-std::string read_parameters(const Norm& sizes, const Value* weight, const Value* bias, double step, Norm* norm) {
-  if ((weight && !weight->is_constant()) || (bias && !bias->is_constant())) return "its weight or bias is computed";
+Refusal read_parameters(const Norm& sizes, const Value* weight, const Value* bias, double step, Norm* norm) {
+  if ((weight && !weight->is_constant()) || (bias && !bias->is_constant()))
+    return {"its weight or bias is computed", kConstantWeights};
   std::vector<double> scales = parameters(weight, sizes.parameters, 1), offsets = parameters(bias, sizes.parameters, 0);
   double largest = 0;
   for (double& scale : scales) largest = std::max(largest, std::abs(scale /= step));
   int exponent = 0;
   std::frexp(largest, &exponent);
-  if (!(largest < std::ldexp(1, kScaleBits))) return "the scale of its result is too small for its weight";
+  if (!(largest < std::ldexp(1, kScaleBits)))
+    return {"the scale of its result is too small for its weight", "use a larger scale of its result"};
   norm->shift = std::min(kScaleBits - exponent, kMaxShift);
   for (const double scale : scales)
     norm->scales.push_back(static_cast<int32_t>(round_half_even(std::ldexp(scale, static_cast<int>(norm->shift)))));
   for (const double offset : offsets) {
     const double steps = std::ldexp(offset / step, kOffsetBits);
-    if (!(std::abs(steps) < 0x1p31)) return "the scale of its result is too small for its bias";
+    if (!(std::abs(steps) < 0x1p31))
+      return {"the scale of its result is too small for its bias", "use a larger scale of its result"};
     norm->offsets.push_back(static_cast<int32_t>(round_half_even(steps)));
   }
-  return "";
+  return {};
 }
 
-std::string refuse_values(const Node& node) {
+Refusal refuse_values(const Node& node) {
   const Value *x = node.tensor("input"), *y = node.result();
-  for (std::string reason : {refuse_elements(*x, "its input"), refuse_elements(*y, "its result")}) {
+  for (Refusal reason : {refuse_elements(*x, "its input"), refuse_elements(*y, "its result")}) {
     if (!reason.empty()) return reason;
   }
-  if (x->dtype() != y->dtype()) return "its input and its result differ in dtype";
+  if (x->dtype() != y->dtype())
+    return {"its input and its result differ in dtype", "quantize both to int8, or both to int16"};
   for (size_t i = 1; i < node.results().size(); ++i) {
-    if (node.result(i)->num_uses() > 0) return "its mean or deviation is read";
+    if (node.result(i)->num_uses() > 0)
+      return {"its mean or deviation is read", "compute mean and deviation in nodes of their own, quantized"};
   }
-  return "";
+  return {};
 }
 
 // Epsilon in the kernel's units: those of (count * element)^2.
-std::string read_epsilon(const Node& node, Norm* norm) {
+Refusal read_epsilon(const Node& node, Norm* norm) {
   const double epsilon = node.is_none("eps") ? kUsualEpsilon : node.real("eps");
   const double in_steps = epsilon * std::pow(static_cast<double>(norm->count) / affine(*node.tensor("input")).scale, 2);
-  if (!(in_steps >= 0 && in_steps <= kLargestEpsilon)) return "the scale of its input is too small";
+  if (!(in_steps >= 0 && in_steps <= kLargestEpsilon))
+    return {"the scale of its input is too small", "use a larger scale of its input"};
   norm->epsilon = static_cast<int64_t>(round_half_even(std::min(in_steps, kLargestEpsilon)));
-  return "";
+  return {};
 }
 
-std::string read_norm(const Node& node, Norm* norm) {
-  std::string reason = refuse_values(node);
+Refusal read_norm(const Node& node, Norm* norm) {
+  Refusal reason = refuse_values(node);
   if (!reason.empty()) return reason;
   const Value* x = node.tensor("input");
   const size_t inner = node.ints("normalized_shape").size(), rank = x->rank();
   for (size_t d = 0; d < rank; ++d) (d + inner < rank ? norm->rows : norm->count) *= x->sizes()[d].value();
-  if (norm->count > kLongestRow) return "rows of more than 32768 elements";
+  if (norm->count > kLongestRow) return {"rows of more than 32768 elements", "normalize shorter rows"};
   norm->parameters = norm->count;
   const bool rms = node.is("aten.rms_norm.default");
   norm->centered = !rms;
@@ -90,18 +96,18 @@ std::string read_norm(const Node& node, Norm* norm) {
                          affine(*node.result()).scale, norm);
 }
 
-std::string read_group_norm(const Node& node, Norm* norm) {
-  std::string reason = refuse_values(node);
+Refusal read_group_norm(const Node& node, Norm* norm) {
+  Refusal reason = refuse_values(node);
   if (!reason.empty()) return reason;
   const Value* x = node.tensor("input");
   const int64_t groups = node.static_integer("group");
   if (x->rank() < 2 || groups <= 0 || x->sizes()[1].value() % groups != 0)
-    return "its groups do not divide its channels";
+    return {"its groups do not divide its channels", "use groups that divide the channels"};
   norm->parameters = x->sizes()[1].value();
   norm->count = norm->parameters / groups;
   for (size_t d = 2; d < x->rank(); ++d) norm->count *= x->sizes()[d].value();
   if (norm->count > (x->dtype() == DType::i16 ? kLargestWideGroup : kLargestGroup))
-    return "groups of more than 262144 elements, or 32768 of int16";
+    return {"groups of more than 262144 elements, or 32768 of int16", "use smaller groups or images, or int8"};
   reason = read_epsilon(node, norm);
   if (!reason.empty()) return reason;
   return read_parameters(*norm, node.optional_tensor("weight"), node.optional_tensor("bias"),
@@ -111,9 +117,9 @@ std::string read_group_norm(const Node& node, Norm* norm) {
 template <auto read>
 Verdict supports_norm(const Node& node, const Configuration& configuration) {
   Norm norm;
-  const std::string reason = read(node, &norm);
-  if (!reason.empty()) return Verdict::no(reason);
-  return configuration.stock_only ? Verdict::no("stock has no integer form of it") : Verdict::yes();
+  const Refusal reason = read(node, &norm);
+  if (!reason.empty()) return refused(reason);
+  return configuration.stock_only ? refused({"stock has no integer form of it", kProfileAuto}) : Verdict::yes();
 }
 
 // Nobody reads mean and deviation.

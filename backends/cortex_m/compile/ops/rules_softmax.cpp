@@ -36,12 +36,16 @@ size_t dim_of(const Node& node) {
   return static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), node.tensor("self")->rank()));
 }
 
-std::string refuse_narrow(const Node& node) {
+Refusal refuse_narrow(const Node& node) {
   const Value* x = node.tensor("self");
-  if (x->sizes()[dim_of(node)].value() > kLongestRow) return "rows of more than 4095 elements";
+  if (x->sizes()[dim_of(node)].value() > kLongestRow)
+    return {"rows of more than 4095 elements", "use shorter rows, or another profile than stock"};
   const auto factor = factor_of(affine(*x));
-  if (!factor || factor->shift < 0) return "the scale of its input is too small";
-  return affine(*node.result()).scale < kFinestTable ? "steps of 1/256 are too coarse for its result" : "";
+  if (!factor || factor->shift < 0) return {"the scale of its input is too small", "use a larger scale of its input"};
+  return affine(*node.result()).scale < kFinestTable
+             ? Refusal{"steps of 1/256 are too coarse for its result",
+                       "use a larger scale of its result, or another profile than stock"}
+             : Refusal{};
 }
 
 std::optional<Requantization> wide_factor(const Affine& x) {
@@ -49,16 +53,16 @@ std::optional<Requantization> wide_factor(const Affine& x) {
 }
 
 Verdict supports_softmax(const Node& node, const Configuration& configuration) {
-  std::string reason = refuse_int8(node);
-  if (!reason.empty()) return Verdict::no(reason);
+  Refusal reason = refuse_int8(node);
+  if (!reason.empty()) return refused(reason);
   const Value* x = node.tensor("self");
-  if (x->rank() == 0) return Verdict::no("a number");
+  if (x->rank() == 0) return refused({"a number", "give it a dimension: x.reshape(1)"});
   reason = refuse_narrow(node);
   if (reason.empty()) return Verdict::yes();
   const bool wide = !configuration.stock_only && wide_factor(affine(*x)) &&
                     is_convertible(kWide, affine(*node.result())) &&
                     x->sizes()[dim_of(node)].value() <= kLongestWideRow;
-  return wide ? Verdict::yes() : Verdict::no(reason);
+  return wide ? Verdict::yes() : refused(reason);
 }
 
 // Rows of elements whose numbers are `x`'s, as probabilities on the scale of the result.
@@ -104,15 +108,18 @@ std::optional<Requantization> log_output(const Affine& y) {
 }
 
 Verdict supports_log_softmax(const Node& node, const Configuration& configuration) {
-  const std::string reason = refuse_int8(node);
-  if (!reason.empty()) return Verdict::no(reason);
+  const Refusal reason = refuse_int8(node);
+  if (!reason.empty()) return refused(reason);
   const Value* x = node.tensor("self");
-  if (x->rank() == 0) return Verdict::no("a number");
-  if (x->sizes()[dim_of(node)].value() > kLongestLogRow) return Verdict::no("rows of more than 2^20 elements");
+  if (x->rank() == 0) return refused({"a number", "give it a dimension: x.reshape(1)"});
+  if (x->sizes()[dim_of(node)].value() > kLongestLogRow)
+    return refused({"rows of more than 2^20 elements", "reduce shorter rows"});
   const auto factor = number_factor(affine(*x)), output = log_output(affine(*node.result()));
-  if (!factor || factor->shift > kLargestShift) return Verdict::no("the scale of its input is too large");
-  if (!output || output->shift > 0) return Verdict::no("the scale of its result is too small");
-  return configuration.stock_only ? Verdict::no("stock has no integer form of it") : Verdict::yes();
+  if (!factor || factor->shift > kLargestShift)
+    return refused({"the scale of its input is too large", "use a smaller scale of its input"});
+  if (!output || output->shift > 0)
+    return refused({"the scale of its result is too small", "use a larger scale of its result"});
+  return configuration.stock_only ? refused({"stock has no integer form of it", kProfileAuto}) : Verdict::yes();
 }
 
 std::vector<Value*> rewrite_log_softmax(Builder& b, Node& node, const Configuration&) {

@@ -58,12 +58,16 @@ bool only_clamps(const Node& node, const Value& x) {
 
 Verdict supports_table(const Node& node, const Configuration&) {
   const Value* x = variable(node);
-  if (!x) return Verdict::no("it reads more than one tensor");
-  for (const std::string& reason : {refuse_int8(*x, "its input"), refuse_int8(*node.result(), "its result")}) {
-    if (!reason.empty()) return Verdict::no(reason);
+  if (!x) return refused({"it reads more than one tensor", "quantize what lies between its operators, too"});
+  for (const Refusal& reason : {refuse_int8(*x, "its input"), refuse_int8(*node.result(), "its result")}) {
+    if (!reason.empty()) return refused(reason);
   }
-  if (!(x->sizes() == node.result()->sizes())) return Verdict::no("its result has other sizes than its input");
-  if (results(node, *x).size() != kInt8Elements) return Verdict::no("it is not element-wise");
+  if (!(x->sizes() == node.result()->sizes()))
+    return refused({"its result has other sizes than its input", "expand the input in a node of its own"});
+  if (results(node, *x).size() != kInt8Elements)
+    return refused({"it is not element-wise",
+                    "compute it of elements one by one, or move it in front of the first quantize node or behind the "
+                    "last dequantize node"});
   return Verdict::yes();
 }
 

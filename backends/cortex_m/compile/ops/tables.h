@@ -19,8 +19,7 @@ compiler::Value* converted(compiler::Builder& builder, compiler::Value* x, const
 /// Whether `converted` can make elements of `to` from those of `from` where one of them is int16.
 bool is_convertible(const Affine& from, const Affine& to);
 /// Why `converted` cannot make elements of `to` from those of `from`, or "".
-std::string refuse_conversion(const compiler::Value& from, const compiler::Value& to,
-                              const Configuration& configuration);
+Refusal refuse_conversion(const compiler::Value& from, const compiler::Value& to, const Configuration& configuration);
 /// Elements bounded to the range of `to`, on the scale of `from`; `x` itself where its range lies inside.
 compiler::Value* clamped(compiler::Builder& builder, compiler::Value* x, const Affine& from, const Affine& to);
 

@@ -243,12 +243,12 @@ void tell_causes(const std::vector<Node*>& nodes, const Causes& causes, const Pi
   if (!options.stays) return;
   std::unordered_set<const Node*> told;  // looked up only
   for (const ShownRounding& shown : causes.shown) {
-    if (told.insert(shown.reader).second) options.stays(*shown.reader, shown.reason, nullptr);
+    if (told.insert(shown.reader).second) options.stays(*shown.reader, shown.reason.found, shown.reason.help, nullptr);
   }
   for (const Node* node : nodes) {
     const bool has_own_reason = told.count(node) > 0 || causes.open.count(node) > 0;
     const Node* cause = has_own_reason ? nullptr : cause_beside(*node, causes);
-    if (cause) options.stays(*node, "", cause);
+    if (cause) options.stays(*node, "", kFollowCause, cause);
   }
 }
 

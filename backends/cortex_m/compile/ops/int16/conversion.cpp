@@ -27,11 +27,15 @@ Value* bounded_by(Builder& b, Value* x, const Affine& from, const Affine& to) {
 
 bool is_convertible(const Affine& from, const Affine& to) { return factor_of(from, to).has_value(); }
 
-std::string refuse_conversion(const Value& from, const Value& to, const Configuration& configuration) {
-  if (from.dtype() == DType::i8 && to.dtype() == DType::i8) return "";
-  if (from.dtype() == to.dtype() && same_numbers(affine(from), affine(to))) return "";
-  if (configuration.stock_only) return "stock has no operator that brings elements of int16 to another scale";
-  return is_convertible(affine(from), affine(to)) ? "" : "the scale of its result is too far from that of an operand";
+Refusal refuse_conversion(const Value& from, const Value& to, const Configuration& configuration) {
+  if (from.dtype() == DType::i8 && to.dtype() == DType::i8) return {};
+  if (from.dtype() == to.dtype() && same_numbers(affine(from), affine(to))) return {};
+  if (configuration.stock_only)
+    return {"stock has no operator that brings elements of int16 to another scale",
+            "let both share a scale, or compile with another profile than stock"};
+  return is_convertible(affine(from), affine(to))
+             ? Refusal{}
+             : Refusal{"the scale of its result is too far from that of an operand", kNearerScale};
 }
 
 Value* converted(Builder& b, Value* x, const Affine& from, const Affine& to, DType dtype) {

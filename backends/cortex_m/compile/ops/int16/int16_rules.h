@@ -9,7 +9,7 @@ namespace wick::cortex_m {
 bool computes_on_int16(const compiler::Node& node);
 
 /// Why the node's tensors are not int16 with one scale each, as refuse_int16, or "".
-std::string refuse_int16(const compiler::Node& node);
+Refusal refuse_int16(const compiler::Node& node);
 
 /// The call that looks up what a function gives for all elements of int16, from the least on, as elements of `q`: in a
 /// table with the fewest elements that are enough, or in one whose elements lie the closer the smaller `x` is. Null:

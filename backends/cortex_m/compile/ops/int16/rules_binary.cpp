@@ -65,9 +65,9 @@ std::optional<Sum> read_sum(const Node& node) {
 }
 
 Verdict supports_add(const Node& node, const Configuration&) {
-  const std::string reason = refuse_int16(node);
-  if (!reason.empty()) return Verdict::no(reason);
-  return read_sum(node) ? Verdict::yes() : Verdict::no(kTooFar);
+  const Refusal reason = refuse_int16(node);
+  if (!reason.empty()) return refused(reason);
+  return read_sum(node) ? Verdict::yes() : refused({kTooFar, kNearerScale});
 }
 
 std::vector<Value*> rewrite_add(Builder& b, Node& node, const Configuration&) {
@@ -88,9 +88,9 @@ std::optional<Requantization> product_factor(const Node& node) {
 }
 
 Verdict supports_mul(const Node& node, const Configuration&) {
-  const std::string reason = refuse_int16(node);
-  if (!reason.empty()) return Verdict::no(reason);
-  return product_factor(node) ? Verdict::yes() : Verdict::no(kTooFar);
+  const Refusal reason = refuse_int16(node);
+  if (!reason.empty()) return refused(reason);
+  return product_factor(node) ? Verdict::yes() : refused({kTooFar, kNearerScale});
 }
 
 std::vector<Value*> rewrite_mul(Builder& b, Node& node, const Configuration&) {
@@ -108,9 +108,9 @@ double quotient_factor(const Node& node) {
 bool saturates_at_one_step(const Node& node) { return quotient_factor(node) >= INT16_MAX; }
 
 Verdict supports_div(const Node& node, const Configuration&) {
-  const std::string reason = refuse_int16(node);
-  if (!reason.empty()) return Verdict::no(reason);
-  if (quotient_factor(node) > 3e38) return Verdict::no(kTooFar);
+  const Refusal reason = refuse_int16(node);
+  if (!reason.empty()) return refused(reason);
+  if (quotient_factor(node) > 3e38) return refused({kTooFar, kNearerScale});
   return divisors_of(*node.tensor("other")).has_zero ? Verdict::yes("0 divided by 0 is 0") : Verdict::yes();
 }
 
@@ -139,11 +139,11 @@ std::vector<Value*> rewrite_div(Builder& b, Node& node, const Configuration&) {
 // --- by portable kernels, on the result's scale ---
 
 Verdict supports_on_scale(const Node& node, const Configuration& configuration) {
-  std::string reason = refuse_int16(node);
+  Refusal reason = refuse_int16(node);
   for (const Value* operand : node.operands()) {
     if (reason.empty()) reason = refuse_conversion(*operand, *node.result(), configuration);
   }
-  return reason.empty() ? Verdict::yes() : Verdict::no(reason);
+  return reason.empty() ? Verdict::yes() : refused(reason);
 }
 
 std::vector<Value*> rewrite_extremum(Builder& b, Node& node, const Configuration&) {
@@ -157,7 +157,9 @@ std::vector<Value*> rewrite_extremum(Builder& b, Node& node, const Configuration
 }
 
 Verdict supports_bounds(const Node& node, const Configuration& configuration) {
-  return clamp_bounds(node) ? supports_on_scale(node, configuration) : Verdict::no("its bounds are computed");
+  return clamp_bounds(node) ? supports_on_scale(node, configuration)
+                            : refused({"its bounds are computed",
+                                       "use bounds that are constants, or minimum and maximum with quantized tensors"});
 }
 
 std::vector<Value*> rewrite_bounds(Builder& b, Node& node, const Configuration&) {

@@ -21,12 +21,12 @@ namespace {
 
 Ints pair(const int64_t values[2]) { return {values[0], values[1]}; }
 
-std::string read(const Node& node, Convolution* c, Int16Sums* sums) {
-  for (const std::string& reason :
+Refusal read(const Node& node, Convolution* c, Int16Sums* sums) {
+  for (const Refusal& reason :
        {refuse_int16(*node.tensor("input"), "its input"), refuse_int16(*node.result(), "its result")}) {
     if (!reason.empty()) return reason;
   }
-  const std::string reason = read_filter(node, c);
+  const Refusal reason = read_filter(node, c);
   if (!reason.empty()) return reason;
   return read_int16_sums(c->filter, static_cast<size_t>(c->shape.outputs), accumulator_steps(node, *c), c->input,
                          c->output, node.optional_tensor("bias"), sums);
@@ -35,8 +35,8 @@ std::string read(const Node& node, Convolution* c, Int16Sums* sums) {
 Verdict supports_convolution(const Node& node, const Configuration&) {
   Convolution c;
   Int16Sums sums;
-  const std::string reason = read(node, &c, &sums);
-  return reason.empty() ? Verdict::yes() : Verdict::no(reason);
+  const Refusal reason = read(node, &c, &sums);
+  return reason.empty() ? Verdict::yes() : refused(reason);
 }
 
 Value* transposed(Builder& b, Value* x, const Convolution& c, const Int16Sums& sums, Isa isa) {

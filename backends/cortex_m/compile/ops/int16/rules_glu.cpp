@@ -32,11 +32,13 @@ std::optional<Requantization> product_factor(const Node& node) {
 }
 
 Verdict supports_glu(const Node& node, const Configuration&) {
-  const std::string reason = refuse_int16(node);
-  if (!reason.empty()) return Verdict::no(reason);
-  if (!product_factor(node)) return Verdict::no("the scale of its result is too far from that of its input");
+  const Refusal reason = refuse_int16(node);
+  if (!reason.empty()) return refused(reason);
+  if (!product_factor(node))
+    return refused({"the scale of its result is too far from that of its input", kNearerScale});
   return gate_table(affine(*node.tensor("self"))).empty()
-             ? Verdict::no("no table of up to 4097 elements with lines between them is within one step of its sigmoid")
+             ? refused({"no table of up to 4097 elements with lines between them is within one step of its sigmoid",
+                        "use a smaller scale of its input (its range is too wide), or int8"})
              : Verdict::yes();
 }
 

@@ -19,14 +19,18 @@ using compiler::Verdict;
 namespace int16_rules_linear {
 namespace {
 
-std::string refuse_weights(const Value& weights) {
+Refusal refuse_weights(const Value& weights) {
   const auto& q = weights.tensor().quantization;
-  if (!weights.is_constant()) return "its weights are computed";
-  if (!q) return fmt::format("its weights are not quantized: {}", to_text(weights.type));
+  if (!weights.is_constant()) return {"its weights are computed", kConstantWeights};
+  if (!q)
+    return {fmt::format("its weights are not quantized: {}", to_text(weights.type)),
+            "annotate the weights in the quantizer: int8, per tensor or per channel along their outputs"};
   if (weights.rank() != 2 || weights.dtype() != DType::i8 || q->at_run_time || q->real != DType::f32)
-    return fmt::format("its weights are not int8 [N, K]: {}", to_text(weights.type));
+    return {fmt::format("its weights are not int8 [N, K]: {}", to_text(weights.type)),
+            "quantize the weights to int8, one row for each output"};
   if (!q->is_per_tensor() && q->channel_dim() != size_t{0})
-    return fmt::format("its weights do not have one scale, or one for each output: {}", to_text(weights.type));
+    return {fmt::format("its weights do not have one scale, or one for each output: {}", to_text(weights.type)),
+            kScalesOfOutputs};
   return refuse_zero_points(*q);
 }
 
@@ -37,9 +41,9 @@ CenteredWeights weights_of(const Value& weights) {
                           static_cast<size_t>(weights.sizes()[1].value()), zeros);
 }
 
-std::string read_linear(const Node& node, Int16Sums* sums) {
+Refusal read_linear(const Node& node, Int16Sums* sums) {
   const Value *x = node.tensor("input"), *weights = node.tensor("weight");
-  for (const std::string& reason :
+  for (const Refusal& reason :
        {refuse_int16(*x, "its input"), refuse_int16(*node.result(), "its result"), refuse_weights(*weights)}) {
     if (!reason.empty()) return reason;
   }
@@ -51,8 +55,8 @@ std::string read_linear(const Node& node, Int16Sums* sums) {
 
 Verdict supports_linear(const Node& node, const Configuration&) {
   Int16Sums sums;
-  const std::string reason = read_linear(node, &sums);
-  return reason.empty() ? Verdict::yes() : Verdict::no(reason);
+  const Refusal reason = read_linear(node, &sums);
+  return reason.empty() ? Verdict::yes() : refused(reason);
 }
 
 std::vector<Value*> rewrite_linear(Builder& b, Node& node, const Configuration&) {

@@ -38,11 +38,13 @@ std::optional<Requantization> product_factor(const Node& node) {
 }
 
 Verdict supports_product(const Node& node, const Configuration&) {
-  const std::string reason = refuse_int16(node);
-  if (!reason.empty()) return Verdict::no(reason);
-  if (node.operands()[0]->sizes().back().value() > kMostInner) return Verdict::no("sums of more than 131072 products");
-  return product_factor(node) ? Verdict::yes()
-                              : Verdict::no("the scale of its result is too far from those of its operands");
+  const Refusal reason = refuse_int16(node);
+  if (!reason.empty()) return refused(reason);
+  if (node.operands()[0]->sizes().back().value() > kMostInner)
+    return refused({"sums of more than 131072 products", "split the inner dimension and add the parts"});
+  return product_factor(node)
+             ? Verdict::yes()
+             : refused({"the scale of its result is too far from those of its operands", kNearerScale});
 }
 
 // The kernel reads the right operand transposed.
@@ -80,13 +82,15 @@ std::optional<Softmax> read_log_softmax(const Node& node) {
 
 template <std::optional<Softmax> (*read)(const Node& node)>
 Verdict supports_rows(const Node& node, const Configuration&) {
-  const std::string reason = refuse_int16(node);
-  if (!reason.empty()) return Verdict::no(reason);
+  const Refusal reason = refuse_int16(node);
+  if (!reason.empty()) return refused(reason);
   const Value* x = node.tensor("self");
-  if (x->rank() == 0) return Verdict::no("a number");
+  if (x->rank() == 0) return refused({"a number", "give it a dimension: x.reshape(1)"});
   const size_t dim = static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), x->rank()));
-  if (x->sizes()[dim].value() > kLongestRow) return Verdict::no("rows of more than 2^20 elements");
-  return read(node) ? Verdict::yes() : Verdict::no("a scale that is too large or too small");
+  if (x->sizes()[dim].value() > kLongestRow) return refused({"rows of more than 2^20 elements", "reduce shorter rows"});
+  return read(node) ? Verdict::yes()
+                    : refused({"a scale that is too large or too small",
+                               "calibrate it on inputs like the device's: its range is unusual"});
 }
 
 std::vector<Value*> rewrite_rows(Builder& b, Node& node, const char* op, const Softmax& softmax) {

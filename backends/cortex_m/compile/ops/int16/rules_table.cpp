@@ -52,20 +52,25 @@ Table lookup_of(const std::vector<double>& numbers, const Affine& q) {
 
 Verdict supports_table(const Node& node, const Configuration&) {
   const Value* x = only_variable(node);
-  for (const std::string& reason : {refuse_elements(*x, "its input"), refuse_int16(*node.result(), "its result")}) {
-    if (!reason.empty()) return Verdict::no(reason);
+  for (const Refusal& reason : {refuse_elements(*x, "its input"), refuse_int16(*node.result(), "its result")}) {
+    if (!reason.empty()) return refused(reason);
   }
-  if (!(x->sizes() == node.result()->sizes())) return Verdict::no("its result has other sizes than its input");
+  if (!(x->sizes() == node.result()->sizes()))
+    return refused({"its result has other sizes than its input", "expand the input in a node of its own"});
   const std::vector<double> numbers = results(node);
   if (is_int8(*x) && numbers.size() == kInt8Elements) return Verdict::yes();
-  if (numbers.size() != kInt16Elements) return Verdict::no("it is not element-wise");
+  if (numbers.size() != kInt16Elements)
+    return refused({"it is not element-wise",
+                    "compute it of elements one by one, or move it in front of the first quantize node or behind the "
+                    "last dequantize node"});
   const Affine q = affine(*node.result());
   if (!lookup_of(numbers, q).elements.empty()) return Verdict::yes();
   const size_t pieces = line_pieces(numbers, q).size();
   if (pieces > 0) return Verdict::yes(fmt::format("a table for each of {} pieces", pieces));
-  return Verdict::no(
-      "no table of up to 4097 elements with lines between them, or 7172 graded ones, is within one step of it, nor "
-      "four for parts of it");
+  return refused(
+      {"no table of up to 4097 elements with lines between them, or 7172 graded ones, is within one step of it, nor "
+       "four for parts of it",
+       "use a larger scale of its result or a smaller range of its input, or quantize its result to int8"});
 }
 
 Value* call_lookup(Builder& b, Value* x, Table table, const Affine& q) {

@@ -66,13 +66,22 @@ const std::string& result_name(const Node& node) {
   return (*read)->name;
 }
 
-ShownRounding shown(const Node& node, const RoundingOf& rounding, const std::string& effect) {
+// ", or give 'y' a scale of at least 0.2"; "" where no scale is large enough.
+std::string coarser_scale_text(const Value& result, double error) {
+  if (!std::isfinite(error)) return "";
+  constexpr double kRoundedUp = 1.01;  // for three digits
+  const double least = kRoundedUp * affine(result).scale * error / (kMostError * steps_that_count(result));
+  return fmt::format(", or give '{}' a scale of at least {:.3g}", printable(result.name), least);
+}
+
+ShownRounding shown(const Node& node, const RoundingOf& rounding, const std::string& effect,
+                    const std::string& other_help = "") {
   const Source source = source_of_error(node, rounding);
   const Value& value = *source.value;
   return {source.reader,
-          fmt::format("it computes on '{}' (from {}), which is not quantized, and rounding that to int16 "
-                      "could {}; quantize '{}' in the model, with int8 or int16",
-                      printable(value.name), value.producer->op->name(), effect, printable(value.name))};
+          {fmt::format("it computes on '{}' (from {}), which is not quantized, and rounding that to int16 could {}",
+                       printable(value.name), value.producer->op->name(), effect),
+           fmt::format("quantize '{}' in the model, with int8 or int16{}", printable(value.name), other_help)}};
 }
 
 }  // namespace
@@ -97,7 +106,7 @@ std::optional<ShownRounding> shown_rounding(const Node& node, const RoundingOf& 
   for (const Value* result : node.results()) {
     const bool is_seen = result->num_uses() > 0 && has_elements(*result) && !rounding(*result);
     if (is_seen && error > kMostError * steps_that_count(*result))
-      return shown(node, rounding, effect_text(*result, error));
+      return shown(node, rounding, effect_text(*result, error), coarser_scale_text(*result, error));
   }
   return std::nullopt;
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "backends/cortex_m/compile/refusal.h"
 #include "compiler/analysis/rounding_limits.h"
 #include "compiler/ir/graph.h"
 
@@ -25,7 +26,7 @@ double error_of(const compiler::Node& node, const RoundingOf& rounding);
 
 struct ShownRounding {
   const compiler::Node* reader = nullptr;  // that cannot compute on the numbers whose rounding adds most
-  std::string reason;                      // a sentence about this node: which numbers, how far, what the user can do
+  Refusal reason;                          // about this node: which numbers, how far, what the user can do
 };
 
 /// Whether the rounding of what a node reads shows in what it gives to the model: in a step of elements, or at all

@@ -26,23 +26,23 @@ int64_t largest_sum(const std::vector<int8_t>& weights, size_t outputs, size_t o
 
 }  // namespace
 
-std::string read_int16_sums(const std::vector<int8_t>& weights, size_t outputs, const std::vector<double>& steps,
-                            const Affine& input, const Affine& output, const Value* bias, Int16Sums* sums) {
-  const std::string reason = bias ? quantize_bias(*bias, outputs, steps, kWideBits, &sums->bias) : "";
+Refusal read_int16_sums(const std::vector<int8_t>& weights, size_t outputs, const std::vector<double>& steps,
+                        const Affine& input, const Affine& output, const Value* bias, Int16Sums* sums) {
+  const Refusal reason = bias ? quantize_bias(*bias, outputs, steps, kWideBits, &sums->bias) : Refusal{};
   if (!reason.empty()) return reason;
   for (const double step : steps) {
     const auto found = requantization(step / output.scale);
     if (!found || found->shift > kMaxWideShift)
-      return "the scale of its result is too far from those of input and weights";
+      return {"the scale of its result is too far from those of input and weights", kNearerScale};
     sums->scales.push_back(*found);
   }
   for (size_t o = 0; o < outputs; ++o) {
     const int64_t largest =
         largest_sum(weights, outputs, o, input) + (sums->bias.empty() ? 0 : std::abs(sums->bias[o]));
-    if (largest >= int64_t{1} << kWideBits) return "its sums could exceed 48 bits";
+    if (largest >= int64_t{1} << kWideBits) return {"its sums could exceed 48 bits", kSmallerSums};
     if (!keeps_32_bits(largest, sums->scales[sums->scales.size() == 1 ? 0 : o])) sums->wide = true;
   }
-  return "";
+  return {};
 }
 
 Int16Operands operands_of(Builder& b, const Int16Sums& sums, size_t outputs) {

@@ -17,8 +17,8 @@ struct Int16Sums {
 
 /// Weights [outputs][..] without zero points. `steps`: what an accumulator of each output counts, or one for all. Fills
 /// `sums`, or says why the kernels cannot compute them.
-std::string read_int16_sums(const std::vector<int8_t>& weights, size_t outputs, const std::vector<double>& steps,
-                            const Affine& input, const Affine& output, const compiler::Value* bias, Int16Sums* sums);
+Refusal read_int16_sums(const std::vector<int8_t>& weights, size_t outputs, const std::vector<double>& steps,
+                        const Affine& input, const Affine& output, const compiler::Value* bias, Int16Sums* sums);
 
 /// bias, multipliers and shifts as operands. `outputs` are those that share `scales` and `bias` in order.
 struct Int16Operands {

@@ -113,25 +113,26 @@ std::optional<Requantization> state_factor(const Value& state, int bits) {
   return found && keeps_32_bits(int64_t{wide ? 32768 : 255} << kElementShift, *found) ? found : std::nullopt;
 }
 
-std::string read_states(const Node& node, Layers* layers) {
+Refusal read_states(const Node& node, Layers* layers) {
   const Values states = states_of(node);
   for (const Value* state : states) {
-    std::string reason = state->is_constant() || is_given(*state) ? "" : refuse_elements(*state, "its first state");
+    Refusal reason = state->is_constant() || is_given(*state) ? Refusal{} : refuse_elements(*state, "its first state");
     if (!reason.empty()) return reason;
     if (state->is_constant() && (numbers(*state).empty() || !std::isfinite(reach_of(*state))))
-      return "its first state is no list of finite numbers";
+      return {"its first state is no list of finite numbers", "start with finite numbers"};
   }
   while (std::ldexp(reach_of(*states[0]), layers->state_bits) >= kLargestWeight + 0.5) {
-    if (--layers->state_bits < kLeastStateBits) return "its first state h could be 128 or more";
+    if (--layers->state_bits < kLeastStateBits)
+      return {"its first state h could be 128 or more", "use a smaller scale of the first state h"};
   }
   if (states.size() > 1 && !(std::ldexp(reach_of(*states[1]), kCellBits) < 0x1p31))
-    return "its first state c could be 2048 or more";
+    return {"its first state c could be 2048 or more", "use a smaller scale of the first state c"};
   for (size_t i = 0; i < states.size(); ++i) {
     const int bits = i == 0 ? layers->state_bits : kCellBits;
     if (!states[i]->is_constant() && !is_given(*states[i]) && !state_factor(*states[i], bits))
-      return "the scale of its first state is too large";
+      return {"the scale of its first state is too large", "use a smaller scale of the first state"};
   }
-  return "";
+  return {};
 }
 
 // A requantization to a result of numbers with `bits` behind the point.
@@ -140,24 +141,27 @@ std::optional<Requantization> result_factor(const Value& result, int bits, int e
   return found && found->shift <= 0 ? found : std::nullopt;
 }
 
-std::string refuse_results(const Node& node, const Layers& layers) {
+Refusal refuse_results(const Node& node, const Layers& layers) {
   static constexpr const char* kNames[] = {"its output", "its last state", "its last state c"};
   for (size_t i = 0; i < std::min(node.results().size(), std::size(kNames)); ++i) {
     const Value& result = *node.result(i);
     if (result.num_uses() == 0 || (i > 0 && is_returned(result))) continue;
-    std::string reason = refuse_elements(result, kNames[i]);
+    Refusal reason = refuse_elements(result, kNames[i]);
     if (!reason.empty()) return reason;
     const bool is_element = i == 1 || (i == 0 && result.dtype() == DType::i16);  // of a tensor of h
     if (!result_factor(result, i == 2 ? kCellBits : layers.state_bits, is_element ? kElementShift : 0))
-      return "the scale of its result is too far from that of its state";
+      return {"the scale of its result is too far from that of its state",
+              "give its result a scale between 2^-15 and 1"};
   }
-  return "";
+  return {};
 }
 
-std::string read_sizes(const Node& node, Layers* layers) {
+Refusal read_sizes(const Node& node, Layers* layers) {
   const Value* x = node.tensor("input");
-  if (x->rank() != 3 && x->rank() != 2) return "wanted an input with steps, batch and features";
-  if (node.boolean("train") && node.real("dropout") != 0) return "it drops out";
+  if (x->rank() != 3 && x->rank() != 2)
+    return {"wanted an input with steps, batch and features",
+            "give the input three dimensions, or two without a batch"};
+  if (node.boolean("train") && node.real("dropout") != 0) return {"it drops out", "export the model in eval mode"};
   layers->kind = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& each) { return node.is(each.op); });
   layers->layers = node.static_integer("num_layers");
   layers->directions = node.boolean("bidirectional") ? 2 : 1;
@@ -170,17 +174,19 @@ std::string read_sizes(const Node& node, Layers* layers) {
   layers->weights_of_each = (node.boolean("has_biases") ? 4 : 2) + (layers->is_projected() ? 1 : 0);
   const Values params = node.tensors("params");
   if (params.size() != layers->weights_of_each * static_cast<size_t>(layers->layers * layers->directions))
-    return "it has another number of weights";
+    return {"it has another number of weights",
+            "export the layer with all of its weights and biases, or none of its biases"};
   for (const Value* weight : params) {
-    if (!weight || !weight->is_constant()) return "its weights are computed";
+    if (!weight || !weight->is_constant()) return {"its weights are computed", kConstantWeights};
     const auto& q = weight->tensor().quantization;
     if (numbers(*weight).empty() || (q && (q->at_run_time || (!q->is_per_tensor() && !q->channel_dim()))))
-      return "its weights are not floats, nor quantized with a scale for each row or for all";
+      return {"its weights are not floats, nor quantized with a scale for each row or for all",
+              "leave the weights in f32, or quantize them to int8 per tensor or per row"};
   }
   if (std::max({layers->inputs, layers->cells, layers->outputs * layers->directions}) > kMostCells ||
       layers->steps == 0)
-    return "more than 1024 inputs or cells, or no steps";
-  return "";
+    return {"more than 1024 inputs or cells, or no steps", "use several smaller layers whose outputs are concatenated"};
+  return {};
 }
 
 // Rows of weights in 16 bits and what makes gates of their sums, where one unit of the other operand is `step`.
@@ -291,39 +297,44 @@ double step_of_int8(const Value& result) {
   return result.dtype() == DType::i8 ? q.scale : q.scale * (q.max - q.min) / (INT8_MAX - INT8_MIN);
 }
 
+constexpr char kCalmerLayer[] = "use a larger scale of its result, smaller weights, or a smaller range of its input";
+
 // quantize_between asks the readers of what it makes int16 (error_of_recurrent).
-std::string refuse_rounding(const Node& node, const char* what, double error) {
+Refusal refuse_rounding(const Node& node, const char* what, double error) {
   for (const Value* result : node.results()) {
     const bool is_asked = result->num_uses() > 0 && has_elements(*result) && !is_made_int16(*result);
     if (!is_asked || error <= compiler::kMostError * step_of_int8(*result)) continue;
-    return fmt::format("16 bits of its {} could put its result off by {:.3g} steps", what,
-                       error / affine(*result).scale);
+    return {
+        fmt::format("16 bits of its {} could put its result off by {:.3g} steps", what, error / affine(*result).scale),
+        kCalmerLayer};
   }
-  return "";
+  return {};
 }
 
-std::string read_direction(const Node& node, const Layers& layers, int64_t layer, int64_t direction, Direction* out) {
+Refusal read_direction(const Node& node, const Layers& layers, int64_t layer, int64_t direction, Direction* out) {
   const Values params = node.tensors("params");
   const size_t first = layers.weights_of_each * static_cast<size_t>(layer * layers.directions + direction);
   const double state_step = std::ldexp(1, -layers.kernel_bits());
   const double step = layer == 0 ? std::ldexp(affine(*node.tensor("input")).scale, -layers.divided_bits) : state_step;
   if (!read_weights(*params[first], step, &out->input_weights, &out->input_factors) ||
       !read_weights(*params[first + 1], state_step, &out->state_weights, &out->state_factors))
-    return "its weights, times the scale of its input, are too large";
+    return {"its weights, times the scale of its input, are too large",
+            "use a smaller scale of its input: its range is too wide for these weights"};
   // Of what the cells give, with the most bits, to h.
   const double projection_step = std::ldexp(1, layers.state_bits - kMostStateBits - kGateBits);
   if (layers.is_projected() && !read_weights(*params[first + layers.weights_of_each - 1], projection_step,
                                              &out->projection, &out->projection_factors))
-    return "the weights of its projection are too large";
+    return {"the weights of its projection are too large", "scale the projection down, and what reads it up"};
   const bool has_bias = layers.weights_of_each >= 4;
   const std::vector<double> biases =
       biases_of(layers, has_bias ? params[first + 2] : nullptr, has_bias ? params[first + 3] : nullptr);
   for (double bias : biases) {
     bias = std::ldexp(bias, -layers.divided_bits);
-    if (!(std::abs(bias) < kLargestGate)) return "a bias is 32 or more";
+    if (!(std::abs(bias) < kLargestGate))
+      return {"a bias is 32 or more", "clamp the bias to less than 32, where gates are flat"};
     out->bias.push_back(static_cast<int32_t>(round_half_even(std::ldexp(bias, kGateBits))));
   }
-  if (node.is("aten.rnn_relu.input")) return "";  // read_relu_growth has seen to h
+  if (node.is("aten.rnn_relu.input")) return {};  // read_relu_growth has seen to h
   return refuse_rounding(node, "weights", error_of_direction(node, layers, layer, direction));
 }
 
@@ -347,71 +358,76 @@ ReluStack relu_stack(const Node& node, const Layers& layers) {
 }
 
 // Of the last layer, in steps of what reads them.
-std::string refuse_error(const Node& node, const Layers& layers, const ReluStack& stack) {
+Refusal refuse_error(const Node& node, const Layers& layers, const ReluStack& stack) {
   const double error = std::ldexp(error_of_states(stack), -layers.state_bits);
   for (size_t i = 0; i < node.results().size(); ++i) {
     const Value& result = *node.result(i);
     if (result.num_uses() == 0 || !has_elements(result)) continue;
     const double most = compiler::kMostError * steps_that_count(result);
     if (!(error <= most))
-      return fmt::format(
-          "behind its relu, h could reach {:.3g}; 16 bits of that put its result off by up to {:.3g} steps",
-          layers.reach, error / affine(result).scale);
+      return {
+          fmt::format("behind its relu, h could reach {:.3g}; 16 bits of that put its result off by up to {:.3g} steps",
+                      layers.reach, error / affine(result).scale),
+          kCalmerLayer};
   }
-  return "";
+  return {};
 }
 
 // relu does not bound h, but weights and the number of steps do. What is beyond 32 is computed in parts: all that goes
 // into gates is divided by a power of 2.
-std::string read_relu_growth(const Node& node, Layers* layers) {
+Refusal read_relu_growth(const Node& node, Layers* layers) {
   const ReluStack stack = relu_stack(node, *layers);
   layers->reach = std::max(1.0, largest_state(stack));
-  if (!std::isfinite(layers->reach)) return "behind its relu, h could be infinite";
+  if (!std::isfinite(layers->reach)) return {"behind its relu, h could be infinite", "use finite weights"};
   if (is_given(*states_of(node)[0]) && node.result(1)->num_uses() > 0 && layers->reach > kFloatReach)
-    return "behind its relu, h could exceed 8, where a first state in floats saturates";
+    return {"behind its relu, h could exceed 8, where a first state in floats saturates",
+            "quantize the states that go in and come out"};
   while (std::ldexp(layers->reach, -layers->divided_bits) >= kLargestGate) ++layers->divided_bits;
   while (std::ldexp(layers->reach, layers->state_bits) >= kLargestWeight + 0.5) --layers->state_bits;
-  if (layers->kernel_bits() < kLeastStateBits) return "its first state h could be 128 or more";
+  if (layers->kernel_bits() < kLeastStateBits)
+    return {"its first state h could be 128 or more", "use a smaller scale of the first state h"};
   return refuse_error(node, *layers, stack);
 }
 
 // A projection bounds h by its weights.
-std::string read_growth(const Node& node, Layers* layers) {
+Refusal read_growth(const Node& node, Layers* layers) {
   if (node.is("aten.rnn_relu.input")) return read_relu_growth(node, layers);
-  if (!layers->is_projected()) return "";
+  if (!layers->is_projected()) return {};
   layers->reach = largest_projected(node);
-  if (!(layers->reach < kLargestGate)) return "behind its projection, h could reach 32";
+  if (!(layers->reach < kLargestGate))
+    return {"behind its projection, h could reach 32", "scale the projection down, and what reads it up"};
   if (is_given(*states_of(node)[0]) && node.result(1)->num_uses() > 0 && layers->reach > kFloatReach)
-    return "behind its projection, h could exceed 8, where a first state in floats saturates";
+    return {"behind its projection, h could exceed 8, where a first state in floats saturates",
+            "quantize the states that go in and come out"};
   while (std::ldexp(layers->reach, layers->state_bits) >= kLargestWeight + 0.5) --layers->state_bits;
-  return "";
+  return {};
 }
 
-std::string refuse_layers(const Node& node, Layers* layers) {
-  for (std::string (*const read)(const Node& node, Layers* layers) : {read_sizes, read_states, read_growth}) {
-    std::string reason = refuse_elements(*node.tensor("input"), "its input");
+Refusal refuse_layers(const Node& node, Layers* layers) {
+  for (Refusal (*const read)(const Node& node, Layers* layers) : {read_sizes, read_states, read_growth}) {
+    Refusal reason = refuse_elements(*node.tensor("input"), "its input");
     if (reason.empty()) reason = read(node, layers);
     if (!reason.empty()) return reason;
   }
-  std::string refused = refuse_results(node, *layers);
+  Refusal refused = refuse_results(node, *layers);
   const bool is_relu = node.is("aten.rnn_relu.input");  // read_relu_growth has seen to that
   if (refused.empty() && !is_relu) refused = refuse_rounding(node, "states", error_of_rounded_states(node, *layers));
   if (!refused.empty()) return refused;
   for (int64_t layer = 0; layer < layers->layers; ++layer) {
     for (int64_t direction = 0; direction < layers->directions; ++direction) {
       Direction read;
-      std::string reason = read_direction(node, *layers, layer, direction, &read);
+      Refusal reason = read_direction(node, *layers, layer, direction, &read);
       if (!reason.empty()) return reason;
     }
   }
-  return "";
+  return {};
 }
 
 Verdict supports_layers(const Node& node, const Configuration& configuration) {
   Layers layers;
-  const std::string reason = refuse_layers(node, &layers);
-  if (!reason.empty()) return Verdict::no(reason);
-  if (configuration.stock_only) return Verdict::no("stock has no integer form of it");
+  const Refusal reason = refuse_layers(node, &layers);
+  if (!reason.empty()) return refused(reason);
+  if (configuration.stock_only) return refused({"stock has no integer form of it", kProfileAuto});
   const Values states = states_of(node);
   if (std::any_of(states.begin(), states.end(), [](const Value* state) { return is_given(*state); }))
     return Verdict::yes(
@@ -581,7 +597,8 @@ std::vector<Value*> rewrite_layers(Builder& b, Node& node, const Configuration& 
 
 // A cell that join_cells has left.
 Verdict refuse_cell(const Node&, const Configuration&) {
-  return Verdict::no("a recurrent cell with one bias only, or of one sequence without a batch");
+  return refused({"a recurrent cell with one bias only, or of one sequence without a batch",
+                  "give the cell both biases or none, and its input a batch"});
 }
 std::vector<Value*> no_cell(Builder&, Node&, const Configuration&) { return {}; }
 
@@ -602,7 +619,7 @@ constexpr OpRule kRules[] = {
 double error_of_recurrent(const Node& node) {
   using namespace rules_recurrent;
   Layers layers;
-  for (std::string (*const read)(const Node& node, Layers* layers) : {read_sizes, read_states, read_growth}) {
+  for (Refusal (*const read)(const Node& node, Layers* layers) : {read_sizes, read_states, read_growth}) {
     if (!refuse_elements(*node.tensor("input"), "").empty() || !read(node, &layers).empty()) return 0;
   }
   if (node.is("aten.rnn_relu.input")) return std::ldexp(error_of_states(relu_stack(node, layers)), -layers.state_bits);

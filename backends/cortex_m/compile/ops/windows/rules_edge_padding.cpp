@@ -34,9 +34,10 @@ bool is_moved(const Node& node, const Configuration& configuration) {
 
 Verdict supports_edge_padding(const Node& node, const Configuration& configuration) {
   if (is_moved(node, configuration)) return kMovementRule.supports(node, configuration);
-  const std::string reason = refuse_int8(node);
-  if (!reason.empty()) return Verdict::no(reason);
-  return factor_of(node) ? Verdict::yes() : Verdict::no("the scale of its result is too far from that of its input");
+  const Refusal reason = refuse_int8(node);
+  if (!reason.empty()) return refused(reason);
+  return factor_of(node) ? Verdict::yes()
+                         : refused({"the scale of its result is too far from that of its input", kNearerScale});
 }
 
 // {element, 0} of each position along a dimension of `size` elements.

@@ -26,13 +26,13 @@ std::vector<std::pair<int64_t, int64_t>> read_pads(const Node& node) {
 }
 
 Verdict supports_pad(const Node& node, const Configuration&) {
-  const std::string reason = refuse_int8(node);
-  if (!reason.empty()) return Verdict::no(reason);
+  const Refusal reason = refuse_int8(node);
+  if (!reason.empty()) return refused(reason);
   const size_t rank = node.tensor("self")->rank();
-  if (rank == 0 || rank > 4) return Verdict::no("wanted rank 1 to 4");
-  if (!compiler::literal(node.arg("value"))) return Verdict::no("a value that is computed");
+  if (rank == 0 || rank > 4) return refused({"wanted rank 1 to 4", "view it with at most 4 dimensions"});
+  if (!compiler::literal(node.arg("value"))) return refused({"a value that is computed", "pad with a constant"});
   for (const auto& [before, after] : read_pads(node)) {
-    if (before < 0 || after < 0) return Verdict::no("pads that cut");
+    if (before < 0 || after < 0) return refused({"pads that cut", "slice in a node of its own"});
   }
   return Verdict::yes();
 }

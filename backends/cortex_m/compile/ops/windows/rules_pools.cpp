@@ -74,15 +74,15 @@ Value* pad_with_zeros(Builder& b, Value* x, const Pool& pool) {
 // --- means ---
 
 // `divisor`: of a sum of `count` elements.
-std::string refuse_mean(const Node& node, int64_t count, int64_t divisor) {
+Refusal refuse_mean(const Node& node, int64_t count, int64_t divisor) {
   const bool wide = computes_on_int16(node);
-  std::string reason = wide ? refuse_int16(node) : refuse_int8(node);
+  Refusal reason = wide ? refuse_int16(node) : refuse_int8(node);
   if (!reason.empty()) return reason;
   const Affine x = affine(*node.operands()[0]), y = affine(*node.result());
   const auto factor = requantization_of_sums(x.scale / y.scale / static_cast<double>(divisor));
-  if (!factor) return "the scale of its result is too far from that of its input";
-  if (!keeps_32_bits(count * (wide ? 32768 : 255), *factor)) return "its sums could exceed 32 bits";
-  return "";
+  if (!factor) return {"the scale of its result is too far from that of its input", kNearerScale};
+  if (!keeps_32_bits(count * (wide ? 32768 : 255), *factor)) return {"its sums could exceed 32 bits", kSmallerSums};
+  return {};
 }
 
 // Stock's pool: padding never counts.
@@ -153,17 +153,18 @@ bool is_stocks_average(const Node& node, const Pool& pool) {
 constexpr size_t kMostRuns = 64;
 
 // Of pools whose windows differ.
-std::string refuse_runs(const Node& node) {
+Refusal refuse_runs(const Node& node) {
   const std::vector<WindowRun> rows = window_runs(node, 0), columns = window_runs(node, 1);
-  if (rows.empty() || columns.empty()) return "a window without elements";
-  if (rows.size() * columns.size() > kMostRuns) return "windows of more than 64 kinds";
+  if (rows.empty() || columns.empty()) return {"a window without elements", "leave the empty window out of the model"};
+  if (rows.size() * columns.size() > kMostRuns)
+    return {"windows of more than 64 kinds", "choose an output size that divides that of the input"};
   for (const WindowRun& row : rows) {
     for (const WindowRun& column : columns) {
-      std::string reason = refuse_mean(node, row.size * column.size, row.divisor * column.divisor);
+      Refusal reason = refuse_mean(node, row.size * column.size, row.divisor * column.divisor);
       if (!reason.empty()) return reason;
     }
   }
-  return "";
+  return {};
 }
 
 Value* part_of_runs(Builder& b, Value* x, const WindowRun& row, const WindowRun& column, const Node& node,
@@ -189,8 +190,10 @@ Value* average_of_runs(Builder& b, const Node& node, const Configuration& config
   return b.permute(joined(rows, 1), {0, 3, 1, 2});
 }
 
-std::string refuse_pool(const Node& node) {
-  if (node.operands()[0]->rank() != 4) return "wanted images [N, C, H, W]";
+Refusal refuse_pool(const Node& node) {
+  if (node.operands()[0]->rank() != 4)
+    return {"wanted images [N, C, H, W]",
+            "view it as images: x.unsqueeze(0) for one without a batch, x.unsqueeze(-2) for rows"};
   if (node.is("aten._adaptive_avg_pool2d.default")) return refuse_runs(node);
   const Pool pool = read_pool(node, false);
   const int64_t count = pool.kernel[0] * pool.kernel[1];
@@ -200,9 +203,9 @@ std::string refuse_pool(const Node& node) {
 }
 
 Verdict supports_avg_pool(const Node& node, const Configuration&) {
-  std::string reason = computes_on_int16(node) ? refuse_int16(node) : refuse_int8(node);
+  Refusal reason = computes_on_int16(node) ? refuse_int16(node) : refuse_int8(node);
   if (reason.empty()) reason = refuse_pool(node);
-  return reason.empty() ? Verdict::yes() : Verdict::no(reason);
+  return reason.empty() ? Verdict::yes() : refused(reason);
 }
 
 std::vector<Value*> rewrite_adaptive_avg_pool(Builder& b, Node& node, const Configuration& configuration) {
@@ -269,8 +272,8 @@ Mean read_mean(const Node& node) {
 
 Verdict supports_mean(const Node& node, const Configuration&) {
   const Mean mean = read_mean(node);
-  const std::string reason = refuse_mean(node, mean.reduced, mean.divisor());
-  return reason.empty() ? Verdict::yes() : Verdict::no(reason);
+  const Refusal reason = refuse_mean(node, mean.reduced, mean.divisor());
+  return reason.empty() ? Verdict::yes() : refused(reason);
 }
 
 bool is_over_plane(const Node& node) {
@@ -319,16 +322,20 @@ bool is_adaptive_max(const Node& node) { return node.is("aten.adaptive_max_pool2
 
 Verdict supports_max_pool(const Node& node, const Configuration& configuration) {
   const Value *x = node.tensor("self"), *y = node.result();
-  if (x->rank() != 4) return Verdict::no("wanted images [N, C, H, W]");
-  if (node.results().size() > 1 && node.result(1)->num_uses() > 0) return Verdict::no("its indices are read");
+  if (x->rank() != 4)
+    return refused({"wanted images [N, C, H, W]",
+                    "view it as images: x.unsqueeze(0) for one without a batch, x.unsqueeze(-2) for rows"});
+  if (node.results().size() > 1 && node.result(1)->num_uses() > 0)
+    return refused(
+        {"its indices are read", "leave out return_indices, or move the pool behind the last dequantize node"});
   if (is_adaptive_max(node) && !equal_windows(node))
-    return Verdict::no("its windows differ: choose an output size that divides that of the input, or max_pool2d");
+    return refused({"its windows differ", "choose an output size that divides that of the input, or max_pool2d"});
   for (const Value* each : {x, y}) {
-    const std::string reason = refuse_elements(*each, each == x ? "its input" : "its result");
-    if (!reason.empty()) return Verdict::no(reason);
+    const Refusal reason = refuse_elements(*each, each == x ? "its input" : "its result");
+    if (!reason.empty()) return refused(reason);
   }
-  const std::string reason = refuse_conversion(*x, *y, configuration);
-  return reason.empty() ? Verdict::yes() : Verdict::no(reason);
+  const Refusal reason = refuse_conversion(*x, *y, configuration);
+  return reason.empty() ? Verdict::yes() : refused(reason);
 }
 
 // max over taps that lie `dilation` apart, along one dimension after the other, by an operator of two tensors.

@@ -99,28 +99,31 @@ std::optional<Requantization> factor_of(const Node& node) {
   return requantization(std::ldexp(factor, computes_on_int16(node) ? -kWideSumBits : -2 * kTapBits));
 }
 
-std::string refuse_resize(const Node& node) {
-  std::string reason = computes_on_int16(node) ? refuse_int16(node) : refuse_int8(node);
+Refusal refuse_resize(const Node& node) {
+  Refusal reason = computes_on_int16(node) ? refuse_int16(node) : refuse_int8(node);
   if (!reason.empty()) return reason;
   const Value* x = image_of(node);
-  if (x->rank() != 4) return "wanted images [N, C, H, W]";
+  if (x->rank() != 4)
+    return {"wanted images [N, C, H, W]",
+            "view it as images: x.unsqueeze(0) for one without a batch, x.unsqueeze(-2) for rows"};
   for (const Value* image : {x, static_cast<const Value*>(node.result())}) {
     for (size_t axis = 0; axis < 2; ++axis) {
       const compiler::Sym& size = image->sizes()[2 + axis];
-      if (size.value() < 1 || size.value() > kLargestSize) return "an image of more than 1024 rows or columns";
+      if (size.value() < 1 || size.value() > kLargestSize)
+        return {"an image of more than 1024 rows or columns", "resize it in parts"};
     }
   }
   const double factor = affine(*x).scale / affine(*node.result()).scale;
   const double largest = computes_on_int16(node) ? kWideLargestFactor : kLargestFactor;
   if (!factor_of(node) || (is_bilinear(node) && factor > largest))
-    return "the scale of its result is too small for that of its input";
-  return "";
+    return {"the scale of its result is too small for that of its input", "give its result the scale of its input"};
+  return {};
 }
 
 Verdict supports_resize(const Node& node, const Configuration& configuration) {
-  const std::string reason = refuse_resize(node);
-  if (!reason.empty()) return Verdict::no(reason);
-  return configuration.stock_only ? Verdict::no("stock has no integer form of it") : Verdict::yes();
+  const Refusal reason = refuse_resize(node);
+  if (!reason.empty()) return refused(reason);
+  return configuration.stock_only ? refused({"stock has no integer form of it", kProfileAuto}) : Verdict::yes();
 }
 
 // With profile stock, and those of int16, pixels that only move are moved by the portable kernel.

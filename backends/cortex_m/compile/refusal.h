@@ -1,0 +1,34 @@
+// Why the backend does not take a node. C++20.
+#pragma once
+#include <string>
+#include <utility>
+
+#include "compiler/partition/target.h"
+
+namespace wick::cortex_m {
+
+/// What was found, with what is wanted, and what the user can do about it. Both have words; without any, nothing is
+/// refused.
+struct Refusal {
+  std::string found, help;
+  bool empty() const { return found.empty(); }
+};
+
+inline compiler::Verdict refused(Refusal refusal) {
+  return compiler::Verdict::no(std::move(refusal.found), std::move(refusal.help));
+}
+
+// What to do, where several rules say the same.
+inline constexpr char kQuantizeIt[] =
+    "annotate it in the quantizer, per tensor with int8 or int16: a quantize and a dequantize node behind the operator "
+    "that makes it";
+inline constexpr char kNearerScale[] =
+    "give its result a scale nearer to that of what it reads: calibrate both on inputs like the device's";
+inline constexpr char kConstantWeights[] =
+    "make it a parameter, or compute it of constants alone: the compiler then does that";
+inline constexpr char kScalesOfOutputs[] = "quantize the weights per tensor, or per channel along their outputs";
+inline constexpr char kSmallerSums[] = "split the layer along its inputs, and add the quantized parts";
+inline constexpr char kFollowCause[] = "do what is said at that node";
+inline constexpr char kProfileAuto[] = "compile with --profile auto, where an operator of Wick does it";
+
+}  // namespace wick::cortex_m
