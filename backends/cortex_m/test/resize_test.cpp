@@ -123,3 +123,101 @@ TEST(CortexMCompileEmbedding, TheTableHasTheScaleOfTheResult) {
 
 }  // namespace
 }  // namespace wick::cortex_m::resize_test
+
+// Operators that respell_dequantized writes as others, and pools of unequal windows.
+namespace wick::cortex_m::respelled_test {
+namespace {
+
+using testing::Pipeline;
+using testing::Stage;
+
+struct Elements {
+  const char* dtype;
+  int zero, min, max;
+};
+constexpr Elements kNarrow = {"i8", 5, -128, 127}, kWide = {"i16", 0, -32767, 32767};
+
+std::string on_grid(const std::string& to, const std::string& from, const Elements& e, double largest) {
+  const std::string q = parameters(2.1 * largest / (e.max - e.min), e.zero, e.min, e.max);
+  return quantize_line((to + "q").c_str(), from.c_str(), q, e.dtype) +
+         dequantize_line(to.c_str(), (to + "q").c_str(), q, e.dtype);
+}
+
+std::string model(const std::string& sizes, const std::string& call, const Elements& from, const Elements& to,
+                  double largest) {
+  return fmt::format("graph f(%x: f32[{}]) {{\n", sizes) + on_grid("b", "x", from, 2.5) + "  " + call + "\n" +
+         on_grid("o", "c", to, largest) + "  return %o\n}";
+}
+
+// `most`: steps of int16. Numbers that no quantizer annotated may be off by three steps of it.
+void expect_integers(const std::string& sizes, const std::string& call, double largest, double most = 1.001,
+                     std::initializer_list<Elements> results = {kNarrow, kWide}) {
+  for (const Elements& from : {kNarrow, kWide}) {
+    for (const Elements& to : results) {
+      const std::string text = model(sizes, call, from, to, largest);
+      for (const char* cpu : {"m55", "m4", "m3"}) {
+        SCOPED_TRACE(text);
+        Pipeline p = std::move(Pipeline::from_text(text).backend(backend_for(cpu)));
+        p.at(Stage::lower).check_outside({}).check_not("quantized_decomposed");
+        testing::Tolerance tolerance = one_step();
+        if (to.max == kWide.max) tolerance.quantization_steps = most;
+        p.run_and_compare(tolerance);
+        EXPECT_EQ(p.failures(), "") << cpu;
+      }
+    }
+  }
+}
+
+TEST(CortexMRespelled, LogarithmsOfSums) {
+  for (const char* call :
+       {"%c = aten.logsumexp(%b, [-1])", "%c = aten.logsumexp(%b, [1], true)", "%c = aten.logsumexp(%b, [0, 2])",
+        "%c = aten.logsumexp(%b, [0, 1, 2], true)", "%c = aten.special_logsumexp(%b, [2])"})
+    expect_integers("3, 5, 7", call, 8, 3);
+  expect_integers("4, 1", "%c = aten.logsumexp(%b, [1])", 3, 3);
+}
+
+TEST(CortexMRespelled, BicubicImages) {
+  for (const char* size :
+       {"[10, 7], false", "[4, 9], true", "[5, 3], false", "[1, 1], true", "[12, 14], false, 2.4, 2.0"})
+    expect_integers("2, 3, 5, 7", fmt::format("%c = aten.upsample_bicubic2d(%b, {})", size), 4, 1.001, {kNarrow});
+  expect_integers("1, 2, 5, 7", "%c = aten.upsample_bicubic2d.vec(%b, none, false, [2.0, 1.5])", 4, 1.001, {kNarrow});
+  Pipeline p = std::move(
+      Pipeline::from_text(model("1, 1, 5, 7", "%c = aten.upsample_bicubic2d(%b, [9, 9], false)", kWide, kWide, 3))
+          .backend("cortex-m"));
+  p.check_outside({"aten.upsample_bicubic2d.default: the backend has no integer form of this operator"});
+  EXPECT_EQ(p.failures(), "");
+}
+
+TEST(CortexMRespelled, MaximaOfUnequalWindows) {
+  for (const char* size : {"[3, 7]", "[5, 2]", "[3, 3]", "[8, 4]", "[13, 11]"})
+    expect_integers("2, 3, 8, 7", fmt::format("%c, %i = aten.adaptive_max_pool2d(%b, {})", size), 3);
+  Pipeline p = std::move(
+      Pipeline::from_text(model("1, 1, 50, 71", "%c, %i = aten.adaptive_max_pool2d(%b, [40, 25])", kNarrow, kNarrow, 3))
+          .backend("cortex-m"));
+  ASSERT_EQ(p.outside().size(), 1u);
+  EXPECT_NE(p.outside()[0].find("more than 64 rows and columns of windows that differ"), std::string::npos);
+}
+
+// The root is steep at 0, where one step of the variance is many of its own.
+TEST(CortexMRespelled, DeviationsSayTheScaleThatTheyNeed) {
+  const std::string fine = model("3, 16", "%c = aten.std.correction(%b, [1], 1)", kNarrow, kNarrow, 2);
+  Pipeline p = std::move(Pipeline::from_text(fine).backend("cortex-m"));
+  ASSERT_NE(p.compiled(), nullptr) << p.failures();
+  std::string help;
+  for (const compiler::NodeVerdict& node : p.compiled()->methods[0].outside) {
+    if (node.help.find("scale of at least ") != std::string::npos) help = node.help;
+  }
+  const size_t at = help.find("scale of at least ");
+  ASSERT_NE(at, std::string::npos);
+  const double scale = std::stod(help.substr(at + 18));
+  const std::string coarse = "graph f(%x: f32[3, 16]) {\n" + on_grid("b", "x", kNarrow, 2.5) +
+                             "  %c = aten.std.correction(%b, [1], 1)\n" +
+                             fake_quantized("o", "c", "oq", parameters(scale, -128)) + "  return %o\n}";
+  Pipeline q = std::move(Pipeline::from_text(coarse).backend("cortex-m"));
+  q.at(Stage::lower).check_outside({});
+  q.run_and_compare(one_step());
+  EXPECT_EQ(q.failures(), "") << coarse;
+}
+
+}  // namespace
+}  // namespace wick::cortex_m::respelled_test

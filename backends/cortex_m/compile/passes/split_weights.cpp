@@ -54,16 +54,18 @@ std::optional<Split> split(const Node& node, double tolerance) {
     out.steps[channel_of(i)] = std::max(out.steps[channel_of(i)], std::abs(all[i]) / kLargest);
   }
   for (double& step : out.steps) step = step > 0 ? step : 1;
+  std::vector<double> left(channels);  // of the weights of each channel, added up
   for (size_t i = 0; i < all.size(); ++i) {
     const double step = out.steps[channel_of(i)], rounded = round_half_even(all[i] / step);
+    const double rest = round_half_even((all[i] / step - rounded) * kFiner);
     out.rounded.push_back(static_cast<int8_t>(rounded));
-    out.rest.push_back(static_cast<int8_t>(round_half_even((all[i] / step - rounded) * kFiner)));
+    out.rest.push_back(static_cast<int8_t>(rest));
+    left[channel_of(i)] += std::abs(all[i] - (rounded + rest / kFiner) * step);
   }
   const Affine x = affine(*node.tensor("input"));
   const double reach = x.scale * std::max(std::abs(x.min - x.zero), std::abs(x.max - x.zero));
-  const double of_each = static_cast<double>(all.size()) / static_cast<double>(channels) * reach / kFiner;
-  const double largest = *std::max_element(out.steps.begin(), out.steps.end());
-  return of_each * largest <= tolerance ? std::optional<Split>(std::move(out)) : std::nullopt;
+  return *std::max_element(left.begin(), left.end()) * reach <= tolerance / 2 ? std::optional<Split>(std::move(out))
+                                                                              : std::nullopt;
 }
 
 class Splitting {

@@ -69,6 +69,11 @@ Bound of_total(const Node& node) {
   return {reach(x) * count_of(*x) / count_of(*node.result())};
 }
 Bound of_probability(const Node&) { return {1}; }
+Bound of_log_probability(const Node& node) {
+  const Value* x = node.tensor("self");
+  const auto dim = static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), x->rank()));
+  return {2 * reach(x) + std::log(static_cast<double>(x->sizes()[dim].value()))};
+}
 
 // The same rows in the same or another order of the dimensions in front: only where each element of the last one stays.
 bool keeps_rows(const Node& node) {
@@ -202,6 +207,7 @@ struct BoundRow {
 
 constexpr BoundRow kBoundRows[] = {
     {"aten._adaptive_avg_pool2d.default", of_input},
+    {"aten._log_softmax.default", of_log_probability},
     {"aten._native_batch_norm_legit_no_training.default", of_batch_norm},
     {"aten._safe_softmax.default", of_probability},
     {"aten._softmax.default", of_probability},

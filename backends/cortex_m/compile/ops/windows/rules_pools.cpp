@@ -320,6 +320,27 @@ std::optional<Pool> equal_windows(const Node& node) {
 
 bool is_adaptive_max(const Node& node) { return node.is("aten.adaptive_max_pool2d.default"); }
 
+constexpr int64_t kMostWindows = 64;
+int64_t num_unequal_windows(const Node& node) {
+  return node.result()->sizes()[2].value() + node.result()->sizes()[3].value();
+}
+
+// Windows of different sizes, by portable kernels on elements: the maxima of slices, along one dimension after the
+// other.
+Value* max_of_unequal_windows(Builder& b, Value* x, const compiler::Sizes& sizes) {
+  for (const size_t dim : {size_t{2}, size_t{3}}) {
+    const int64_t input = x->sizes()[dim].value(), output = sizes[dim].value();
+    const auto axis = static_cast<int64_t>(dim);
+    compiler::Values windows;
+    for (int64_t i = 0; i < output; ++i) {
+      Value* window = b.slice(x, axis, i * input / output, ((i + 1) * input + output - 1) / output);
+      windows.push_back(b.call("aten.amax", {window, Ints{axis}, true}));
+    }
+    x = windows.size() == 1 ? windows[0] : b.call("aten.cat", {windows, axis});
+  }
+  return x;
+}
+
 Verdict supports_max_pool(const Node& node, const Configuration& configuration) {
   const Value *x = node.tensor("self"), *y = node.result();
   if (x->rank() != 4)
@@ -328,8 +349,9 @@ Verdict supports_max_pool(const Node& node, const Configuration& configuration) 
   if (node.results().size() > 1 && node.result(1)->num_uses() > 0)
     return refused(
         {"its indices are read", "leave out return_indices, or move the pool behind the last dequantize node"});
-  if (is_adaptive_max(node) && !equal_windows(node))
-    return refused({"its windows differ", "choose an output size that divides that of the input, or max_pool2d"});
+  if (is_adaptive_max(node) && !equal_windows(node) && num_unequal_windows(node) > kMostWindows)
+    return refused({"more than 64 rows and columns of windows that differ",
+                    "choose an output size that divides that of the input, or max_pool2d"});
   for (const Value* each : {x, y}) {
     const Refusal reason = refuse_elements(*each, each == x ? "its input" : "its result");
     if (!reason.empty()) return refused(reason);
@@ -388,12 +410,15 @@ Value* max_pool_int8(Builder& b, Value* x, Pool pool, const Affine& to) {
 // The largest element stands for the largest number on any scale.
 std::vector<Value*> rewrite_max_pool(Builder& b, Node& node, const Configuration&) {
   Value* x = node.tensor("self");
-  const Pool pool = is_adaptive_max(node) ? *equal_windows(node) : read_pool(node, true);
+  const bool differ = is_adaptive_max(node) && !equal_windows(node);
+  const Pool pool = differ ? Pool{} : is_adaptive_max(node) ? *equal_windows(node) : read_pool(node, true);
   const Affine from = affine(*x), to = affine(*node.result());
   const DType dtype = node.result()->dtype();
   const bool narrow = x->dtype() == DType::i8, same = narrow && dtype == DType::i8 && same_numbers(from, to);
-  Value* y = narrow ? max_pool_int8(b, x, pool, same ? to : Affine{from.scale, from.zero}) : max_pool_int16(b, x, pool);
-  std::vector<Value*> results = {same ? y : converted(b, y, from, to, dtype)};
+  Value* y = differ   ? max_of_unequal_windows(b, x, node.result()->sizes())
+             : narrow ? max_pool_int8(b, x, pool, same ? to : Affine{from.scale, from.zero})
+                      : max_pool_int16(b, x, pool);
+  std::vector<Value*> results = {same && !differ ? y : converted(b, y, from, to, dtype)};
   // Nobody reads the indices.
   if (node.results().size() > 1) results.push_back(b.full(node.result(1)->sizes(), 0, DType::i64));
   return results;
