@@ -53,6 +53,13 @@ Refusal refuse_dtype(const Value& value, std::string_view what, DType dtype) {
 
 }  // namespace
 
+bool is_known_but_batch(const Value& value) {
+  if (!value.type.is_tensor()) return false;
+  const compiler::Sizes& sizes = value.sizes();
+  return sizes.empty() ||
+         std::all_of(sizes.begin() + 1, sizes.end(), [](const compiler::Sym& size) { return size.is_const(); });
+}
+
 Refusal refuse_int8(const Value& value, std::string_view what) {
   Refusal reason = refuse_dtype(value, what, DType::i8);
   if (!reason.empty() || is_int8_zero(value.tensor().quantization->zero_points[0])) return reason;

@@ -20,6 +20,9 @@ struct Affine {
   friend bool operator==(const Affine&, const Affine&) = default;
 };
 
+/// A tensor all of whose sizes are known, but perhaps the first one: the batch.
+bool is_known_but_batch(const compiler::Value& value);
+
 /// Why the elements are not int8 of f32 numbers with one scale and one zero point known at compile time, or "".
 /// `what`: "the input".
 Refusal refuse_int8(const compiler::Value& value, std::string_view what);

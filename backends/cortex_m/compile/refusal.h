@@ -28,6 +28,7 @@ inline constexpr char kConstantWeights[] =
     "make it a parameter, or compute it of constants alone: the compiler then does that";
 inline constexpr char kScalesOfOutputs[] = "quantize the weights per tensor, or per channel along their outputs";
 inline constexpr char kSmallerSums[] = "split the layer along its inputs, and add the quantized parts";
+inline constexpr char kFixedBatch[] = "export with a fixed batch";
 inline constexpr char kFollowCause[] = "do what is said at that node";
 inline constexpr char kProfileAuto[] = "compile with --profile auto, where an operator of Wick does it";
 

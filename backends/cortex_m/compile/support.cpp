@@ -52,15 +52,22 @@ bool reads_floats(const Node& node) {
   return std::any_of(operands.begin(), operands.end(), [](const Value* value) { return !value->is_quantized(); });
 }
 
-Refusal refuse_all_sizes(const Node& node, bool takes_unknown_rows) {
+// Whether no other sizes are unknown than those that a rule leaves open.
+bool keeps_open(const compiler::Sizes& sizes, OpenSizes open) {
+  if (open == OpenSizes::none || sizes.empty()) return false;
+  const auto is_known = [](const compiler::Sym& size) { return size.is_const(); };
+  return open == OpenSizes::rows ? is_known(sizes.back()) : std::all_of(sizes.begin() + 1, sizes.end(), is_known);
+}
+
+Refusal refuse_all_sizes(const Node& node, OpenSizes open) {
   std::vector<Value*> values = node.operands();
   const auto is_read = [](const Value* result) { return result->num_uses() > 0; };
   std::copy_if(node.results().begin(), node.results().end(), std::back_inserter(values), is_read);
   for (const Value* value : values) {
     if (!value->type.is_tensor())
       return {"it reads a number computed at run time", "make the number a constant of the model"};
-    const bool any_rows = takes_unknown_rows && value->rank() > 0 && value->sizes().back().is_const();
-    const compiler::Unknown unknown = any_rows ? compiler::Unknown::any : compiler::Unknown::none;
+    const compiler::Unknown unknown =
+        keeps_open(value->sizes(), open) ? compiler::Unknown::any : compiler::Unknown::none;
     std::string reason = compiler::refuse_sizes(*value, {{}, kMaxRank, unknown});
     if (!reason.empty())
       return {std::move(reason),
@@ -133,7 +140,9 @@ Verdict supports(const Node& node, const compiler::TargetOptions& options) {
                     "first quantize node or behind the last dequantize node"});
   if (configuration(options).stock_only && computes_on_int16(node) && !converts_numbers(node))
     return refused({"stock has no operators on int16", "quantize to int8, or compile with another profile than stock"});
-  const Refusal reason = refuse_all_sizes(node, rule->takes_unknown_rows);
+  const bool any_batch = rule->open == OpenSizes::batch && !configuration(options).stock_only;
+  const Refusal reason =
+      refuse_all_sizes(node, rule->open == OpenSizes::rows || any_batch ? rule->open : OpenSizes::none);
   return reason.empty() ? rule->supports(node, configuration(options)) : refused(reason);
 }
 

@@ -36,6 +36,18 @@ bool settle_like(KernelContext& context, const Tensor& like, size_t dims, Tensor
                  "the output cannot have the input's sizes");
 }
 
+void settle_batch(const Tensor& like, Tensor& out) {
+  if (like.rank != out.rank || out.rank == 0 || like.sizes[0] == out.sizes[0]) return;
+  int32_t sizes[kMaxRank];
+  for (size_t d = 0; d < out.rank; ++d) sizes[d] = d == 0 ? like.sizes[0] : out.sizes[d];
+  (void)resize(out, {sizes, out.rank});  // what has no such batch is refused by what compares sizes
+}
+
+void settle_broadcast(const Tensor& a, const Tensor& b, Tensor& out) {
+  const bool follows_b = b.rank == out.rank && (a.rank != out.rank || (a.rank > 0 && a.sizes[0] == 1));
+  settle_batch(follows_b ? b : a, out);
+}
+
 bool read_int(KernelContext& context, const EValue& value, int64_t min, int64_t max, int32_t* out,
               const char* message) {
   if (!require(context, min <= value.integer && value.integer <= max, message)) return false;

@@ -57,13 +57,14 @@ bool read_channels(KernelContext& context, const EValue& bias, Span<EValue*> arg
   return true;
 }
 
-bool read_images(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out,
-                 ImageSizes sizes, Image* from, Image* to) {
+bool read_images(KernelContext& context, const Tensor& input, const Tensor& weights, Tensor& out, ImageSizes sizes,
+                 Image* from, Image* to) {
   return require_int8(context, input, out) && read_images_of_any_dtype(context, input, weights, out, sizes, from, to);
 }
 
-bool read_images_of_any_dtype(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out,
+bool read_images_of_any_dtype(KernelContext& context, const Tensor& input, const Tensor& weights, Tensor& out,
                               ImageSizes sizes, Image* from, Image* to) {
+  settle_batch(input, out);
   return require_dtype(context, weights, DType::i8, "the weights are not int8") &&
          read_image(context, input, sizes, from) && read_image(context, out, sizes, to) &&
          require(context, weights.rank == 4 && is_contiguous(weights),

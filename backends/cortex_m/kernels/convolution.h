@@ -39,13 +39,13 @@ struct ChannelQuantization {
 bool read_channels(KernelContext& context, const EValue& bias, Span<EValue*> args, int64_t channels, const Tensor& out,
                    ChannelQuantization* quantization);
 
-/// The tensors of a convolution: int8 all, input and output images, weights contiguous of rank 4, no kernel of size 0,
-/// input and output of one batch.
-bool read_images(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out,
-                 ImageSizes sizes, Image* from, Image* to);
+/// The tensors of a convolution: int8 all, input and output images, weights contiguous of rank 4, no kernel of size 0.
+/// The output takes the batch of the input.
+bool read_images(KernelContext& context, const Tensor& input, const Tensor& weights, Tensor& out, ImageSizes sizes,
+                 Image* from, Image* to);
 
 /// The same but for the dtypes of input and output.
-bool read_images_of_any_dtype(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out,
+bool read_images_of_any_dtype(KernelContext& context, const Tensor& input, const Tensor& weights, Tensor& out,
                               ImageSizes sizes, Image* from, Image* to);
 
 /// How many groups a convolution has. The weights are [O, kH, kW, I]: O the output's channels, I a divisor of the

@@ -11,7 +11,8 @@ bool is_channel_row(const Tensor& row, const Tensor& image) {
 
 }  // namespace
 
-bool read_operands(KernelContext& context, const Tensor& a, const Tensor& b, const Tensor& out, Operands* operands) {
+bool read_operands(KernelContext& context, const Tensor& a, const Tensor& b, Tensor& out, Operands* operands) {
+  settle_broadcast(a, b, out);
   if (!require_int8(context, a, out) || !require_int8(context, b, out)) return false;
   const bool a_fits = same_layout(a, out), b_fits = same_layout(b, out);
   if (a_fits && b_fits) return true;

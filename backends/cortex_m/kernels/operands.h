@@ -12,7 +12,7 @@ struct Operands {
 
 /// All are int8. The output has the sizes and layout of both operands; or one operand is [1, C, 1, 1], and the other
 /// and the output are channels-last with C channels.
-bool read_operands(KernelContext& context, const Tensor& a, const Tensor& b, const Tensor& out, Operands* operands);
+bool read_operands(KernelContext& context, const Tensor& a, const Tensor& b, Tensor& out, Operands* operands);
 
 /// Calls run(a, b, y, count) for pieces in which the elements of both operands are contiguous; a, b and y are the
 /// indices of their first elements.

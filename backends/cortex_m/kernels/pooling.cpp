@@ -2,8 +2,9 @@
 
 namespace wick::cortex_m {
 
-bool read_pooling(KernelContext& context, Span<EValue*> lists, bool ceil_mode, const Tensor& input, const Tensor& out,
+bool read_pooling(KernelContext& context, Span<EValue*> lists, bool ceil_mode, const Tensor& input, Tensor& out,
                   ImageSizes order, Window* window, Image* from, Image* to) {
+  settle_batch(input, out);
   if (!require_int8(context, input, out) || !read_image(context, input, order, from) ||
       !read_image(context, out, order, to) ||
       !read_pair(context, *lists[0], 1, true, window->kernel, "kernel_size is not two numbers of at least 1") ||

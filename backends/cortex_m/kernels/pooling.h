@@ -4,10 +4,10 @@
 
 namespace wick::cortex_m {
 
-/// Kernel, stride and padding from lists of one or two, no dilation. Input and output are int8 images of equal batch
-/// and channels; the output has the positions of the window. A padding is smaller than its kernel, so that each
-/// position covers at least one pixel.
-bool read_pooling(KernelContext& context, Span<EValue*> lists, bool ceil_mode, const Tensor& input, const Tensor& out,
+/// Kernel, stride and padding from lists of one or two, no dilation. Input and output are int8 images of equal
+/// channels, and the output takes the batch of the input; the output has the positions of the window. A padding is
+/// smaller than its kernel, so that each position covers at least one pixel.
+bool read_pooling(KernelContext& context, Span<EValue*> lists, bool ceil_mode, const Tensor& input, Tensor& out,
                   ImageSizes sizes, Window* window, Image* from, Image* to);
 
 /// The part of the window at output position `at` that lies on the input.

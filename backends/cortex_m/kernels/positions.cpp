@@ -39,7 +39,8 @@ Steps steps_of(const Tensor& tensor) {
   return result;
 }
 
-bool read_broadcast(KernelContext& context, const Tensor& a, const Tensor& b, const Tensor& out, Broadcast* broadcast) {
+bool read_broadcast(KernelContext& context, const Tensor& a, const Tensor& b, Tensor& out, Broadcast* broadcast) {
+  settle_broadcast(a, b, out);
   if (!require(context, a.rank <= kMaxMovedRank && b.rank <= kMaxMovedRank && out.rank <= kMaxMovedRank,
                "a tensor has more than 4 dimensions") ||
       !require(context, is_broadcast_of(a, b, out), "the output does not have the sizes of the broadcast operands"))

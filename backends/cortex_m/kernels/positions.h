@@ -46,7 +46,7 @@ struct Broadcast {
   }
 };
 /// Fails the context unless the output has the sizes of the broadcast operands.
-bool read_broadcast(KernelContext& context, const Tensor& a, const Tensor& b, const Tensor& out, Broadcast* broadcast);
+bool read_broadcast(KernelContext& context, const Tensor& a, const Tensor& b, Tensor& out, Broadcast* broadcast);
 
 /// A walk with as few and as long dimensions as the layouts allow, innermost in the memory of `to` first.
 struct RunPlan {

@@ -276,3 +276,131 @@ TEST(CortexMCompileConvolution, CatsAndPadsBetweenConvolutionsNeedNoOtherLayout)
 
 }  // namespace
 }  // namespace wick::cortex_m::convolution_test
+
+// One program for all batches up to a bound: kernels give their results the batch of what they read.
+namespace wick::cortex_m::open_batch_test {
+namespace {
+
+using testing::Pipeline;
+using testing::Stage;
+
+struct Elements {
+  const char* dtype;
+  int zero, min, max;
+};
+constexpr Elements kNarrow = {"i8", 5, -128, 127}, kWide = {"i16", 0, -32767, 32767};
+
+std::string on_grid(const std::string& to, const std::string& from, const Elements& e, double largest) {
+  const std::string q = parameters(2.1 * largest / (e.max - e.min), e.zero, e.min, e.max);
+  return quantize_line((to + "q").c_str(), from.c_str(), q, e.dtype) +
+         dequantize_line(to.c_str(), (to + "q").c_str(), q, e.dtype);
+}
+
+std::string weights(const char* name, const char* sizes, size_t count) {
+  std::vector<int> elements;
+  for (size_t i = 0; i < count; ++i) elements.push_back(static_cast<int>(i * 37 % 255) - 127);
+  return constant_line((std::string(name) + "e").c_str(), fmt::format("i8[{}]", sizes).c_str(), elements) +
+         dequantize_line(name, (std::string(name) + "e").c_str(), parameters(0.0078125, 0));
+}
+
+void expect_all_batches(const std::string& text, const std::vector<int32_t>& inner, double steps = 1.001) {
+  SCOPED_TRACE(text);
+  for (const char* cpu : {"m55", "m4", "m3"}) {
+    Pipeline p = std::move(Pipeline::from_text(text).backend(backend_for(cpu)));
+    p.at(Stage::lower).check_outside({}).check_not("quantized_decomposed");
+    for (const int32_t batch : {2, 1, 5, 3}) {
+      std::vector<int32_t> sizes = {batch};
+      sizes.insert(sizes.end(), inner.begin(), inner.end());
+      size_t count = 1;
+      for (const int32_t size : sizes) count *= static_cast<size_t>(size);
+      std::vector<float> x(count);
+      for (size_t i = 0; i < count; ++i) x[i] = static_cast<float>(i * 29 % 101) * 0.05f - 2.4f;
+      testing::Tolerance tolerance = one_step();
+      tolerance.quantization_steps = steps;
+      p.run_and_compare(tolerance, {float_input(sizes, x)});
+    }
+    EXPECT_EQ(p.failures(), "") << cpu;
+  }
+}
+
+std::string of_images(const std::string& body, const Elements& from, const Elements& to) {
+  return "graph f(%x: f32[s0, 4, 6, 5]) {\n  range s0: 1..5\n" + weights("w", "8, 4, 3, 3", 288) +
+         weights("u", "4, 1, 3, 3", 36) + on_grid("b", "x", from, 2.5) + body + on_grid("o", "c", to, 8) +
+         "  return %o\n}";
+}
+
+constexpr const char* kOfImages[] = {
+    "aten.convolution(%b, %w, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 1)",
+    "aten.convolution(%b, %u, none, [2, 1], [1, 1], [1, 1], false, [0, 0], 4)",
+    "aten.relu(%b)",
+    "aten.clamp(%b, -0.5, 1.5)",
+    "aten.sigmoid(%b)",
+    "aten.add.Tensor(%b, %b)",
+    "aten.mul.Tensor(%b, %b)",
+    "aten.sub.Tensor(%b, %b, 2)",
+    "aten.max_pool2d(%b, [2, 2], [2, 2])",
+    "aten.max_pool2d(%b, [3, 3], [2, 2], [1, 1], [1, 1], true)",
+    "aten.avg_pool2d(%b, [3, 3], [1, 1], [1, 1])",
+    "aten._adaptive_avg_pool2d(%b, [1, 1])",
+    "aten._adaptive_avg_pool2d(%b, [4, 2])",
+    "aten.mean.dim(%b, [2, 3])",
+    "aten.mean.dim(%b, [-1], true)",
+    "aten.sum.dim_IntList(%b, [1])",
+    "aten._softmax(%b, 1, false)",
+    "aten._softmax(%b, 3, false)",
+    "aten._log_softmax(%b, -1, false)",
+    "aten.permute(%b, [0, 2, 3, 1])",
+    "aten.cat([%b, %b], 1)",
+    "aten.slice.Tensor(%b, 2, 1, 5)",
+    "aten.view(%b, [s0, 120])",
+    "aten.mul.Tensor(%b, %b2)",
+    "aten.mean.dim(%b2, [2, 3])",
+    "aten.convolution(%b3, %w, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)",
+};
+
+// Numbers that no quantizer annotated.
+std::string between(std::string_view call) {
+  if (call.find("%b2") != std::string_view::npos) return "  %b2 = aten.sigmoid(%b)\n";
+  return call.find("%b3") != std::string_view::npos ? "  %b3 = aten.constant_pad_nd(%b, [1, 1, 1, 1])\n" : "";
+}
+
+TEST(CortexMOpenBatch, Operators) {
+  for (const char* call : kOfImages) {
+    for (const Elements& from : {kNarrow, kWide}) {
+      for (const Elements& to : {kNarrow, kWide})
+        expect_all_batches(of_images(fmt::format("{}  %c = {}\n", between(call), call), from, to), {4, 6, 5});
+    }
+  }
+}
+
+TEST(CortexMOpenBatch, Networks) {
+  const std::string text =
+      "graph f(%x: f32[s0, 4, 6, 5]) {\n  range s0: 1..5\n" + weights("w", "8, 4, 3, 3", 288) +
+      weights("u", "8, 1, 3, 3", 72) + weights("v", "3, 8", 24) + on_grid("b", "x", kNarrow, 2.5) +
+      "  %h = aten.convolution(%b, %w, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 1)\n  %r = aten.relu(%h)\n" +
+      on_grid("c", "r", kNarrow, 8) +
+      "  %k = aten.convolution(%c, %u, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 8)\n" +
+      on_grid("e", "k", kNarrow, 8) + "  %a = aten.add.Tensor(%c, %e)\n" + on_grid("g", "a", kNarrow, 12) +
+      "  %m = aten.max_pool2d(%g, [2, 2], [2, 2])\n" + on_grid("n", "m", kNarrow, 12) +
+      "  %p = aten.mean.dim(%n, [2, 3], true)\n" + on_grid("s", "p", kNarrow, 12) + "  %t = aten.view(%s, [s0, 8])\n" +
+      on_grid("z", "t", kNarrow, 12) + "  %l = aten.linear(%z, %v)\n" + on_grid("y", "l", kNarrow, 20) +
+      "  %q = aten._softmax(%y, 1, false)\n" + fake_quantized("o", "q", "oe", parameters(0.00390625, -128)) +
+      "  return %o\n}";
+  expect_all_batches(text, {4, 6, 5}, 1.001);
+}
+
+// Rows whose size is the batch, and programs for stock.
+TEST(CortexMOpenBatch, IsRefusedWhereKernelsNeedIt) {
+  Pipeline p = std::move(
+      Pipeline::from_text(of_images("  %c = aten._softmax(%b, 0, false)\n", kNarrow, kNarrow)).backend("cortex-m"));
+  ASSERT_EQ(p.outside().size(), 1u);
+  EXPECT_NE(p.outside()[0].find("known only at run time"), std::string::npos) << p.outside()[0];
+  Pipeline stock = std::move(
+      Pipeline::from_text(of_images("  %c = aten.add.Tensor(%b, %b)\n", kNarrow, kNarrow)).backend("cortex-m"));
+  stock.options().profile = compiler::Profile::stock;
+  ASSERT_FALSE(stock.outside().empty());
+  EXPECT_NE(stock.outside()[0].find("known only at run time"), std::string::npos) << stock.outside()[0];
+}
+
+}  // namespace
+}  // namespace wick::cortex_m::open_batch_test

@@ -43,7 +43,7 @@ Sizes image_sizes(const Value& x) {
 Convolution convolution_of(const Value& image, const Channelwise& c) {
   Convolution made;
   ConvolutionShape& s = made.shape;
-  s.batch = image.sizes()[0].value();
+  s.batch = batch_of(image);
   s.channels = s.outputs = made.groups = image.sizes()[1].value();
   for (size_t axis = 0; axis < 2; ++axis) {
     s.input[axis] = s.output[axis] = image.sizes()[2 + axis].value();

@@ -36,7 +36,7 @@ Refusal read_shape(const Node& node, Convolution* c) {
   c->groups = node.static_integer("groups");
   ConvolutionShape& s = c->shape;
   const auto size = [](const Value* value, size_t dim) { return value->sizes()[dim].value(); };
-  s.batch = size(x, 0);
+  s.batch = batch_of(*x);
   s.channels = size(x, 1);
   s.outputs = size(y, 1);
   s.group_channels = s.channels / c->groups;
@@ -169,6 +169,8 @@ Refusal quantize_bias(const Value& bias, size_t outputs, const std::vector<doubl
   for (const int64_t element : elements) out->push_back(static_cast<int32_t>(element));
   return reason;
 }
+
+int64_t batch_of(const Value& image) { return image.sizes()[0].is_const() ? image.sizes()[0].value() : 1; }
 
 Refusal read_convolution(const Node& node, Convolution* c) {
   const Value* x = node.tensor("input");

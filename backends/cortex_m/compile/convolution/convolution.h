@@ -8,6 +8,9 @@
 
 namespace wick::cortex_m {
 
+/// The batch of images or rows; 1 where it is known only at run time: kernels need no more scratch for others.
+int64_t batch_of(const compiler::Value& image);
+
 /// Node of aten.convolution on rows [N, C, W] or images [N, C, H, W]; a row is an image of height 1.
 struct Convolution {
   ConvolutionShape shape;  // transposed: of the node, too

@@ -8,6 +8,9 @@
 
 namespace wick::cortex_m {
 
+/// Sizes that may be known only at run time: none, the first one, all but the last one.
+enum class OpenSizes : uint8_t { none, batch, rows };
+
 struct OpRule {
   const char* op;
   /// Whether the node is taken, as the configuration has it. Quantization is in the types of its values.
@@ -19,9 +22,9 @@ struct OpRule {
   bool clamps = false;
   /// It computes on int8 beside int16 as they are, so that what `supports` refuses is refused on one dtype, too.
   bool takes_mixes = false;
-  /// Its operators give their results the sizes that operands have at run time: all but the last size may be unknown,
-  /// unless `supports` says otherwise.
-  bool takes_unknown_rows = false;
+  /// Its operators give their results these sizes that operands have at run time, so that they may be unknown, unless
+  /// `supports` says otherwise.
+  OpenSizes open = OpenSizes::none;
 };
 
 /// The row of an operator; that of tables or of data movement if it has none; null.

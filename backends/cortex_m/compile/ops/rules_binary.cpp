@@ -221,12 +221,12 @@ std::vector<Value*> rewrite_extremum(Builder& b, Node& node, const Configuration
 }
 
 constexpr OpRule kRules[] = {
-    {"aten.add.Tensor", supports_add, rewrite_add, true},
-    {"aten.sub.Tensor", supports_add, rewrite_add, true},
-    {"aten.mul.Tensor", supports_mul, rewrite_mul},
-    {"aten.div.Tensor", supports_div, rewrite_div},
-    {"aten.minimum.default", supports_extremum, rewrite_extremum},
-    {"aten.maximum.default", supports_extremum, rewrite_extremum},
+    {"aten.add.Tensor", supports_add, rewrite_add, true, false, OpenSizes::batch},
+    {"aten.sub.Tensor", supports_add, rewrite_add, true, false, OpenSizes::batch},
+    {"aten.mul.Tensor", supports_mul, rewrite_mul, false, false, OpenSizes::batch},
+    {"aten.div.Tensor", supports_div, rewrite_div, false, false, OpenSizes::batch},
+    {"aten.minimum.default", supports_extremum, rewrite_extremum, false, false, OpenSizes::batch},
+    {"aten.maximum.default", supports_extremum, rewrite_extremum, false, false, OpenSizes::batch},
 };
 
 }  // namespace

@@ -126,7 +126,7 @@ std::vector<Value*> rewrite_prelu(Builder& b, Node& node, const Configuration& c
   Value* plain = converted(b, x, from, to, x->dtype());
   Value* sloped = channelwise(b, x, read, configuration.isa);
   if (read.wide) return {b.call(falls ? "aten.maximum" : "aten.minimum", {plain, sloped})};
-  const int64_t count = numel(x->sizes()).value();
+  const compiler::Sym count = numel(x->sizes());
   const bool few = x->rank() <= 4;
   Value* y = b.call(falls ? "cortex_m.maximum" : "cortex_m.minimum",
                     {few ? plain : b.reshape(plain, {count}), few ? sloped : b.reshape(sloped, {count})});
@@ -134,8 +134,9 @@ std::vector<Value*> rewrite_prelu(Builder& b, Node& node, const Configuration& c
 }
 
 constexpr OpRule kRules[] = {
-    {"aten._native_batch_norm_legit_no_training.default", supports_batch_norm, rewrite_batch_norm, true},
-    {"aten.prelu.default", supports_prelu, rewrite_prelu, true},
+    {"aten._native_batch_norm_legit_no_training.default", supports_batch_norm, rewrite_batch_norm, true, false,
+     OpenSizes::batch},
+    {"aten.prelu.default", supports_prelu, rewrite_prelu, true, false, OpenSizes::batch},
 };
 
 }  // namespace

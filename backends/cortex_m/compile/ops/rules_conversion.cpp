@@ -50,7 +50,7 @@ Verdict supports_convert(const Node& node, const Configuration& configuration) {
   if (x->is_constant())
     return refused({"it converts a constant", "store the constant as it is read: quantized, or in floats"});
   if (x->is_quantized() && y->is_quantized()) {
-    if (!is_static(x->sizes()))
+    if (!is_known_but_batch(*x))
       return refused(
           {"sizes known only at run time, between two scales", "give both one scale, or export with fixed sizes"});
     if (flips_highest_bit(*x, *y)) return Verdict::yes();
@@ -95,7 +95,7 @@ std::vector<Value*> rewrite_convert(Builder& b, Node& node, const Configuration&
 }
 
 constexpr OpRule kRules[] = {
-    {"wick.convert.default", supports_convert, rewrite_convert, true, false, true},
+    {"wick.convert.default", supports_convert, rewrite_convert, true, false, OpenSizes::rows},
 };
 
 }  // namespace

@@ -109,7 +109,7 @@ std::vector<Value*> rewrite_convolution(Builder& b, Node& node, const Configurat
 }
 
 constexpr OpRule kRules[] = {
-    {"aten.convolution.default", supports_convolution, rewrite_convolution, true},
+    {"aten.convolution.default", supports_convolution, rewrite_convolution, true, false, OpenSizes::batch},
 };
 
 }  // namespace

@@ -240,7 +240,7 @@ std::vector<Value*> rewrite_linear(Builder& b, Node& node, const Configuration& 
 }
 
 constexpr OpRule kRules[] = {
-    {"aten.linear.default", supports_linear, rewrite_linear, true, false, true},
+    {"aten.linear.default", supports_linear, rewrite_linear, true, false, OpenSizes::rows},
 };
 
 }  // namespace

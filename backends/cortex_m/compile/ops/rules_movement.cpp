@@ -166,7 +166,8 @@ constexpr OpRule kRules[] = {
 }  // namespace rules_movement
 
 const RuleFamily kMovementRules = {rules_movement::kRules, std::size(rules_movement::kRules)};
-const OpRule kMovementRule = {"", rules_movement::supports_movement, rules_movement::rewrite_movement, true};
+const OpRule kMovementRule = {
+    "", rules_movement::supports_movement, rules_movement::rewrite_movement, true, false, OpenSizes::batch};
 
 bool only_moves(const Node& node) {
   const bool moves =
@@ -177,7 +178,11 @@ bool only_moves(const Node& node) {
 Value* copy_to_dim_order(Builder& b, Value* value, const compiler::layout::DimOrder& order) {
   constexpr size_t kMostRank = 4;
   const compiler::layout::DimOrder from = compiler::layout::stored_order(*value);
-  if (value->dtype() != DType::i8 || order.size() > kMostRank || !is_static(value->sizes()) ||
+  const compiler::Sizes& sizes = value->sizes();
+  const auto is_open = [](const compiler::Sym& size) { return !size.is_const(); };
+  const bool moves_batch = order.empty() || order[0] != 0 || from[0] != 0;
+  if (value->dtype() != DType::i8 || order.size() > kMostRank ||
+      std::any_of(sizes.begin() + (moves_batch || sizes.empty() ? 0 : 1), sizes.end(), is_open) ||
       compiler::layout::same_bytes(value->sizes(), from, order))
     return nullptr;
   // In the order of memory both are contiguous.

@@ -57,6 +57,8 @@ Verdict supports_softmax(const Node& node, const Configuration& configuration) {
   if (!reason.empty()) return refused(reason);
   const Value* x = node.tensor("self");
   if (x->rank() == 0) return refused({"a number", "give it a dimension: x.reshape(1)"});
+  if (!x->sizes()[dim_of(node)].is_const())
+    return refused({"its rows have a size that is known only at run time", kFixedBatch});
   reason = refuse_narrow(node);
   if (reason.empty()) return Verdict::yes();
   const bool wide = !configuration.stock_only && wide_factor(affine(*x)) &&
@@ -112,6 +114,8 @@ Verdict supports_log_softmax(const Node& node, const Configuration& configuratio
   if (!reason.empty()) return refused(reason);
   const Value* x = node.tensor("self");
   if (x->rank() == 0) return refused({"a number", "give it a dimension: x.reshape(1)"});
+  if (!x->sizes()[dim_of(node)].is_const())
+    return refused({"its rows have a size that is known only at run time", kFixedBatch});
   if (x->sizes()[dim_of(node)].value() > kLongestLogRow)
     return refused({"rows of more than 2^20 elements", "reduce shorter rows"});
   const auto factor = number_factor(affine(*x)), output = log_output(affine(*node.result()));
@@ -135,9 +139,10 @@ std::vector<Value*> rewrite_log_softmax(Builder& b, Node& node, const Configurat
 }
 
 constexpr OpRule kRules[] = {
-    {"aten._log_softmax.default", supports_log_softmax, rewrite_log_softmax, true},
-    {"aten._safe_softmax.default", supports_softmax, rewrite_softmax},  // elements are finite
-    {"aten._softmax.default", supports_softmax, rewrite_softmax},
+    {"aten._log_softmax.default", supports_log_softmax, rewrite_log_softmax, true, false, OpenSizes::batch},
+    {"aten._safe_softmax.default", supports_softmax, rewrite_softmax, false, false,
+     OpenSizes::batch},  // elements are finite
+    {"aten._softmax.default", supports_softmax, rewrite_softmax, false, false, OpenSizes::batch},
 };
 
 }  // namespace

@@ -95,13 +95,13 @@ std::vector<Value*> rewrite_lookup(Builder& b, Node& node, const Configuration&)
 }
 
 constexpr OpRule kRules[] = {
-    {"wick.lookup.default", supports_lookup, rewrite_lookup, true},
+    {"wick.lookup.default", supports_lookup, rewrite_lookup, true, false, OpenSizes::batch},
 };
 
 }  // namespace
 }  // namespace rules_table
 
-const OpRule kTableRule = {"", rules_table::supports_table, rules_table::rewrite_table, true};
+const OpRule kTableRule = {"", rules_table::supports_table, rules_table::rewrite_table, true, false, OpenSizes::batch};
 const RuleFamily kLookupRules = {rules_table::kRules, std::size(rules_table::kRules)};
 
 std::string names_of_nodes(const Node& node) {

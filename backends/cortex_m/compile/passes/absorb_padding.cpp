@@ -53,7 +53,7 @@ Ints whole_padding(const Node& convolution, const Node& pad) {
 bool absorb(Graph& graph, Node& node) {
   if (!node.is("aten.convolution.default") || node.boolean("transposed")) return false;
   const Node* pad = padding_of(node);
-  if (!pad || !is_static(pad->tensor("self")->sizes())) return false;
+  if (!pad || !is_known_but_batch(*pad->tensor("self"))) return false;
   const Ints padding = whole_padding(node, *pad);
   if (padding.empty()) return false;
   compiler::Args args = node.args();

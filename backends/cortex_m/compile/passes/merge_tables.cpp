@@ -26,8 +26,7 @@ constexpr size_t kMaxNodes = 64;  // of one function
 
 // Element i of the only result depends on elements i of the operands.
 bool is_pointwise(const Node& node) {
-  if (node.results().size() != 1 || !node.result()->type.is_tensor() || !is_static(node.result()->sizes()))
-    return false;
+  if (node.results().size() != 1 || !is_known_but_batch(*node.result())) return false;
   if (node.is("wick.convert.default"))
     return node.result()->is_quantized() ? has_elements(*node.result()) : node.result()->dtype() == DType::f32;
   return node.op->has(compiler::kPointwise) && !node.op->has(compiler::kElements);
@@ -185,6 +184,7 @@ std::unordered_set<const Node*> merge(Graph& graph, Node& last, const PipelineOp
 // table holds what the operators compute of all 256 elements, with every quantization on the way; elements of int16 but
 // for one step. Nodes that others read stay for them.
 Result<Changed> merge_tables(Graph& graph, const PipelineOptions& options) {
+  const compiler::SymScope scope(graph.ranges);  // of sizes that rules leave open
   return compiler::for_each_graph(graph, [&](Graph& g) {
     std::unordered_set<const Node*> gone;
     std::vector<Node*> nodes = g.node_list();

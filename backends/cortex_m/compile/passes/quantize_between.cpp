@@ -91,7 +91,11 @@ bool reads_elements(const Node& node) {
 }
 
 bool has_known_sizes(const Node& node) {
-  const auto known = [](const Value* value) { return value->type.is_tensor() && is_static(value->sizes()); };
+  const OpRule* rule = find_rule(node);
+  const bool any_batch = rule && rule->open != OpenSizes::none;
+  const auto known = [&](const Value* value) {
+    return any_batch ? is_known_but_batch(*value) : value->type.is_tensor() && is_static(value->sizes());
+  };
   const std::vector<Value*> operands = node.operands();
   return std::all_of(operands.begin(), operands.end(), known) &&
          std::all_of(node.results().begin(), node.results().end(), known);
@@ -506,6 +510,7 @@ bool widen_groups(Graph& graph, const PipelineOptions& options) {
 // to 16 bits of the largest one.
 Result<Changed> quantize_between(Graph& graph, const PipelineOptions& options) {
   if (!options.takes) return Changed::no;
+  const compiler::SymScope scope(graph.ranges);  // of sizes that rules leave open
   return compiler::for_each_graph(graph, [&](Graph& g) { return Changed(widen_groups(g, options)); });
 }
 

@@ -26,8 +26,6 @@ constexpr double kLargest = 127, kFiner = 254;  // steps of the rest in one of t
 constexpr double kFinerSums = 64;               // than int8: 512 steps of it fit 16 bits
 constexpr double kCoarserSums = 2;              // than int16: parts are larger than their sum
 
-bool is_static_tensor(const Value& value) { return value.type.is_tensor() && is_static(value.sizes()); }
-
 bool is_int8_layer(const Node& node) { return is_int8(*node.tensor("input")) && is_int8(*node.result()); }
 bool is_int16_layer(const Node& node) { return is_int16(*node.tensor("input")) && is_int16(*node.result()); }
 
@@ -149,7 +147,7 @@ bool has_float_weights(const Node& node) {
   if (!node.is("aten.convolution.default") && !node.is("aten.linear.default")) return false;
   const Value *weight = node.tensor("weight"), *bias = node.optional_tensor("bias");
   return weight->is_constant() && !weight->is_quantized() && weight->dtype() == DType::f32 && weight->rank() > 1 &&
-         (!bias || bias->is_constant()) && is_static_tensor(*node.tensor("input"));
+         (!bias || bias->is_constant()) && is_known_but_batch(*node.tensor("input"));
 }
 
 std::vector<Node*> split_layer(Graph& graph, Node& node, double tolerance, const PipelineOptions& options) {
@@ -169,6 +167,7 @@ std::vector<Node*> split_layer(Graph& graph, Node& node, double tolerance, const
 // which is half a step of the result at most. Layers for which it could be more stay.
 Result<Changed> split_weights(Graph& graph, const PipelineOptions& options) {
   if (!options.takes) return Changed::no;
+  const compiler::SymScope scope(graph.ranges);  // of sizes that rules leave open
   return compiler::for_each_graph(graph, [&](Graph& g) {
     bool changed = false;
     for (Node* node : g.node_list()) {

@@ -3,7 +3,9 @@
 namespace wick::cortex_m {
 
 bool read_activation_table(KernelContext& context, Span<EValue*> args, Activation* activation) {
-  const Tensor &input = *args[0]->tensor, &lut = *args[1]->tensor, &out = *args[2]->tensor;
+  const Tensor &input = *args[0]->tensor, &lut = *args[1]->tensor;
+  Tensor& out = *args[2]->tensor;
+  settle_batch(input, out);
   if (!require_int8(context, input, out) || !require_dtype(context, lut, DType::i8, "the table is not int8") ||
       !require(context, lut.numel == 256 && is_contiguous(lut), "the table does not have 256 contiguous elements") ||
       !require(context, same_layout(input, out), "input and output differ in sizes or layout"))

@@ -11,7 +11,7 @@ bool read_addend(KernelContext& context, Span<EValue*> args, Addend* addend) {
 /// Up to ExecuTorch 1.2 there is no activation. The return slot counts.
 constexpr size_t kArgsWithoutActivation = 13;
 
-const Tensor& output(Span<EValue*> args) { return *args[args.size() - 2]->tensor; }
+Tensor& output(Span<EValue*> args) { return *args[args.size() - 2]->tensor; }
 
 /// All but `operands`.
 bool read_terms(KernelContext& context, Span<EValue*> args, Add* add) {
@@ -36,7 +36,8 @@ bool read_add(KernelContext& context, Span<EValue*> args, Add* add) {
 }
 
 bool read_broadcast_add(KernelContext& context, Span<EValue*> args, BroadcastAdd* c) {
-  const Tensor &a = *args[0]->tensor, &b = *args[4]->tensor, &out = output(args);
+  const Tensor &a = *args[0]->tensor, &b = *args[4]->tensor;
+  Tensor& out = output(args);
   return require_int8(context, a, out) && require_int8(context, b, out) &&
          read_broadcast(context, a, b, out, &c->broadcast) && read_terms(context, args, &c->add);
 }

@@ -8,7 +8,8 @@ constexpr size_t kArgs = 11, kArgsWithoutScratch = 9;
 
 bool read_avg_pool2d(KernelContext& context, Span<EValue*> args, ImageSizes sizes, AvgPool2d* pool) {
   const size_t last = args.size() - 2;
-  const Tensor &input = *args[0]->tensor, &out = *args[last]->tensor;
+  const Tensor& input = *args[0]->tensor;
+  Tensor& out = *args[last]->tensor;
   const bool ceil_mode = args.size() == kArgs && args[4]->boolean;
   pool->scratch = {};
   pool->x = input.as<const int8_t>();

@@ -3,7 +3,8 @@
 namespace wick::cortex_m {
 namespace {
 
-bool check_sizes(KernelContext& context, const Tensor& lhs, const Tensor& rhs, const Tensor& out) {
+bool check_sizes(KernelContext& context, const Tensor& lhs, const Tensor& rhs, Tensor& out) {
+  settle_batch(lhs, out);
   if (!require_int8(context, lhs, out) || !require_int8(context, rhs, out) ||
       !require(context, lhs.rank == 3 && rhs.rank == 3 && out.rank == 3, "a tensor does not have 3 dimensions") ||
       !require(context, is_contiguous(lhs) && is_contiguous(rhs) && is_contiguous(out),
@@ -18,7 +19,8 @@ bool check_sizes(KernelContext& context, const Tensor& lhs, const Tensor& rhs, c
 }  // namespace
 
 bool read_batch_matmul(KernelContext& context, Span<EValue*> args, BatchMatmul* matmul) {
-  const Tensor &lhs = *args[0]->tensor, &rhs = *args[2]->tensor, &out = *args[8]->tensor;
+  const Tensor &lhs = *args[0]->tensor, &rhs = *args[2]->tensor;
+  Tensor& out = *args[8]->tensor;
   if (!check_sizes(context, lhs, rhs, out) || !read_input_offset(context, *args[1], &matmul->lhs_offset) ||
       !read_input_offset(context, *args[3], &matmul->rhs_offset) ||
       !read_zero_point(context, *args[4], &matmul->stage.offset) ||

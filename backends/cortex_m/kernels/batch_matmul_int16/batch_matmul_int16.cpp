@@ -3,7 +3,8 @@
 namespace wick::cortex_m {
 namespace {
 
-bool check_sizes(KernelContext& context, const Tensor& lhs, const Tensor& rhs, const Tensor& out) {
+bool check_sizes(KernelContext& context, const Tensor& lhs, const Tensor& rhs, Tensor& out) {
+  settle_batch(lhs, out);
   return require_int16(context, lhs, out) && require_int16(context, rhs, out) &&
          require(context,
                  lhs.rank == 3 && rhs.rank == 3 && out.rank == 3 && is_contiguous(lhs) && is_contiguous(rhs) &&
@@ -18,7 +19,8 @@ bool check_sizes(KernelContext& context, const Tensor& lhs, const Tensor& rhs, c
 }  // namespace
 
 bool read_batch_matmul_int16(KernelContext& context, Span<EValue*> args, BatchMatmulInt16* matmul) {
-  const Tensor &lhs = *args[0]->tensor, &rhs = *args[1]->tensor, &out = *args[6]->tensor;
+  const Tensor &lhs = *args[0]->tensor, &rhs = *args[1]->tensor;
+  Tensor& out = *args[6]->tensor;
   OutputStage& stage = matmul->stage;
   if (!check_sizes(context, lhs, rhs, out) ||
       !read_requantization(context, args[2]->integer, args[3]->integer, &stage) ||

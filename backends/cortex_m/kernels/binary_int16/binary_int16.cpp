@@ -3,12 +3,14 @@
 namespace wick::cortex_m {
 namespace {
 
-bool read_tensors(KernelContext& context, const Tensor& a, const Tensor& b, const Tensor& out, BinaryInt16* binary) {
+bool read_tensors(KernelContext& context, const Tensor& a, const Tensor& b, Tensor& out, BinaryInt16* binary) {
+  if (!require_int16(context, a, out) || !require_int16(context, b, out) ||
+      !read_broadcast(context, a, b, out, &binary->broadcast))
+    return false;
   binary->a = a.as<const int16_t>();
   binary->b = b.as<const int16_t>();
   binary->y = out.as<int16_t>();
-  return require_int16(context, a, out) && require_int16(context, b, out) &&
-         read_broadcast(context, a, b, out, &binary->broadcast);
+  return true;
 }
 
 /// multiplier, shift, activation_min, activation_max.

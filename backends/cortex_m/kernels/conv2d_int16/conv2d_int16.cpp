@@ -2,8 +2,8 @@
 
 namespace wick::cortex_m {
 
-bool read_int16_images(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out,
-                       Image* from, Image* to) {
+bool read_int16_images(KernelContext& context, const Tensor& input, const Tensor& weights, Tensor& out, Image* from,
+                       Image* to) {
   return require_int16(context, input, out) &&
          read_images_of_any_dtype(context, input, weights, out, ImageSizes::nchw, from, to);
 }

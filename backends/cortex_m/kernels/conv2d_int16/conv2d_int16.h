@@ -18,7 +18,7 @@ struct Conv2dInt16 {
 bool read_conv2d_int16(KernelContext& context, Span<EValue*> args, Conv2dInt16* c);
 
 /// The tensors of a convolution on int16, as read_images().
-bool read_int16_images(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out,
-                       Image* from, Image* to);
+bool read_int16_images(KernelContext& context, const Tensor& input, const Tensor& weights, Tensor& out, Image* from,
+                       Image* to);
 
 }  // namespace wick::cortex_m

@@ -31,8 +31,10 @@ bool read_filter(KernelContext& context, const Tensor& weights, const EValue& ke
 }  // namespace
 
 bool read_conv2d_int4(KernelContext& context, Span<EValue*> args, Conv2dInt4* c) {
-  const Tensor &input = *args[0]->tensor, &out = *args[16]->tensor;
+  const Tensor& input = *args[0]->tensor;
+  Tensor& out = *args[16]->tensor;
   c->is_summed = !args[3]->is_none();
+  settle_batch(input, out);
   if (!require_int8(context, input, out) || !read_image(context, input, &c->from) ||
       !read_image(context, out, &c->to) ||
       !require(context, c->from.n == c->to.n, "input and output differ in batch") ||

@@ -46,6 +46,7 @@ void quantized_div(KernelContext& context, Span<EValue*> args) {
   Division division;
   static constexpr char kZeroPoint[] = "a zero point is outside the dtype";
   division.scale = static_cast<float>(args[5]->real);
+  settle_batch(a, out);
   if (!require(context, same_layout(a, out) && same_layout(b, out), "operands and output differ in sizes or layout") ||
       !read_int(context, *args[1], min, max, &division.zero_a, kZeroPoint) ||
       !read_int(context, *args[3], min, max, &division.zero_b, kZeroPoint) ||

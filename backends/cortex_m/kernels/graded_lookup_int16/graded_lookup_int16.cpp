@@ -3,7 +3,9 @@
 namespace wick::cortex_m {
 
 bool read_graded_lookup_int16(KernelContext& context, Span<EValue*> args, GradedLookup* lookup) {
-  const Tensor &x = *args[0]->tensor, &table = *args[1]->tensor, &y = *args[4]->tensor;
+  const Tensor &x = *args[0]->tensor, &table = *args[1]->tensor;
+  Tensor& y = *args[4]->tensor;
+  settle_batch(x, y);
   if (!require_int16(context, x, y) || !require_dtype(context, table, DType::i32, "the table is not int32") ||
       !require(context, same_layout(x, y), "input and output differ in size or layout") ||
       !require(context, table.rank == 1 && is_contiguous(table), "the table is not a row"))

@@ -2,11 +2,12 @@
 
 namespace wick::cortex_m {
 
-bool read_log_softmax_rows(KernelContext& context, Span<EValue*> args, const Tensor& out, int32_t largest_shift,
+bool read_log_softmax_rows(KernelContext& context, Span<EValue*> args, Tensor& out, int32_t largest_shift,
                            LogSoftmax* rows) {
   constexpr int32_t kMostColumns = 1 << 20;
   const Tensor& input = *args[0]->tensor;
   OutputStage scale;
+  settle_batch(input, out);
   if (!require(context, input.rank > 0 && is_contiguous(input) && same_layout(input, out) && is_contiguous(out),
                "input and output are not contiguous with the same sizes") ||
       !read_requantization(context, args[1]->integer, args[2]->integer, &scale) ||
@@ -21,7 +22,8 @@ bool read_log_softmax_rows(KernelContext& context, Span<EValue*> args, const Ten
 
 bool read_log_softmax(KernelContext& context, Span<EValue*> args, LogSoftmax* rows) {
   constexpr int32_t kLargestShift = 22;
-  const Tensor &x = *args[0]->tensor, &y = *args[8]->tensor;
+  const Tensor& x = *args[0]->tensor;
+  Tensor& y = *args[8]->tensor;
   return require_int8(context, x, y) && read_log_softmax_rows(context, args, y, kLargestShift, rows) &&
          read_zero_point(context, *args[3], &rows->stage.offset) &&
          read_requantization(context, args[4]->integer, args[5]->integer, &rows->stage) &&

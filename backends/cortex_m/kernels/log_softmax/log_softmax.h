@@ -19,7 +19,7 @@ struct LogSoftmax {
 
 /// Input and output are rows in the same layout, and the scale of the input (args[1], args[2]) is one with which
 /// numbers fit 32 bits: its shift is at most `largest_shift`.
-bool read_log_softmax_rows(KernelContext& context, Span<EValue*> args, const Tensor& out, int32_t largest_shift,
+bool read_log_softmax_rows(KernelContext& context, Span<EValue*> args, Tensor& out, int32_t largest_shift,
                            LogSoftmax* rows);
 /// The arguments of log_softmax.
 bool read_log_softmax(KernelContext& context, Span<EValue*> args, LogSoftmax* rows);

@@ -3,7 +3,8 @@
 namespace wick::cortex_m {
 
 bool read_max_pool2d(KernelContext& context, Span<EValue*> args, ImageSizes sizes, MaxPool2d* pool) {
-  const Tensor &input = *args[0]->tensor, &out = *args[10]->tensor;
+  const Tensor& input = *args[0]->tensor;
+  Tensor& out = *args[10]->tensor;
   int32_t dilation[2], zero_in = 0, zero_out = 0;
   pool->x = input.as<const int8_t>();
   pool->y = out.as<int8_t>();

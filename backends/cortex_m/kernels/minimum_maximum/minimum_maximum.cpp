@@ -3,7 +3,8 @@
 namespace wick::cortex_m {
 
 bool read_extremum(KernelContext& context, Span<EValue*> args, Extremum* extremum) {
-  const Tensor &a = *args[0]->tensor, &b = *args[1]->tensor, &out = *args[2]->tensor;
+  const Tensor &a = *args[0]->tensor, &b = *args[1]->tensor;
+  Tensor& out = *args[2]->tensor;
   if (!require_int8(context, a, out) || !require_int8(context, b, out) ||
       !read_broadcast(context, a, b, out, &extremum->broadcast))
     return false;

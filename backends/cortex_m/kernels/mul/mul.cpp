@@ -29,7 +29,8 @@ bool read_mul(KernelContext& context, Span<EValue*> args, Mul* mul) {
 }
 
 bool read_broadcast_mul(KernelContext& context, Span<EValue*> args, BroadcastMul* c) {
-  const Tensor &a = *args[0]->tensor, &b = *args[2]->tensor, &out = *args[7]->tensor;
+  const Tensor &a = *args[0]->tensor, &b = *args[2]->tensor;
+  Tensor& out = *args[7]->tensor;
   return require_int8(context, a, out) && require_int8(context, b, out) &&
          read_broadcast(context, a, b, out, &c->broadcast) && read_factors(context, args, &c->mul);
 }

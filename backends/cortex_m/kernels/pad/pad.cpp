@@ -36,7 +36,8 @@ const size_t* find_order(const Tensor& input, const Tensor& out, PadOrder order,
 }  // namespace
 
 bool read_pad(KernelContext& context, Span<EValue*> args, PadOrder allowed, Pad* pad) {
-  const Tensor &input = *args[0]->tensor, &out = *args[4]->tensor;
+  const Tensor& input = *args[0]->tensor;
+  Tensor& out = *args[4]->tensor;
   int64_t pre[kMaxMovedRank], post[kMaxMovedRank];
   int32_t value = 0;
   if (!require_int8(context, input, out) ||
@@ -45,6 +46,8 @@ bool read_pad(KernelContext& context, Span<EValue*> args, PadOrder allowed, Pad*
       !read_pads(context, *args[1], pre) || !read_pads(context, *args[2], post) ||
       !read_int(context, *args[3], INT8_MIN, INT8_MAX, &value, "pad_value is outside [-128, 127]"))
     return false;
+  const size_t first = kMaxMovedRank - input.rank;  // the same in both orders
+  if (pre[first] == 0 && post[first] == 0) settle_batch(input, out);
   const size_t* order = find_order(input, out, allowed, pre, post);
   if (!require(context, order != nullptr, "the sizes of the output are not those of the input with its pads") || !order)
     return false;

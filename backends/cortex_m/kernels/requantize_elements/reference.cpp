@@ -25,7 +25,9 @@ struct Requantize {
 };
 
 bool read_requantize(KernelContext& context, Span<EValue*> args, Requantize* r) {
-  const Tensor &x = *args[0]->tensor, &y = *args[8]->tensor;
+  const Tensor& x = *args[0]->tensor;
+  Tensor& y = *args[8]->tensor;
+  settle_batch(x, y);
   if (!require(context, is_element(x.dtype) && is_element(y.dtype), "input and output are not int8, int16 or int32") ||
       !require(context, args[7]->integer == static_cast<int64_t>(y.dtype),
                "the output is not of the argument's dtype") ||

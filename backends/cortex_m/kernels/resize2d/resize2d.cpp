@@ -22,10 +22,11 @@ bool read_taps(KernelContext& context, const Tensor& taps, int64_t count, int64_
 
 }  // namespace
 
-bool read_resized_images(KernelContext& context, Span<EValue*> args, const Tensor& out, int32_t tap_bits,
+bool read_resized_images(KernelContext& context, Span<EValue*> args, Tensor& out, int32_t tap_bits,
                          ResizedImages* images) {
   Image &from = images->from, &to = images->to;
   bool* has_weights = &images->has_weights;
+  settle_batch(*args[0]->tensor, out);
   return read_image(context, *args[0]->tensor, &from) && read_image(context, out, &to) &&
          require(context, from.n == to.n && from.c == to.c, "input and output differ in batch or channels") &&
          read_taps(context, *args[1]->tensor, to.h, from.h, out, tap_bits, has_weights, &images->rows) &&
@@ -33,7 +34,8 @@ bool read_resized_images(KernelContext& context, Span<EValue*> args, const Tenso
 }
 
 bool read_resize2d(KernelContext& context, Span<EValue*> args, Resize* resize) {
-  const Tensor &input = *args[0]->tensor, &out = *args[9]->tensor;
+  const Tensor& input = *args[0]->tensor;
+  Tensor& out = *args[9]->tensor;
   int32_t zero = 0;
   if (!require_int8(context, input, out) || !read_resized_images(context, args, out, kTapBits, resize) ||
       !read_zero_point(context, *args[3], &zero) ||

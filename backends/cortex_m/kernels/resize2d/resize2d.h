@@ -18,7 +18,7 @@ struct ResizedImages {
   bool has_weights = false;
 };
 /// Weights have at most `tap_bits` bits.
-bool read_resized_images(KernelContext& context, Span<EValue*> args, const Tensor& out, int32_t tap_bits,
+bool read_resized_images(KernelContext& context, Span<EValue*> args, Tensor& out, int32_t tap_bits,
                          ResizedImages* images);
 
 struct Resize : ResizedImages {

@@ -59,9 +59,11 @@ SoftmaxScale scale_of_sum(int32_t sum) {
 }
 
 bool read_softmax(KernelContext& context, Span<EValue*> args, Softmax* softmax) {
-  const Tensor &input = *args[0]->tensor, &out = *args[7]->tensor;
+  const Tensor& input = *args[0]->tensor;
+  Tensor& out = *args[7]->tensor;
   int32_t ignored = 0;
   OutputStage scale;
+  settle_batch(input, out);
   if (!require_int8(context, input, out) || !read_row(context, input, args[1]->integer, &softmax->count) ||
       !require(context, same_layout(input, out), "input and output differ in sizes or layout") ||
       !read_zero_point(context, *args[2], &ignored) ||

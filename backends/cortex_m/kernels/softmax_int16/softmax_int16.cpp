@@ -4,8 +4,10 @@ namespace wick::cortex_m {
 
 bool read_softmax_int16(KernelContext& context, Span<EValue*> args, SoftmaxInt16* softmax) {
   constexpr int32_t kMostColumns = 1 << 20;
-  const Tensor &x = *args[0]->tensor, &y = *args[7]->tensor;
+  const Tensor& x = *args[0]->tensor;
+  Tensor& y = *args[7]->tensor;
   OutputStage input;
+  settle_batch(x, y);
   if (!require_int16(context, x, y) ||
       !require(context, x.rank > 0 && is_contiguous(x) && same_layout(x, y) && is_contiguous(y),
                "input and output are not contiguous with the same sizes") ||

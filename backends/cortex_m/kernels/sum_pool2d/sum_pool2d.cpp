@@ -3,7 +3,8 @@
 namespace wick::cortex_m {
 
 bool read_sum_pool2d(KernelContext& context, Span<EValue*> args, SumPool2d* pool) {
-  const Tensor &input = *args[0]->tensor, &out = *args[10]->tensor;
+  const Tensor& input = *args[0]->tensor;
+  Tensor& out = *args[10]->tensor;
   pool->x = input.as<const int8_t>();
   pool->y = out.as<int8_t>();
   return read_pooling(context, args.subspan(1, 3), false, input, out, ImageSizes::nchw, &pool->window, &pool->from,

@@ -3,13 +3,15 @@
 namespace wick::cortex_m {
 
 bool read_transpose(KernelContext& context, Span<EValue*> args, Transpose* transpose) {
-  const Tensor &input = *args[0]->tensor, &out = *args[2]->tensor;
+  const Tensor& input = *args[0]->tensor;
+  Tensor& out = *args[2]->tensor;
   const Span<const int64_t> perm = args[1]->ints();
   const size_t rank = input.rank;
   if (!require_int8(context, input, out) ||
       !require(context, rank > 0 && rank <= kMaxMovedRank && out.rank == rank && perm.size() == rank,
                "wanted an input and an output of one rank from 1 to 4, and as many dimensions in perm"))
     return false;
+  if (perm[0] == 0) settle_batch(input, out);
   unsigned seen = 0;
   const size_t offset = kMaxMovedRank - rank;
   for (size_t d = 0; d < rank; ++d) {

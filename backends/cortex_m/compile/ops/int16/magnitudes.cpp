@@ -5,6 +5,7 @@
 
 #include "backends/cortex_m/compile/all_elements.h"
 #include "backends/cortex_m/compile/quantized.h"
+#include "compiler/layout/dim_order.h"
 
 namespace wick::cortex_m {
 
@@ -27,7 +28,7 @@ double reach(const Value* value) {
   return q.scale * std::max(std::abs(q.min - q.zero), std::abs(q.max - q.zero));
 }
 
-double count_of(const Value& value) { return static_cast<double>(numel(value.sizes()).value()); }
+double count_of(const Value& value) { return static_cast<double>(compiler::layout::elements(value.sizes())); }
 
 const Value* variable(const Node& node) {
   for (const Value* operand : node.operands()) {

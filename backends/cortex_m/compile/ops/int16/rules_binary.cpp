@@ -172,16 +172,16 @@ std::vector<Value*> rewrite_bounds(Builder& b, Node& node, const Configuration&)
 }
 
 constexpr OpRule kRules[] = {
-    {"aten.add.Tensor", supports_add, rewrite_add, true},
-    {"aten.clamp.default", supports_bounds, rewrite_bounds, true},
-    {"aten.div.Tensor", supports_div, rewrite_div, true},
-    {"aten.hardtanh.default", supports_bounds, rewrite_bounds, true},
-    {"aten.maximum.default", supports_on_scale, rewrite_extremum, true},
-    {"aten.minimum.default", supports_on_scale, rewrite_extremum, true},
-    {"aten.mul.Tensor", supports_mul, rewrite_mul, true},
-    {"aten.relu.default", supports_bounds, rewrite_bounds, true},
-    {"aten.relu6.default", supports_bounds, rewrite_bounds, true},
-    {"aten.sub.Tensor", supports_add, rewrite_add, true},
+    {"aten.add.Tensor", supports_add, rewrite_add, true, false, OpenSizes::batch},
+    {"aten.clamp.default", supports_bounds, rewrite_bounds, true, false, OpenSizes::batch},
+    {"aten.div.Tensor", supports_div, rewrite_div, true, false, OpenSizes::batch},
+    {"aten.hardtanh.default", supports_bounds, rewrite_bounds, true, false, OpenSizes::batch},
+    {"aten.maximum.default", supports_on_scale, rewrite_extremum, true, false, OpenSizes::batch},
+    {"aten.minimum.default", supports_on_scale, rewrite_extremum, true, false, OpenSizes::batch},
+    {"aten.mul.Tensor", supports_mul, rewrite_mul, true, false, OpenSizes::batch},
+    {"aten.relu.default", supports_bounds, rewrite_bounds, true, false, OpenSizes::batch},
+    {"aten.relu6.default", supports_bounds, rewrite_bounds, true, false, OpenSizes::batch},
+    {"aten.sub.Tensor", supports_add, rewrite_add, true, false, OpenSizes::batch},
 };
 
 }  // namespace

@@ -87,6 +87,7 @@ Verdict supports_rows(const Node& node, const Configuration&) {
   const Value* x = node.tensor("self");
   if (x->rank() == 0) return refused({"a number", "give it a dimension: x.reshape(1)"});
   const size_t dim = static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), x->rank()));
+  if (!x->sizes()[dim].is_const()) return refused({"its rows have a size that is known only at run time", kFixedBatch});
   if (x->sizes()[dim].value() > kLongestRow) return refused({"rows of more than 2^20 elements", "reduce shorter rows"});
   return read(node) ? Verdict::yes()
                     : refused({"a scale that is too large or too small",
@@ -112,9 +113,10 @@ std::vector<Value*> rewrite_log_softmax(Builder& b, Node& node, const Configurat
 }
 
 constexpr OpRule kRules[] = {
-    {"aten._log_softmax.default", supports_rows<read_log_softmax>, rewrite_log_softmax, true},
-    {"aten._safe_softmax.default", supports_rows<read_softmax>, rewrite_softmax, true},  // elements are finite
-    {"aten._softmax.default", supports_rows<read_softmax>, rewrite_softmax, true},
+    {"aten._log_softmax.default", supports_rows<read_log_softmax>, rewrite_log_softmax, true, false, OpenSizes::batch},
+    {"aten._safe_softmax.default", supports_rows<read_softmax>, rewrite_softmax, true, false,
+     OpenSizes::batch},  // elements are finite
+    {"aten._softmax.default", supports_rows<read_softmax>, rewrite_softmax, true, false, OpenSizes::batch},
     {"aten.bmm.default", supports_product, rewrite_product, true},
     {"aten.mm.default", supports_product, rewrite_product, true},
 };

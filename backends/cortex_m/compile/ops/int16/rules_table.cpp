@@ -106,8 +106,8 @@ std::vector<Value*> rewrite_lookup(Builder& b, Node& node, const Configuration&)
 }
 
 constexpr OpRule kLookupRows[] = {
-    {"wick_cortex_m.graded_lookup_int16.default", supports_lookup, rewrite_lookup, true},
-    {"wick_cortex_m.lookup_int16.default", supports_lookup, rewrite_lookup, true},
+    {"wick_cortex_m.graded_lookup_int16.default", supports_lookup, rewrite_lookup, true, false, OpenSizes::batch},
+    {"wick_cortex_m.lookup_int16.default", supports_lookup, rewrite_lookup, true, false, OpenSizes::batch},
 };
 
 }  // namespace
@@ -123,6 +123,6 @@ Value* lookup_int8(Builder& b, Value* x, int32_t zero, const std::vector<double>
 }
 
 const RuleFamily kInt16LookupRules = {kLookupRows, std::size(kLookupRows)};
-const OpRule kInt16TableRule = {"", supports_table, rewrite_table, true};
+const OpRule kInt16TableRule = {"", supports_table, rewrite_table, true, false, OpenSizes::batch};
 
 }  // namespace wick::cortex_m

@@ -109,7 +109,7 @@ Value* scaled_sums(Builder& b, Value* x, const Pool& pool, int64_t divisor, cons
   if (x->dtype() == DType::i8 && !configuration.stock_only) return sum_pool(b, x, pool, factor, from, to);
   Convolution c;
   ConvolutionShape& s = c.shape;
-  s.batch = x->sizes()[0].value();
+  s.batch = batch_of(*x);
   s.channels = s.outputs = c.groups = x->sizes()[1].value();
   for (size_t axis = 0; axis < 2; ++axis) {
     s.input[axis] = x->sizes()[2 + axis].value();
@@ -239,7 +239,8 @@ std::vector<Value*> rewrite_avg_pool(Builder& b, Node& node, const Configuration
 
 struct Mean {
   std::vector<int64_t> perm;  // dimensions that stay in front of the reduced ones, the reduced ones, the others
-  int64_t outer = 1, reduced = 1, inner = 1;
+  compiler::Sym outer = 1;
+  int64_t reduced = 1, inner = 1;
   bool is_sum = false;
   int64_t divisor() const { return is_sum ? 1 : reduced; }
 };
@@ -258,12 +259,15 @@ Mean read_mean(const Node& node) {
   mean.is_sum = node.is("aten.sum.dim_IntList");
   std::vector<int64_t> front, middle, back;
   for (size_t d = 0; d < x->rank(); ++d) {
-    const int64_t size = x->sizes()[d].value();
+    const compiler::Sym& size = x->sizes()[d];
     // What is not adjacent is reduced behind everything else.
     const bool is_behind = adjacent && is_reduced.begin() + static_cast<std::ptrdiff_t>(d) >= behind;
     std::vector<int64_t>& list = is_reduced[d] ? middle : is_behind ? back : front;
     list.push_back(static_cast<int64_t>(d));
-    (is_reduced[d] ? mean.reduced : is_behind ? mean.inner : mean.outer) *= size;
+    if (is_reduced[d] || is_behind)
+      (is_reduced[d] ? mean.reduced : mean.inner) *= size.is_const() ? size.value() : 0;
+    else
+      mean.outer = mean.outer * size;
   }
   for (const std::vector<int64_t>* list : {&front, &middle, &back})
     mean.perm.insert(mean.perm.end(), list->begin(), list->end());
@@ -272,6 +276,8 @@ Mean read_mean(const Node& node) {
 
 Verdict supports_mean(const Node& node, const Configuration&) {
   const Mean mean = read_mean(node);
+  if (mean.reduced == 0 || mean.inner == 0)
+    return refused({"a batch known only at run time is not in front of what is reduced", kFixedBatch});
   const Refusal reason = refuse_mean(node, mean.reduced, mean.divisor());
   return reason.empty() ? Verdict::yes() : refused(reason);
 }
@@ -425,13 +431,13 @@ std::vector<Value*> rewrite_max_pool(Builder& b, Node& node, const Configuration
 }
 
 constexpr OpRule kRules[] = {
-    {"aten._adaptive_avg_pool2d.default", supports_avg_pool, rewrite_adaptive_avg_pool, true},
-    {"aten.adaptive_max_pool2d.default", supports_max_pool, rewrite_max_pool, true},
-    {"aten.avg_pool2d.default", supports_avg_pool, rewrite_avg_pool, true},
-    {"aten.max_pool2d.default", supports_max_pool, rewrite_max_pool, true},
-    {"aten.max_pool2d_with_indices.default", supports_max_pool, rewrite_max_pool, true},
-    {"aten.mean.dim", supports_mean, rewrite_mean, true},
-    {"aten.sum.dim_IntList", supports_mean, rewrite_mean, true},
+    {"aten._adaptive_avg_pool2d.default", supports_avg_pool, rewrite_adaptive_avg_pool, true, false, OpenSizes::batch},
+    {"aten.adaptive_max_pool2d.default", supports_max_pool, rewrite_max_pool, true, false, OpenSizes::batch},
+    {"aten.avg_pool2d.default", supports_avg_pool, rewrite_avg_pool, true, false, OpenSizes::batch},
+    {"aten.max_pool2d.default", supports_max_pool, rewrite_max_pool, true, false, OpenSizes::batch},
+    {"aten.max_pool2d_with_indices.default", supports_max_pool, rewrite_max_pool, true, false, OpenSizes::batch},
+    {"aten.mean.dim", supports_mean, rewrite_mean, true, false, OpenSizes::batch},
+    {"aten.sum.dim_IntList", supports_mean, rewrite_mean, true, false, OpenSizes::batch},
 };
 
 }  // namespace
