@@ -117,6 +117,33 @@ TEST(CortexMMixedElements, FunctionsOfOneElement) {
   }
 }
 
+// Writes to a part of a tensor, of numbers that no quantizer annotated.
+TEST(CortexMMixedElements, NumbersThatAreWrittenIntoATensor) {
+  std::vector<std::pair<Elements, Elements>> all = mixes();
+  all.insert(all.end(), {{kNarrow, kNarrow}, {kWide, kWide}});
+  for (const auto& [from, to] : all) {
+    for (const char* call :
+         {"aten.slice.Tensor(%b, 1, 1, 3)\n  %m = aten.mul.Scalar(%s, 2)\n  %c = aten.slice_scatter(%b, %m, 1, 1, 3)",
+          "aten.slice.Tensor(%b, 1, 0, 2)\n  %t = aten.slice.Tensor(%b, 1, 2, 4)\n  %m = aten.add.Tensor(%s, %t)\n"
+          "  %c = aten.slice_scatter(%b, %m, 1, 1, 3)",
+          "aten.slice.Tensor(%b, 1, 0, 4, 2)\n  %m = aten.relu(%s)\n  %c = aten.slice_scatter(%b, %m, 1, 0, 4, 2)",
+          "aten.select.int(%b, 1, 1)\n  %m = aten.sigmoid(%s)\n  %c = aten.select_scatter(%b, %m, 1, 1)",
+          "aten.slice.Tensor(%b, 1, 0, 2)\n  %t = aten.slice.Tensor(%b, 1, 2, 4)\n  %g = aten.gt.Scalar(%s, 0)\n"
+          "  %m = aten.where.self(%g, %s, %t)\n  %c = aten.slice_scatter(%b, %m, 1, 0, 2)",
+          "aten.gt.Scalar(%b, 0.25)\n  %m = aten.tanh(%b)\n  %c = aten.masked_scatter(%b, %s, %m)",
+          "aten.gt.Scalar(%b, 0.25)\n  %c = aten.masked_fill.Scalar(%b, %s, -0.75)"}) {
+      const std::string text = "graph f(%x: f32[3, 4, 5]) {\n" + on_grid("b", "x", from, 2.5) +
+                               fmt::format("  %s = {}\n", call) + on_grid("o", "c", to, 5) + "  return %o\n}";
+      Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+      p.at(Stage::lower).check_outside({}).check_not("quantized_decomposed");
+      testing::Tolerance tolerance = one_step();
+      if (to.max == kWide.max) tolerance.quantization_steps = 3;
+      p.run_and_compare(tolerance);
+      EXPECT_EQ(p.failures(), "") << text;
+    }
+  }
+}
+
 // Each element of int8 has one in the table, whatever the function does between them.
 TEST(CortexMMixedElements, TablesOfInt8AreExact) {
   std::vector<float> x;

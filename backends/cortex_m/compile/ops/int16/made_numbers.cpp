@@ -122,11 +122,24 @@ double least_of_within(const Value& value, int depth) {
 }  // namespace
 
 bool chooses_numbers(const Node& node) {
-  constexpr std::string_view kChoices[] = {"aten.amax.default",       "aten.amin.default",
-                                           "aten.index.Tensor",       "aten.max.dim",
-                                           "aten.max_pool2d.default", "aten.max_pool2d_with_indices.default",
-                                           "aten.maximum.default",    "aten.min.dim",
-                                           "aten.minimum.default",    "aten.where.self"};
+  constexpr std::string_view kChoices[] = {"aten.amax.default",
+                                           "aten.amin.default",
+                                           "aten.index.Tensor",
+                                           "aten.index_put.default",
+                                           "aten.masked_fill.Scalar",
+                                           "aten.masked_scatter.default",
+                                           "aten.max.dim",
+                                           "aten.scatter.src",
+                                           "aten.scatter.value",
+                                           "aten.select_scatter.default",
+                                           "aten.slice_scatter.default",
+                                           "aten.max_pool2d.default",
+                                           "aten.max_pool2d_with_indices.default",
+                                           "aten.maximum.default",
+                                           "aten.min.dim",
+                                           "aten.minimum.default",
+                                           "aten.where.self"};
+  if (node.is("aten.index_put.default") && node.boolean("accumulate")) return false;
   return only_moves(node) ||
          std::any_of(std::begin(kChoices), std::end(kChoices), [&](std::string_view each) { return node.is(each); });
 }

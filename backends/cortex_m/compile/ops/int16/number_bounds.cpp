@@ -298,7 +298,7 @@ std::optional<Bound> bound_of(const Node& node, const Value& result) {
     bound = of_cell_state(node);
   else if (row)
     bound = row->bound(node);
-  else if (only_moves(node))
+  else if (chooses_numbers(node))
     bound = of_movement(node);
   return std::isfinite(bound.largest) ? std::optional<Bound>(bound) : std::nullopt;
 }

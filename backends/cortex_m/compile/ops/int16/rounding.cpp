@@ -347,7 +347,8 @@ double gain_of(const Node& node, const Value& operand) {
   if (is_tabulated(node)) return steepest_step(node, operand) / affine(operand).scale;
   const auto* row =
       std::find_if(std::begin(kGainRows), std::end(kGainRows), [&](const GainRow& each) { return node.is(each.op); });
-  return row == std::end(kGainRows) ? kUnknown : row->gain(node, operand);
+  if (row != std::end(kGainRows)) return row->gain(node, operand);
+  return chooses_numbers(node) ? 1 : kUnknown;
 }
 
 }  // namespace
