@@ -82,7 +82,17 @@ bool is_int8(const Value& value) { return refuse_int8(value, "").empty(); }
 bool is_int16(const Value& value) { return refuse_int16(value, "").empty(); }
 bool has_elements(const Value& value) { return refuse_elements(value, "").empty(); }
 
+Refusal refuse_floats(const Node& node) {
+  for (const Value* operand : node.operands()) {
+    const bool is_float = operand->type.is_tensor() && !operand->is_quantized();
+    if (is_float) return refuse_int8(*operand, "an operand");
+  }
+  return {};
+}
+
 Refusal refuse_int8(const Node& node) {
+  Refusal floats = refuse_floats(node);
+  if (!floats.empty()) return floats;
   for (const Value* operand : node.operands()) {
     Refusal reason = refuse_int8(*operand, "an operand");
     if (!reason.empty()) return reason;

@@ -26,6 +26,8 @@ bool is_known_but_batch(const compiler::Value& value);
 /// Why the elements are not int8 of f32 numbers with one scale and one zero point known at compile time, or "".
 /// `what`: "the input".
 Refusal refuse_int8(const compiler::Value& value, std::string_view what);
+/// Why an operand that is a tensor is not quantized at all, or nothing.
+Refusal refuse_floats(const compiler::Node& node);
 /// The same of all operands that are tensors and of the results.
 Refusal refuse_int8(const compiler::Node& node);
 /// The same for int16, whose zero point must be 0.

@@ -100,6 +100,8 @@ bool computes_on_int16(const Node& node) {
 }
 
 Refusal refuse_int16(const Node& node) {
+  Refusal floats = refuse_floats(node);
+  if (!floats.empty()) return floats;
   for (const Value* operand : node.operands()) {
     Refusal reason = refuse_int16(*operand, "an operand");
     if (!reason.empty()) return reason;
