@@ -146,6 +146,10 @@ std::string memory_text(const PackagePlan& plan, const ProgramPlan& program, con
       "#else\n#define {0}_STATE_BYTES {1}\n#define {0}_INSTANCE_BYTES {3}\n#endif\n",
       up, bytes.state_32, bytes.state_64, bytes.instance_32, bytes.instance_64);
   out += fmt::format("#define {}_SCRATCH_BYTES {}\n", up, bytes.scratch);
+  out += fmt::format(
+      "/* What the addresses of these memories are multiples of. */\n"
+      "#define {0}_ARENA_ALIGNMENT 16\n#define {0}_STATE_ALIGNMENT 16\n#define {0}_SCRATCH_ALIGNMENT 64\n",
+      up);
   if (bytes.stack)
     out += fmt::format("#define {}_STACK_BYTES {}  /* measured on {} */\n", up, *bytes.stack, plan.measured_on);
   else
@@ -188,9 +192,9 @@ std::string header_text(const PackagePlan& plan, const ProgramPlan& program, con
       "\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
       "/* Memory of the caller, who keeps it while the program is in use. */\n"
       "typedef struct {0}_memory {{\n"
-      "  void* arena;   /* {1}_ARENA_BYTES, 16-byte aligned */\n"
-      "  void* state;   /* {1}_STATE_BYTES, 16-byte aligned */\n"
-      "  void* scratch; /* {1}_SCRATCH_BYTES, 64-byte aligned; other code may use it between runs */\n"
+      "  void* arena;   /* {1}_ARENA_BYTES, aligned to {1}_ARENA_ALIGNMENT */\n"
+      "  void* state;   /* {1}_STATE_BYTES, aligned to {1}_STATE_ALIGNMENT */\n"
+      "  void* scratch; /* {1}_SCRATCH_BYTES, aligned to {1}_SCRATCH_ALIGNMENT; other code may use it between runs */\n"
       "}} {0}_memory;\n\n"
       "/* Checks and loads the program, once, before everything else; again: from its initial state. {0}_init takes "
       "static\n"

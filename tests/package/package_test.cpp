@@ -183,6 +183,22 @@ TEST_F(PackageTest, RefusesWhatDoesNotFitItsBudgets) {
   EXPECT_FALSE(std::filesystem::exists(path("out")));
 }
 
+TEST_F(HostPackageTest, TheHeaderHasSizesAndAlignmentsOfTheCallersMemory) {
+  const std::string program = compile(kDigits, "digits.pte", "--backend portable");
+  ASSERT_EQ(wick("package " + program + " -o '" + path("out") + "' --device none").exit_code, 0);
+  std::ofstream(path("memory.c")) << R"(#include "digits.h"
+static _Alignas(DIGITS_ARENA_ALIGNMENT) unsigned char arena[DIGITS_ARENA_BYTES];
+static _Alignas(DIGITS_STATE_ALIGNMENT) unsigned char state[DIGITS_STATE_BYTES];
+static _Alignas(DIGITS_SCRATCH_ALIGNMENT) unsigned char scratch[DIGITS_SCRATCH_BYTES + 1];
+const digits_memory memory = {arena, state, scratch};
+_Static_assert(DIGITS_ARENA_ALIGNMENT % 16 == 0 && DIGITS_STATE_ALIGNMENT % 16 == 0, "of planned values and of state");
+_Static_assert(DIGITS_SCRATCH_ALIGNMENT % 64 == 0, "of kernels");
+)";
+  const Outcome outcome =
+      run(WICK_CXX " -x c -std=c11 -fsyntax-only -I'" + path("out/include") + "' '" + path("memory.c") + "'");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+}
+
 TEST_F(HostPackageTest, ChecksItsBudgetsWhenItIsCompiled) {
   const std::string program = compile(kDigits, "digits.pte", "--backend portable");
   ASSERT_EQ(wick("package " + program + " -o '" + path("out") + "' --max-arena 1MB --device none").exit_code, 0);
