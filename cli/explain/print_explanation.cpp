@@ -64,16 +64,19 @@ void print_break(const MethodExplained& method, const compiler::DelegateBreak& f
   Table table({"node", ">count", "why", "source", "module"});
   std::vector<std::pair<const compiler::NodeVerdict*, size_t>> rows;
   for (const compiler::NodeVerdict& node : found.nodes) {
-    const auto same = [&](const auto& row) { return row.first->op == node.op && row.first->reason == node.reason; };
+    const auto same = [&](const auto& row) {
+      return row.first->op == node.op && row.first->reason == node.reason && row.first->help == node.help;
+    };
     const auto row = std::find_if(rows.begin(), rows.end(), same);
     if (row == rows.end())
       rows.emplace_back(&node, 1);
     else
       ++row->second;
   }
-  for (const auto& [node, count] : rows)
-    table.row(
-        {node->op, std::to_string(count), node->reason, printable(node->source, 60), printable(node->module, 60)});
+  for (const auto& [node, count] : rows) {
+    const std::string why = node->reason + (node->help.empty() ? "" : "; ") + node->help;
+    table.row({node->op, std::to_string(count), why, printable(node->source, 60), printable(node->module, 60)});
+  }
   fmt::print("{}", table.text());
   fmt::print("  each run: {} leave delegate {}, {} enter delegate {}\n", bytes_text(found.bytes_out), found.before,
              bytes_text(found.bytes_in), found.after);
@@ -253,6 +256,7 @@ void write_breaks(const MethodExplained& method, JsonWriter& json) {
       json.object();
       json.field("op", node.op);
       json.field("why", node.reason);
+      json.field("help", node.help);
       json.field("source", node.source);
       json.field("module", node.module);
       json.end();

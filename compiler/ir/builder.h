@@ -58,8 +58,9 @@ class Builder {
 int64_t wrap_dim(int64_t dim, size_t rank);
 /// The broadcast of two shapes by eager's rule; symbolic sizes must be equal or one of them 1. Throws Failure.
 Sizes broadcast(const Sizes& a, const Sizes& b);
-/// Eager's type promotion (torch.result_type) over operands: values and scalars by category.
-DType promote(const Args& operands);
+/// Eager's type promotion (torch.result_type) over operands: values and scalars by category. `beside`: together with a
+/// tensor of this dtype that has dimensions.
+DType promote(const Args& operands, std::optional<DType> beside = {});
 DType promote(DType a, DType b);
 /// The bytes of one element of `dtype`, converted as eager would. Throws Failure(unsupported_model) for dtypes without
 /// constants.

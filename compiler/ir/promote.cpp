@@ -68,7 +68,7 @@ DType promote(DType a, DType b) {
 
 DType float_dtype(DType dtype) { return category(dtype) < kFloating ? DType::f32 : dtype; }
 
-DType promote(const Args& operands) {
+DType promote(const Args& operands, std::optional<DType> beside) {
   // Three priorities: tensors with dimensions, 0-d tensors, Python numbers. A lower priority counts only by its
   // category.
   struct State {
@@ -79,6 +79,7 @@ DType promote(const Args& operands) {
       any = true;
     }
   } dims, zero, number;
+  if (beside) dims.add(*beside);
   for (const Arg& arg : operands) {
     if (arg.is<Value*>()) {
       const Value* value = arg.as<Value*>();

@@ -9,7 +9,8 @@
 
 ALIGNED(COUNTER_ARENA_ALIGNMENT) static unsigned char arena[2][AT_LEAST_1(COUNTER_ARENA_BYTES)];
 ALIGNED(COUNTER_STATE_ALIGNMENT) static unsigned char state[2][AT_LEAST_1(COUNTER_STATE_BYTES)];
-ALIGNED(COUNTER_SCRATCH_ALIGNMENT) static unsigned char scratch[AT_LEAST_1(COUNTER_SCRATCH_BYTES)]; /* never at the same time: one for both */
+/* The instances never run at the same time: one for both. */
+ALIGNED(COUNTER_SCRATCH_ALIGNMENT) static unsigned char scratch[AT_LEAST_1(COUNTER_SCRATCH_BYTES)];
 static counter_instance instances[2];
 
 /* Runs one instance with `number` as its input; 0 if the output is number times its count. */

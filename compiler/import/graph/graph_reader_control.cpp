@@ -83,7 +83,7 @@ void GraphReader::read_out_dtype(const pt2::Node& node) {
     const ArgType type = def->parsed->args[i].type;
     if ((type == ArgType::tensor || type == ArgType::scalar) && !args[i].is<None>()) promoted.push_back(args[i]);
   }
-  const DType common = promote(promote(promoted), *dtype);
+  const DType common = promote(promoted, *dtype);
   for (Arg& arg : args) {
     if (arg.is<Value*>() && arg.as<Value*>()->type.is_tensor()) arg = builder_.cast(arg.as<Value*>(), common);
   }

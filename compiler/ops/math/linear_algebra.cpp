@@ -26,7 +26,9 @@ void infer_linear(Node& node) {
   if (weight->rank() == 2) sizes.push_back(weight->sizes()[0]);
   if (const Value* bias = node.optional_tensor("bias")) {
     if (x->dtype() != bias->dtype())
-      reject(fmt::format("linear: a bias of {} beside {}", dtype_name(bias->dtype()), dtype_name(x->dtype())));
+      fail(Diag(Code::unsupported_model, "linear: the bias has another dtype than the input")
+               .expected(std::string(dtype_name(bias->dtype())), std::string(dtype_name(x->dtype())))
+               .with_help("convert the bias; eager takes another dtype only for some layouts of the input"));
     if (bias->rank() > 0 && weight->rank() == 2 && !bias->sizes().back().is(1)) {
       require_equal(bias->sizes().back(), weight->sizes()[0], "linear: bias size");
     }

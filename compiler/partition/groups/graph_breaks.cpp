@@ -21,6 +21,9 @@ std::optional<uint64_t> most_bytes_of(const Value& value) {
   return bytes;
 }
 
+// Of nodes in all: each break looks at every node of the graph.
+constexpr size_t kMostNodesSeen = size_t{1} << 26;
+
 class Bytes {
  public:
   void add(const Value* value) {
@@ -46,7 +49,8 @@ class Breaks {
 
   std::vector<BreakBetween> run() const {
     std::vector<BreakBetween> out;
-    for (uint32_t after = 1; after < graph_.num_units; ++after) {
+    const auto most = static_cast<uint32_t>(kMostNodesSeen / std::max<size_t>(graph_.nodes.size(), 1));
+    for (uint32_t after = 1; after < std::min(graph_.num_units, most); ++after) {
       BreakBetween found;
       found.before = after - 1;
       found.after = after;

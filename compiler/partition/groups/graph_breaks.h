@@ -29,7 +29,8 @@ struct BreakBetween {
   uint32_t delegates_if_inside = 0;            // of the graph, if the backend took these nodes
 };
 
-/// One for each two consecutive delegates with nodes of this kind.
+/// One for each two consecutive delegates with nodes of this kind. Of graphs of many delegates and nodes, only between
+/// the first delegates.
 std::vector<BreakBetween> find_breaks(const PartitionedNodes& graph);
 
 }  // namespace wick::compiler

@@ -101,7 +101,7 @@ bool agree(double found, double wanted) {
 }
 
 TEST(Fourier, InfinitiesInShortRealLinesStayInTheirSums) {
-  for (const size_t n : {2, 4, 6, 8, 10, 12, 14, 16})
+  for (const size_t n : {2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 16})
     for (const double number : {double{INFINITY}, -double{INFINITY}, double{NAN}})
       for (size_t place = 0; place < n; ++place) {
         std::vector<double> x(n, 1);
@@ -168,7 +168,7 @@ TEST(Fourier, InfinitiesInShortComplexLinesStayInTheirSums) {
 }
 
 TEST(Fourier, InfinitiesInShortSpectraStayInTheirSums) {
-  for (const size_t n : {2, 4, 6, 8, 10, 12, 14, 16})
+  for (const size_t n : {2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 16})
     for (const double number : {double{INFINITY}, double{NAN}})
       for (size_t place = 0; place <= n / 2; ++place) {
         std::vector<std::complex<double>> x(n / 2 + 1);
