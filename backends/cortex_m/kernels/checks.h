@@ -18,7 +18,8 @@ inline int64_t quotient_of_counts(int64_t a, int64_t b) { return static_cast<uin
 /// Gives the first `dims` dimensions of `out` the sizes of `like`'s, which may differ from call to call.
 bool settle_like(KernelContext& context, const Tensor& like, size_t dims, Tensor& out);
 /// Gives the first dimension of `out`, the batch, the size of `like`'s, if both have one rank and `out` can take it.
-/// Callers compare sizes afterwards.
+/// Callers compare sizes afterwards, and only then read addresses and numbers of bytes: memory of `out` without an
+/// upper bound may move.
 void settle_batch(const Tensor& like, Tensor& out);
 /// The same of the batch that operands broadcast to.
 void settle_broadcast(const Tensor& a, const Tensor& b, Tensor& out);

@@ -11,11 +11,12 @@ bool read_avg_pool2d(KernelContext& context, Span<EValue*> args, ImageSizes size
   const Tensor& input = *args[0]->tensor;
   Tensor& out = *args[last]->tensor;
   const bool ceil_mode = args.size() == kArgs && args[4]->boolean;
+  if (!read_pooling(context, args.subspan(1, 3), ceil_mode, input, out, sizes, &pool->window, &pool->from, &pool->to))
+    return false;
   pool->scratch = {};
   pool->x = input.as<const int8_t>();
   pool->y = out.as<int8_t>();
-  return (args.size() == kArgsWithoutScratch || read_scratch(context, args, last - 1, 0, &pool->scratch)) &&
-         read_pooling(context, args.subspan(1, 3), ceil_mode, input, out, sizes, &pool->window, &pool->from, &pool->to);
+  return args.size() == kArgsWithoutScratch || read_scratch(context, args, last - 1, 0, &pool->scratch);
 }
 
 }  // namespace wick::cortex_m
