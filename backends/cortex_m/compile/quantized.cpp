@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "backends/cortex_m/compile/requantization.h"
+#include "compiler/ir/literal.h"
 #include "compiler/layout/constant_elements.h"
 #include "compiler/ops/rules.h"
 
@@ -52,6 +53,15 @@ Refusal refuse_dtype(const Value& value, std::string_view what, DType dtype) {
 }
 
 }  // namespace
+
+bool has_known_scalars(const Node& node) {
+  for (size_t i = 0; i < node.args().size(); ++i) {
+    const compiler::Arg& arg = node.arg(i);
+    const bool is_scalar = node.op->parsed->args[i].type == compiler::ArgType::scalar;
+    if (is_scalar && !arg.is<compiler::None>() && !compiler::literal(arg)) return false;
+  }
+  return true;
+}
 
 bool is_known_but_batch(const Value& value) {
   if (!value.type.is_tensor()) return false;

@@ -20,6 +20,8 @@ struct Affine {
   friend bool operator==(const Affine&, const Affine&) = default;
 };
 
+/// No number among the arguments (a factor, a fill value) is known only at run time.
+bool has_known_scalars(const compiler::Node& node);
 /// A tensor all of whose sizes are known, but perhaps the first one: the batch.
 bool is_known_but_batch(const compiler::Value& value);
 

@@ -60,12 +60,13 @@ bool keeps_open(const compiler::Sizes& sizes, OpenSizes open) {
 }
 
 Refusal refuse_all_sizes(const Node& node, OpenSizes open) {
+  const Refusal computed = {"it reads a number computed at run time", "make the number a constant of the model"};
+  if (!has_known_scalars(node)) return computed;
   std::vector<Value*> values = node.operands();
   const auto is_read = [](const Value* result) { return result->num_uses() > 0; };
   std::copy_if(node.results().begin(), node.results().end(), std::back_inserter(values), is_read);
   for (const Value* value : values) {
-    if (!value->type.is_tensor())
-      return {"it reads a number computed at run time", "make the number a constant of the model"};
+    if (!value->type.is_tensor()) return computed;
     const compiler::Unknown unknown =
         keeps_open(value->sizes(), open) ? compiler::Unknown::any : compiler::Unknown::none;
     std::string reason = compiler::refuse_sizes(*value, {{}, kMaxRank, unknown});

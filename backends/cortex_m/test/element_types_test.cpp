@@ -169,6 +169,56 @@ TEST(CortexMMixedElements, NumbersThatAreWrittenIntoATensor) {
   }
 }
 
+// A number that is known only at run time has no element.
+TEST(CortexMMixedElements, ComputedNumbersAreNotFilledIn) {
+  for (const Elements& from : {kNarrow, kWide}) {
+    for (const Elements& to : {kNarrow, kWide}) {
+      for (const char* call : {"aten.masked_fill.Scalar(%b, %s, s0)", "aten.scatter.value(%b, 1, %i, s0)",
+                               "aten.masked_fill.Scalar(%m, %s, s0)"}) {
+        const std::string text = "graph f(%x: f32[3, 4, 5], %y: f32[s0, 2], %i: i64[3, 2, 5]) {\n  range s0: 1..5\n" +
+                                 on_grid("b", "x", from, 2.5) +
+                                 "  %s = aten.gt.Scalar(%b, 0.25)\n  %m = aten.relu(%b)\n" +
+                                 fmt::format("  %c = {}\n", call) + on_grid("o", "c", to, 5) + "  return %o\n}";
+        SCOPED_TRACE(text);
+        Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+        const std::vector<std::string> outside = p.outside();
+        EXPECT_EQ(p.failures(), "");
+        EXPECT_TRUE(std::any_of(outside.begin(), outside.end(), [](const std::string& reason) {
+          return reason.find("computed") != std::string::npos;
+        })) << fmt::format("{}", fmt::join(outside, "\n"));
+      }
+    }
+  }
+}
+
+// Bounds of operators on a scalar, and along sizes that are known only at run time.
+TEST(CortexMMixedElements, NumbersOfScalarsAndOfUnknownSizes) {
+  for (const char* sizes : {"", "s0", "s0, 4", "4, s0", "s0, 4, 3, 5", "2, 4, s0, 5"}) {
+    for (const char* call :
+         {"aten._log_softmax(%b, 0, false)", "aten._log_softmax(%b, -1, false)", "aten._softmax(%b, -1, false)",
+          "aten.amax(%b, [], false)", "aten.mean.dim(%b, [-1], true)", "aten.sum.dim_IntList(%b, [0], true)",
+          "aten.layer_norm(%b, [5])", "aten.native_group_norm(%b, none, none, s0, 4, 15, 2, 1e-5)",
+          "aten.logsumexp(%b, [0])", "aten.logsumexp(%b, [-1], true)", "aten.cumsum(%b, 0)",
+          "aten.var.correction(%b, [0], 0)", "aten.masked_fill.Scalar(%b, %s, -0.75)"}) {
+      const std::string_view name = call;
+      const bool has_four = std::string_view(sizes) == "s0, 4, 3, 5";
+      if (!has_four && (name.find("group_norm") != name.npos || name.find("layer_norm") != name.npos)) continue;
+      for (const Elements& from : {kNarrow, kWide}) {
+        const std::string result = name.find("group_norm") != name.npos ? "  %c, %mean, %rstd = " : "  %c = ";
+        const std::string text = fmt::format("graph f(%x: f32[{}]) {{\n", sizes) +
+                                 (std::string_view(sizes).find("s0") != name.npos ? "  range s0: 1..5\n" : "") +
+                                 on_grid("b", "x", from, 2.5) + "  %s = aten.gt.Scalar(%b, 0.25)\n" + result + call +
+                                 "\n  %r = aten.mul.Scalar(%c, 0.5)\n" + on_grid("o", "r", kNarrow, 5) +
+                                 "  return %o\n}";
+        SCOPED_TRACE(text);
+        Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+        p.run_and_compare(one_step());
+        EXPECT_EQ(p.failures(), "");
+      }
+    }
+  }
+}
+
 // Each element of int8 has one in the table, whatever the function does between them.
 TEST(CortexMMixedElements, TablesOfInt8AreExact) {
   std::vector<float> x;

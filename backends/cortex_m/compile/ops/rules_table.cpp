@@ -117,7 +117,8 @@ std::string names_of_nodes(const Node& node) {
 // Comparisons that nothing quantizes have rows of their own.
 bool is_tabulated(const Node& node) {
   const bool gives_truths = compiler::is_comparison(node.op->facts.binary) && !node.result()->is_quantized();
-  return node.op->has(compiler::kPointwise) && rules_table::variable(node) != nullptr && !gives_truths;
+  return node.op->has(compiler::kPointwise) && rules_table::variable(node) != nullptr && !gives_truths &&
+         has_known_scalars(node);
 }
 
 Value* requantized(Builder& b, Value* x, const Affine& from, const Affine& to) {

@@ -26,7 +26,7 @@ constexpr size_t kMaxNodes = 64;  // of one function
 
 // Element i of the only result depends on elements i of the operands.
 bool is_pointwise(const Node& node) {
-  if (node.results().size() != 1 || !is_known_but_batch(*node.result())) return false;
+  if (node.results().size() != 1 || !is_known_but_batch(*node.result()) || !has_known_scalars(node)) return false;
   if (node.is("wick.convert.default"))
     return node.result()->is_quantized() ? has_elements(*node.result()) : node.result()->dtype() == DType::f32;
   return node.op->has(compiler::kPointwise) && !node.op->has(compiler::kElements);

@@ -25,6 +25,13 @@ namespace {
 
 constexpr double kLargestState = 32767.0 / 32768;  // h of a recurrent layer has 15 bits behind the point
 
+// Elements along a dimension, 1 of a scalar; kUnknown if they are known only at run time.
+double known_size(const Value& x, int64_t dim) {
+  if (x.rank() == 0) return 1;
+  const compiler::Sym& size = x.sizes()[static_cast<size_t>(compiler::wrap_dim(dim, x.rank()))];
+  return size.is_const() ? static_cast<double>(size.value()) : kUnknown;
+}
+
 double reach_of_operands(const Node& node) {
   double largest = 0;
   for (const Value* operand : node.operands()) {
@@ -71,8 +78,8 @@ Bound of_total(const Node& node) {
 Bound of_probability(const Node&) { return {1}; }
 Bound of_log_probability(const Node& node) {
   const Value* x = node.tensor("self");
-  const auto dim = static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), x->rank()));
-  return {2 * reach(x) + std::log(static_cast<double>(x->sizes()[dim].value()))};
+  const double count = known_size(*x, node.static_integer("dim"));
+  return {count < 1 ? kUnknown : 2 * reach(x) + std::log(count)};
 }
 
 // The same rows in the same or another order of the dimensions in front: only where each element of the last one stays.
@@ -89,7 +96,7 @@ Bound of_matmul(const Node& node) {
   const Value *a = node.operands()[0], *b = node.operands()[1];
   const double excess = excess_of_probabilities(a);
   if (excess < 1) return {(1 + excess) * reach(b)};
-  const auto terms = static_cast<double>(a->sizes().back().value());
+  const double terms = known_size(*a, -1);
   return {reach(a) * reach(b) * terms, true, false, std::sqrt(terms)};
 }
 
@@ -172,12 +179,14 @@ Bound of_layer_norm(const Node& node) {
   double count = 1;
   const Value* x = node.tensor("input");
   const size_t inner = node.ints("normalized_shape").size();
-  for (size_t d = x->rank() - inner; d < x->rank(); ++d) count *= static_cast<double>(x->sizes()[d].value());
+  for (size_t d = x->rank() - inner; d < x->rank(); ++d) count *= known_size(*x, static_cast<int64_t>(d));
   return of_norm(node, count);
 }
 Bound of_group_norm(const Node& node) {
   const Value* x = node.tensor("input");
-  return of_norm(node, count_of(*x) / static_cast<double>(x->sizes()[0].value() * node.static_integer("group")));
+  double count = 1;
+  for (size_t d = 1; d < x->rank(); ++d) count *= known_size(*x, static_cast<int64_t>(d));
+  return of_norm(node, count / static_cast<double>(node.static_integer("group")));
 }
 
 Bound of_prelu(const Node& node) { return {reach(node.tensor("self")) * std::max(1.0, reach(node.tensor("weight")))}; }
@@ -186,7 +195,7 @@ Bound of_prelu(const Node& node) { return {reach(node.tensor("self")) * std::max
 Bound of_cell_state(const Node& lstm) {
   const Value* x = lstm.tensor("input");
   const bool batch_first = x->rank() == 3 && lstm.boolean("batch_first");
-  const auto steps = static_cast<double>(x->sizes()[batch_first ? 1 : 0].value());
+  const double steps = known_size(*x, batch_first ? 1 : 0);
   const double largest = reach(lstm.tensors("hx")[1]) + steps;
   return {largest, true, false, std::max(1.0, largest)};
 }
@@ -255,7 +264,7 @@ const BoundRow* row_of(const Node& node) {
 }  // namespace
 
 double excess_of_probabilities(const Value* value) {
-  const double half_steps = static_cast<double>(value->sizes().back().value()) / 2;
+  const double half_steps = known_size(*value, -1) / 2;
   double excess = 0;
   for (;; value = value->producer->operands()[0]) {
     if (!value->producer || !is_int16(*value)) return kUnknown;
@@ -290,6 +299,7 @@ double largest_projected(const Node& lstm) {
 
 std::optional<Bound> bound_of(const Node& node, const Value& result) {
   if (&result != node.result() && node.op->parsed->find("hx") < 0) return {};
+  if (!has_known_scalars(node)) return {};
   Bound bound = {kUnknown};
   const BoundRow* row = row_of(node);
   if (is_tabulated(node))

@@ -248,7 +248,7 @@ struct Mean {
 Mean read_mean(const Node& node) {
   const Value* x = node.tensor("self");
   std::vector<bool> is_reduced(x->rank(), node.is_none("dim") || node.static_ints("dim").empty());
-  if (!node.is_none("dim")) {
+  if (!node.is_none("dim") && x->rank() > 0) {
     for (const int64_t dim : node.static_ints("dim"))
       is_reduced[static_cast<size_t>(compiler::wrap_dim(dim, x->rank()))] = true;
   }
