@@ -296,11 +296,13 @@ std::string on_grid(const std::string& to, const std::string& from, const Elemen
          dequantize_line(to.c_str(), (to + "q").c_str(), q, e.dtype);
 }
 
-std::string weights(const char* name, const char* sizes, size_t count) {
+// Of eight bits, or of four if `levels` is 15.
+std::string weights(const char* name, const char* sizes, size_t count, int levels = 255) {
   std::vector<int> elements;
-  for (size_t i = 0; i < count; ++i) elements.push_back(static_cast<int>(i * 37 % 255) - 127);
+  for (size_t i = 0; i < count; ++i) elements.push_back(static_cast<int>(i * 37) % levels - levels / 2);
   return constant_line((std::string(name) + "e").c_str(), fmt::format("i8[{}]", sizes).c_str(), elements) +
-         dequantize_line(name, (std::string(name) + "e").c_str(), parameters(0.0078125, 0));
+         dequantize_line(name, (std::string(name) + "e").c_str(),
+                         levels == 255 ? parameters(0.0078125, 0) : parameters(0.125, 0, -8, 7));
 }
 
 void expect_all_batches(const std::string& text, const std::vector<int32_t>& inner, double steps = 1.001) {
@@ -325,7 +327,8 @@ void expect_all_batches(const std::string& text, const std::vector<int32_t>& inn
 
 std::string of_images(const std::string& body, const Elements& from, const Elements& to) {
   return "graph f(%x: f32[s0, 4, 6, 5]) {\n  range s0: 1..5\n" + weights("w", "8, 4, 3, 3", 288) +
-         weights("u", "4, 1, 3, 3", 36) + on_grid("b", "x", from, 2.5) + body + on_grid("o", "c", to, 8) +
+         weights("u", "4, 1, 3, 3", 36) + weights("t", "4, 4, 3, 3", 144) + weights("n", "4, 4, 3, 3", 144, 15) +
+         "  const %j: i64[3] = [2, 0, 2]\n" + on_grid("b", "x", from, 2.5) + body + on_grid("o", "c", to, 8) +
          "  return %o\n}";
 }
 
@@ -356,11 +359,41 @@ constexpr const char* kOfImages[] = {
     "aten.mul.Tensor(%b, %b2)",
     "aten.mean.dim(%b2, [2, 3])",
     "aten.convolution(%b3, %w, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)",
+    "aten.convolution(%b, %t, none, [2, 2], [1, 1], [1, 1], true, [1, 1], 1)",
+    "aten.convolution(%b, %t, none, [2, 2], [1, 1], [1, 1], true, [1, 1], 2)",
+    "aten.convolution(%b, %t, none, [2, 1], [1, 0], [2, 2], true, [1, 0], 1)",
+    "aten.convolution(%b, %t, none, [1, 1], [1, 1], [1, 1], true, [0, 0], 1)",
+    "aten.convolution(%b, %t, none, [3, 2], [0, 2], [1, 1], true, [0, 0], 2)",
+    "aten.convolution(%b, %n, none, [2, 2], [1, 1], [1, 1], true, [1, 1], 1)",
+    "aten.convolution(%b, %n, none, [2, 2], [1, 1], [1, 1], true, [1, 1], 2)",
+    "aten.reflection_pad2d(%b, [1, 2, 0, 1])",
+    "aten.replication_pad2d(%b, [1, 2, 0, 1])",
+    "aten.amax(%b, [2])",
+    "aten.amin(%b, [0], true)",
+    "aten.index.Tensor(%b, [none, %j])",
+    "aten.glu(%b, 1)",
+    "aten.glu(%b, 2)",
+    "aten.where.self(%g, %b, %b2)",
+    "aten.where.self(%h, %b, %b2)",
+    "aten.masked_fill.Scalar(%b, %g, -0.5)",
+    "aten.masked_scatter(%b, %g, %b2)",
+    "aten.slice_scatter(%b, %b2, 2, 0, 6)",
+    "aten.select_scatter(%b, %e, 2, 1)",
+    "aten.constant_pad_nd(%b, [1, 2, 0, 1])",
+    "aten.constant_pad_nd(%b, [0, 1], 0.5)",
+    "aten.constant_pad_nd(%b, [0, 0, 0, 0, 1, 1], -1.0)",
 };
 
 // Numbers that no quantizer annotated.
 std::string between(std::string_view call) {
-  if (call.find("%b2") != std::string_view::npos) return "  %b2 = aten.sigmoid(%b)\n";
+  const std::string_view numbers = "  %b2 = aten.sigmoid(%b)\n";
+  std::string text;
+  if (call.find("%b2") != std::string_view::npos || call.find("%h") != std::string_view::npos) text += numbers;
+  if (call.find("%g") != std::string_view::npos) text += "  %g = aten.gt.Scalar(%b, 0.25)\n";
+  if (call.find("%h") != std::string_view::npos)
+    text += on_grid("k", "x", kNarrow, 3) + "  %h = aten.lt.Tensor(%b, %k)\n";
+  if (call.find("%e") != std::string_view::npos) text += "  %e = aten.select.int(%b, 2, 3)\n";
+  if (!text.empty()) return text;
   return call.find("%b3") != std::string_view::npos ? "  %b3 = aten.constant_pad_nd(%b, [1, 1, 1, 1])\n" : "";
 }
 
@@ -369,6 +402,25 @@ TEST(CortexMOpenBatch, Operators) {
     for (const Elements& from : {kNarrow, kWide}) {
       for (const Elements& to : {kNarrow, kWide})
         expect_all_batches(of_images(fmt::format("{}  %c = {}\n", between(call), call), from, to), {4, 6, 5});
+    }
+  }
+}
+
+// Positions of elements, and what is read and written there.
+TEST(CortexMOpenBatch, Positions) {
+  for (const char* call :
+       {"%q, %r = aten.max.dim(%b, 1)\n  %c = aten.relu(%q)",
+        "%q, %r = aten.min.dim(%b, 2, true)\n  %c = aten.relu(%q)", "%c, %r = aten.sort(%b, 1)",
+        "%c, %r = aten.topk(%b, 2, 2)", "%c, %r = aten.kthvalue(%b, 2, 1)",
+        "%r = aten.argmin(%b, 2)\n  %c = aten.embedding(%m, %r)",
+        "%r = aten.argmax(%b, 1, true)\n  %c = aten.scatter.value(%b, 1, %r, 0.5)",
+        "%r = aten.argmax(%b, 1, true)\n  %q = aten.slice.Tensor(%b, 1, 1, 2)\n  %c = aten.scatter.src(%b, 1, %r, %q)",
+        "%r = aten.argmin(%b)\n  %q = aten.slice.Tensor(%b, 1, 1, 3)\n  %c = aten.index_put(%b, [none, %k], %q)"}) {
+    for (const Elements& from : {kNarrow, kWide}) {
+      const std::string text = "graph f(%x: f32[s0, 4, 6, 5]) {\n  range s0: 1..5\n  const %k: i64[2] = [3, 0]\n" +
+                               weights("m", "6, 3", 18) + on_grid("b", "x", from, 2.5) + fmt::format("  {}\n", call) +
+                               on_grid("o", "c", from, 2.5) + "  return %o, %r\n}";
+      expect_all_batches(text, {4, 6, 5});
     }
   }
 }
@@ -395,6 +447,19 @@ TEST(CortexMOpenBatch, IsRefusedWhereKernelsNeedIt) {
       Pipeline::from_text(of_images("  %c = aten._softmax(%b, 0, false)\n", kNarrow, kNarrow)).backend("cortex-m"));
   ASSERT_EQ(p.outside().size(), 1u);
   EXPECT_NE(p.outside()[0].find("known only at run time"), std::string::npos) << p.outside()[0];
+  struct Refused {
+    const char *call, *reason;
+  };
+  for (const Refused& each : {Refused{"aten.constant_pad_nd(%b, [0, 0, 0, 0, 0, 0, 1, 0])", "it pads its first size"},
+                              Refused{"aten.glu(%b4, 0)", "the size that it halves is known only at run time"}}) {
+    for (const Elements& from : {kNarrow, kWide}) {
+      if (from.max == kWide.max && std::string_view(each.call).find("pad") != std::string_view::npos) continue;
+      const std::string body = "  %b4 = aten.cat([%b, %b], 0)\n" + fmt::format("  %c = {}\n", each.call);
+      Pipeline refused = std::move(Pipeline::from_text(of_images(body, from, from)).backend("cortex-m"));
+      ASSERT_FALSE(refused.outside().empty()) << refused.failures();
+      EXPECT_NE(refused.outside().back().find(each.reason), std::string::npos) << refused.outside().back();
+    }
+  }
   Pipeline stock = std::move(
       Pipeline::from_text(of_images("  %c = aten.add.Tensor(%b, %b)\n", kNarrow, kNarrow)).backend("cortex-m"));
   stock.options().profile = compiler::Profile::stock;

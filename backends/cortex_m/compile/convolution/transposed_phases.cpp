@@ -99,14 +99,16 @@ Value* padded(Builder& b, Value* x, const Phases phases[2], const Convolution& p
 // [N, groups * sh * sw * O / groups, H, W] -> [N, O, H * sh, W * sw], without the rows and columns that nobody wants.
 // Channels-last, that is one permute; of one group it moves runs of sw * O elements.
 Value* woven(Builder& b, Value* y, const Convolution& c, const Phases phases[2]) {
+  const compiler::Sym batch = y->sizes()[0];
   const ConvolutionShape& s = c.shape;
   const int64_t sh = phases[0].stride, sw = phases[1].stride, h = phases[0].positions, w = phases[1].positions;
   if (sh * sw != 1) {
-    const int64_t lines = s.batch * h, of_group = s.outputs / c.groups;
+    const compiler::Sym lines = batch * h;
+    const int64_t of_group = s.outputs / c.groups;
     y = b.permute(y, {0, 2, 3, 1});
     y = c.groups == 1 ? b.permute(b.reshape(y, {lines, w, sh, sw * of_group}), {0, 2, 1, 3})
                       : b.permute(b.reshape(y, {lines, w, c.groups, sh, sw, of_group}), {0, 3, 1, 4, 2, 5});
-    y = b.permute(b.reshape(y, {s.batch, h * sh, w * sw, s.outputs}), {0, 3, 1, 2});
+    y = b.permute(b.reshape(y, {batch, h * sh, w * sw, s.outputs}), {0, 3, 1, 2});
   }
   for (size_t axis = 0; axis < 2; ++axis) {
     const int64_t from = phases[axis].dropped, to = from + s.output[axis];

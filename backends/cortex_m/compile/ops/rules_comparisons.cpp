@@ -191,18 +191,18 @@ std::vector<Value*> rewrite_comparison(Builder& b, Node& node, const Configurati
 }
 
 constexpr OpRule kRules[] = {
-    {"aten.eq.Scalar", supports_comparison, rewrite_comparison, true},
-    {"aten.eq.Tensor", supports_comparison, rewrite_comparison, true},
-    {"aten.ge.Scalar", supports_comparison, rewrite_comparison, true},
-    {"aten.ge.Tensor", supports_comparison, rewrite_comparison, true},
-    {"aten.gt.Scalar", supports_comparison, rewrite_comparison, true},
-    {"aten.gt.Tensor", supports_comparison, rewrite_comparison, true},
-    {"aten.le.Scalar", supports_comparison, rewrite_comparison, true},
-    {"aten.le.Tensor", supports_comparison, rewrite_comparison, true},
-    {"aten.lt.Scalar", supports_comparison, rewrite_comparison, true},
-    {"aten.lt.Tensor", supports_comparison, rewrite_comparison, true},
-    {"aten.ne.Scalar", supports_comparison, rewrite_comparison, true},
-    {"aten.ne.Tensor", supports_comparison, rewrite_comparison, true},
+    {"aten.eq.Scalar", supports_comparison, rewrite_comparison, true, false, OpenSizes::batch},
+    {"aten.eq.Tensor", supports_comparison, rewrite_comparison, true, false, OpenSizes::batch},
+    {"aten.ge.Scalar", supports_comparison, rewrite_comparison, true, false, OpenSizes::batch},
+    {"aten.ge.Tensor", supports_comparison, rewrite_comparison, true, false, OpenSizes::batch},
+    {"aten.gt.Scalar", supports_comparison, rewrite_comparison, true, false, OpenSizes::batch},
+    {"aten.gt.Tensor", supports_comparison, rewrite_comparison, true, false, OpenSizes::batch},
+    {"aten.le.Scalar", supports_comparison, rewrite_comparison, true, false, OpenSizes::batch},
+    {"aten.le.Tensor", supports_comparison, rewrite_comparison, true, false, OpenSizes::batch},
+    {"aten.lt.Scalar", supports_comparison, rewrite_comparison, true, false, OpenSizes::batch},
+    {"aten.lt.Tensor", supports_comparison, rewrite_comparison, true, false, OpenSizes::batch},
+    {"aten.ne.Scalar", supports_comparison, rewrite_comparison, true, false, OpenSizes::batch},
+    {"aten.ne.Tensor", supports_comparison, rewrite_comparison, true, false, OpenSizes::batch},
 };
 
 }  // namespace

@@ -33,14 +33,14 @@ std::vector<Value*> rewrite_extremum(Builder& b, Node& node, const Configuration
 }
 
 constexpr OpRule kRules[] = {
-    {"aten.amax.default", supports_extremum, rewrite_extremum, true},
-    {"aten.amin.default", supports_extremum, rewrite_extremum, true},
-    {"aten.kthvalue.default", supports_extremum, rewrite_extremum, true},
-    {"aten.max.dim", supports_extremum, rewrite_extremum, true},
-    {"aten.min.dim", supports_extremum, rewrite_extremum, true},
-    {"aten.sort.default", supports_extremum, rewrite_extremum, true},
-    {"aten.sort.stable", supports_extremum, rewrite_extremum, true},
-    {"aten.topk.default", supports_extremum, rewrite_extremum, true},
+    {"aten.amax.default", supports_extremum, rewrite_extremum, true, false, OpenSizes::batch},
+    {"aten.amin.default", supports_extremum, rewrite_extremum, true, false, OpenSizes::batch},
+    {"aten.kthvalue.default", supports_extremum, rewrite_extremum, true, false, OpenSizes::batch},
+    {"aten.max.dim", supports_extremum, rewrite_extremum, true, false, OpenSizes::batch},
+    {"aten.min.dim", supports_extremum, rewrite_extremum, true, false, OpenSizes::batch},
+    {"aten.sort.default", supports_extremum, rewrite_extremum, true, false, OpenSizes::batch},
+    {"aten.sort.stable", supports_extremum, rewrite_extremum, true, false, OpenSizes::batch},
+    {"aten.topk.default", supports_extremum, rewrite_extremum, true, false, OpenSizes::batch},
 };
 
 }  // namespace

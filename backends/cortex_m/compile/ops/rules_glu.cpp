@@ -41,7 +41,9 @@ Refusal read_glu(const Node& node, Glu* glu) {
   glu->input = affine(*x);
   glu->output = affine(*node.result());
   glu->dim = compiler::wrap_dim(node.static_integer("dim"), x->rank());
-  glu->half = x->sizes()[static_cast<size_t>(glu->dim)].value() / 2;
+  const compiler::Sym& size = x->sizes()[static_cast<size_t>(glu->dim)];
+  if (!size.is_const()) return {"the size that it halves is known only at run time", kFixedBatch};
+  glu->half = size.value() / 2;
   const Affine& q = glu->input;
   const double reach = q.scale * std::max(std::abs(q.min - q.zero), std::abs(q.max - q.zero)), step = glu->output.scale;
   glu->narrow = reach * kGateStep / 2 <= step / 2;
@@ -114,7 +116,7 @@ std::vector<Value*> rewrite_glu(Builder& b, Node& node, const Configuration&) {
 }
 
 constexpr OpRule kRules[] = {
-    {"aten.glu.default", supports_glu, rewrite_glu},
+    {"aten.glu.default", supports_glu, rewrite_glu, false, false, OpenSizes::batch},
 };
 
 }  // namespace

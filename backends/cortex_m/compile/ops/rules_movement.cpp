@@ -146,20 +146,20 @@ std::vector<Value*> rewrite_triangle(Builder& b, Node& node, const Configuration
 
 // Operators that choose elements, and are not marked as data movement.
 constexpr OpRule kRules[] = {
-    {"aten.argmax.default", supports_position, rewrite_position, true},
-    {"aten.argmin.default", supports_position, rewrite_position, true},
-    {"aten.embedding.default", supports_embedding, rewrite_embedding, true},
-    {"aten.index.Tensor", supports_movement, rewrite_movement, true},
-    {"aten.index_put.default", supports_index_put, rewrite_movement, true},
-    {"aten.masked_fill.Scalar", supports_movement, rewrite_movement, true},
-    {"aten.masked_scatter.default", supports_movement, rewrite_movement, true},
-    {"aten.scatter.src", supports_movement, rewrite_movement, true},
-    {"aten.scatter.value", supports_movement, rewrite_movement, true},
-    {"aten.select_scatter.default", supports_movement, rewrite_movement, true},
-    {"aten.slice_scatter.default", supports_movement, rewrite_movement, true},
+    {"aten.argmax.default", supports_position, rewrite_position, true, false, OpenSizes::batch},
+    {"aten.argmin.default", supports_position, rewrite_position, true, false, OpenSizes::batch},
+    {"aten.embedding.default", supports_embedding, rewrite_embedding, true, false, OpenSizes::batch},
+    {"aten.index.Tensor", supports_movement, rewrite_movement, true, false, OpenSizes::batch},
+    {"aten.index_put.default", supports_index_put, rewrite_movement, true, false, OpenSizes::batch},
+    {"aten.masked_fill.Scalar", supports_movement, rewrite_movement, true, false, OpenSizes::batch},
+    {"aten.masked_scatter.default", supports_movement, rewrite_movement, true, false, OpenSizes::batch},
+    {"aten.scatter.src", supports_movement, rewrite_movement, true, false, OpenSizes::batch},
+    {"aten.scatter.value", supports_movement, rewrite_movement, true, false, OpenSizes::batch},
+    {"aten.select_scatter.default", supports_movement, rewrite_movement, true, false, OpenSizes::batch},
+    {"aten.slice_scatter.default", supports_movement, rewrite_movement, true, false, OpenSizes::batch},
     {"aten.tril.default", supports_movement, rewrite_triangle, true},
     {"aten.triu.default", supports_movement, rewrite_triangle, true},
-    {"aten.where.self", supports_movement, rewrite_movement, true},
+    {"aten.where.self", supports_movement, rewrite_movement, true, false, OpenSizes::batch},
 };
 
 }  // namespace

@@ -34,6 +34,10 @@ std::optional<Requantization> product_factor(const Node& node) {
 Verdict supports_glu(const Node& node, const Configuration&) {
   const Refusal reason = refuse_int16(node);
   if (!reason.empty()) return refused(reason);
+  const Value* x = node.tensor("self");
+  const int64_t dim = compiler::wrap_dim(node.static_integer("dim"), x->rank());
+  if (!x->sizes()[static_cast<size_t>(dim)].is_const())
+    return refused({"the size that it halves is known only at run time", kFixedBatch});
   if (!product_factor(node))
     return refused({"the scale of its result is too far from that of its input", kNearerScale});
   return gate_table(affine(*node.tensor("self"))).empty()
@@ -64,7 +68,7 @@ std::vector<Value*> rewrite_glu(Builder& b, Node& node, const Configuration&) {
 }
 
 constexpr OpRule kRules[] = {
-    {"aten.glu.default", supports_glu, rewrite_glu, true},
+    {"aten.glu.default", supports_glu, rewrite_glu, true, false, OpenSizes::batch},
 };
 
 }  // namespace

@@ -33,6 +33,10 @@ bool is_moved(const Node& node, const Configuration& configuration) {
 }
 
 Verdict supports_edge_padding(const Node& node, const Configuration& configuration) {
+  const Value* x = node.tensor("self");
+  const bool has_batch = x->rank() == node.static_ints("padding").size() / 2 + 2;
+  if (!has_batch && !x->sizes()[0].is_const())
+    return refused({"its channels are known only at run time", "export with a fixed number of channels"});
   if (is_moved(node, configuration)) return kMovementRule.supports(node, configuration);
   const Refusal reason = refuse_int8(node);
   if (!reason.empty()) return refused(reason);
@@ -78,12 +82,12 @@ std::vector<Value*> rewrite_edge_padding(Builder& b, Node& node, const Configura
 }
 
 constexpr OpRule kRules[] = {
-    {"aten.reflection_pad1d.default", supports_edge_padding, rewrite_edge_padding, true},
-    {"aten.reflection_pad2d.default", supports_edge_padding, rewrite_edge_padding, true},
-    {"aten.reflection_pad3d.default", supports_edge_padding, rewrite_edge_padding, true},
-    {"aten.replication_pad1d.default", supports_edge_padding, rewrite_edge_padding, true},
-    {"aten.replication_pad2d.default", supports_edge_padding, rewrite_edge_padding, true},
-    {"aten.replication_pad3d.default", supports_edge_padding, rewrite_edge_padding, true},
+    {"aten.reflection_pad1d.default", supports_edge_padding, rewrite_edge_padding, true, false, OpenSizes::batch},
+    {"aten.reflection_pad2d.default", supports_edge_padding, rewrite_edge_padding, true, false, OpenSizes::batch},
+    {"aten.reflection_pad3d.default", supports_edge_padding, rewrite_edge_padding, true, false, OpenSizes::batch},
+    {"aten.replication_pad1d.default", supports_edge_padding, rewrite_edge_padding, true, false, OpenSizes::batch},
+    {"aten.replication_pad2d.default", supports_edge_padding, rewrite_edge_padding, true, false, OpenSizes::batch},
+    {"aten.replication_pad3d.default", supports_edge_padding, rewrite_edge_padding, true, false, OpenSizes::batch},
 };
 
 }  // namespace

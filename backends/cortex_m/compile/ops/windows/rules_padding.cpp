@@ -31,7 +31,11 @@ Verdict supports_pad(const Node& node, const Configuration&) {
   const size_t rank = node.tensor("self")->rank();
   if (rank == 0 || rank > 4) return refused({"wanted rank 1 to 4", "view it with at most 4 dimensions"});
   if (!compiler::literal(node.arg("value"))) return refused({"a value that is computed", "pad with a constant"});
-  for (const auto& [before, after] : read_pads(node)) {
+  const auto pads = read_pads(node);
+  const bool has_open_batch = !node.tensor("self")->sizes()[0].is_const();
+  if (has_open_batch && pads[0] != std::pair<int64_t, int64_t>(0, 0))
+    return refused({"it pads its first size, which is known only at run time", kFixedBatch});
+  for (const auto& [before, after] : pads) {
     if (before < 0 || after < 0) return refused({"pads that cut", "slice in a node of its own"});
   }
   return Verdict::yes();
@@ -68,7 +72,7 @@ std::vector<Value*> rewrite_pad(Builder& b, Node& node, const Configuration&) {
 }
 
 constexpr OpRule kRules[] = {
-    {"aten.constant_pad_nd.default", supports_pad, rewrite_pad, true},
+    {"aten.constant_pad_nd.default", supports_pad, rewrite_pad, true, false, OpenSizes::batch},
 };
 
 }  // namespace
