@@ -8,6 +8,7 @@
 
 #include "common/math/arithmetic.h"
 #include "compiler/ir/sym/sym_rules.h"
+#include "compiler/support/failure.h"
 
 namespace wick::compiler {
 namespace {
@@ -16,8 +17,26 @@ bool divides_by_number(const Sym& sym, SymOp op) {
   return !sym.is_const() && sym.node()->op == op && sym.node()->args[1].is_const() && sym.node()->args[1].value() > 0;
 }
 
+constexpr int64_t kSmallestNumber = std::numeric_limits<int64_t>::min();
 // Coefficients beyond it stay as they are: their sums and sizes might not fit.
 constexpr int64_t kLargestCoefficient = std::numeric_limits<int64_t>::max() / 2;
+
+// A rule builds an expression only to compare it with others. Inside, no such rule applies: each sum would build
+// expressions for each of its remainders, those for the remainders in them, and so on, in time exponential in the
+// depth. What is built is dropped, so canonical forms do not depend on it.
+thread_local bool is_comparing = false;
+std::optional<Sym> quotient_to_compare(const SymList& args) {
+  struct Comparing {
+    Comparing() { is_comparing = true; }
+    ~Comparing() { is_comparing = false; }
+    Comparing(const Comparing&) = delete;
+    Comparing& operator=(const Comparing&) = delete;
+  };
+  const Comparing comparing;
+  std::optional<Sym> quotient;
+  const Status fits = catch_failure([&] { quotient = make_sym(SymOp::floor_div, args); });
+  return fits.ok() ? quotient : std::nullopt;
+}
 
 SymList factors_of(const Sym& rest) { return rest.node()->op == SymOp::product ? rest.node()->args : SymList{rest}; }
 
@@ -31,10 +50,12 @@ struct Division {
 // How often factor * sum is in `terms`, numbers aside: from 0 to `most`.
 int64_t times_in(const std::vector<SymTerm>& terms, const Sym& factor, const Sym& sum, int64_t most) {
   bool any = false;
+  const SymTerm scale = split_coefficient(factor);
   for (const Sym& each : terms_of(sum)) {
     if (each.is_const()) continue;
     any = true;
-    const SymTerm own = split_coefficient(factor * each);
+    SymTerm own = split_coefficient(scale.rest * each);
+    if (__builtin_mul_overflow(own.coefficient, scale.coefficient, &own.coefficient)) return 0;
     const auto found = std::find_if(terms.begin(), terms.end(), [&](const SymTerm& t) { return t.rest == own.rest; });
     if (found == terms.end() || own.coefficient < -kLargestCoefficient || own.coefficient > kLargestCoefficient)
       return 0;
@@ -46,22 +67,73 @@ int64_t times_in(const std::vector<SymTerm>& terms, const Sym& factor, const Sym
   return any ? most : 0;
 }
 
+bool are_small(const std::vector<SymTerm>& terms) {
+  return std::all_of(terms.begin(), terms.end(), [](const SymTerm& term) {
+    return term.coefficient >= -kLargestCoefficient && term.coefficient <= kLargestCoefficient;
+  });
+}
+
+// The sum of `terms` without `quotient`, floordiv(x, d), and with times*mod(x, d) in place of times*x: whether
+// without_small_terms would take mod(x, d) out of its quotient by `divisor`.
+bool loses_remainder(const std::vector<SymTerm>& terms, const Sym& quotient, int64_t times, int64_t divisor) {
+  struct Left {
+    int64_t coefficient;
+    SymRange range;
+    bool is_number;
+  };
+  const SymList& args = quotient.node()->args;
+  const SymList dividend = terms_of(args[0]);
+  std::vector<SymTerm> all = terms;
+  if (!all[0].rest.is(1)) all.insert(all.begin(), {0, Sym(1)});
+  std::vector<Left> others;
+  std::set<int64_t> factors = {divisor};
+  for (const auto& [coefficient, rest] : all) {
+    if (rest == quotient) continue;
+    int64_t left = coefficient;
+    for (const Sym& each : dividend) {
+      const SymTerm own = split_coefficient(each);
+      if (own.rest == rest) left -= times * own.coefficient;
+    }
+    if (left == 0) continue;
+    others.push_back({left, rest.is(1) ? SymRange{1, 1} : SymScope::range(rest), rest.is(1)});
+    if (!rest.is(1)) factors.insert(std::gcd(left % divisor, divisor));
+  }
+  const int64_t largest = times * (args[1].value() - 1);  // of times*mod(x, d); times*d fits
+  return std::any_of(factors.begin(), factors.end(), [&](int64_t factor) {
+    int64_t min = std::min<int64_t>(0, largest), max = std::max<int64_t>(0, largest);
+    for (const auto& [coefficient, range, is_number] : others) {
+      if (coefficient % factor == 0) continue;
+      const int64_t left = is_number ? math::floor_modulo(coefficient, factor) : coefficient;
+      int64_t a = 0, b = 0;
+      const bool is_bounded = range.min != kSmallestNumber && range.max != kUnbounded;
+      if (!is_bounded || __builtin_mul_overflow(left, range.min, &a) || __builtin_mul_overflow(left, range.max, &b))
+        return false;
+      if (__builtin_add_overflow(min, std::min(a, b), &min) || __builtin_add_overflow(max, std::max(a, b), &max))
+        return false;
+    }
+    return min >= 0 && max < factor;
+  });
+}
+
 // How often cofactor * x is in `terms` with the other sign: from 0 to `most`.
 int64_t times_cancelled(const std::vector<SymTerm>& terms, const Division& division, int64_t most) {
   return -times_in(terms, division.cofactor, division.args()[0], -most);
 }
 
 // How often the quotient of a remainder is in `terms`, d times and with the same sign: from 0 to `most`. The quotient
-// of mod(floordiv(x, a), d) is floordiv(x, a*d), and others may be sums.
+// of mod(floordiv(x, a), d) is floordiv(x, a*d), and others may be sums; their divisors are multiples of d.
 int64_t times_joined(const std::vector<SymTerm>& terms, const Division& remainder, int64_t most) {
+  if (is_comparing) return 0;
+  const auto is_candidate = [&](const Sym& factor) {
+    return divides_by_number(factor, SymOp::floor_div) && factor.node()->args[1].value() % remainder.divisor() == 0;
+  };
   const bool any = std::any_of(terms.begin(), terms.end(), [&](const SymTerm& term) {
     const SymList factors = factors_of(term.rest);
-    return std::any_of(factors.begin(), factors.end(),
-                       [](const Sym& factor) { return divides_by_number(factor, SymOp::floor_div); });
+    return std::any_of(factors.begin(), factors.end(), is_candidate);
   });
   if (!any) return 0;
-  const Sym quotient = make_sym(SymOp::floor_div, remainder.args());
-  return times_in(terms, remainder.cofactor * Sym(remainder.divisor()), quotient, most);
+  const auto quotient = quotient_to_compare(remainder.args());
+  return quotient ? times_in(terms, remainder.cofactor * Sym(remainder.divisor()), *quotient, most) : 0;
 }
 
 // `terms` and times * cofactor * (x - mod(x, d) - d * floordiv(x, d)), which is 0.
@@ -78,23 +150,19 @@ std::optional<Sym> with_zero(int64_t constant, const std::vector<SymTerm>& terms
   return make_sym(SymOp::sum, std::move(sum));
 }
 
-size_t num_divisions(const Sym& sym) {
-  if (sym.is_const()) return 0;
-  size_t count = sym.node()->op == SymOp::floor_div || sym.node()->op == SymOp::mod;
-  for (const Sym& arg : sym.node()->args) count += num_divisions(arg);
-  return count;
-}
-
 // `terms` where c*mod(x, a) and c*a*mod(floordiv(x, a), b) are c*mod(x, a*b).
 std::optional<Sym> with_joined_digits(int64_t constant, const std::vector<SymTerm>& terms, size_t low,
                                       const Division& division) {
-  const Sym quotient = make_sym(SymOp::floor_div, division.args());
+  int64_t wanted = 0, divisor = 0;
+  if (is_comparing || __builtin_mul_overflow(terms[low].coefficient, division.divisor(), &wanted)) return std::nullopt;
+  std::optional<Sym> quotient;
   for (size_t i = 0; i < terms.size(); ++i) {
-    int64_t wanted = 0, divisor = 0;
-    if (i == low || __builtin_mul_overflow(terms[low].coefficient, division.divisor(), &wanted)) continue;
+    if (i == low || terms[i].coefficient != wanted) continue;
     for (const Sym& factor : factors_of(terms[i].rest)) {
-      if (!divides_by_number(factor, SymOp::mod) || terms[i].coefficient != wanted) continue;
-      if (!(factor.node()->args[0] == quotient) || !(factor * division.cofactor == terms[i].rest)) continue;
+      if (!divides_by_number(factor, SymOp::mod)) continue;
+      if (!quotient) quotient = quotient_to_compare(division.args());
+      if (!quotient) return std::nullopt;
+      if (!(factor.node()->args[0] == *quotient) || !(factor * division.cofactor == terms[i].rest)) continue;
       if (__builtin_mul_overflow(division.divisor(), factor.node()->args[1].value(), &divisor)) continue;
       const Sym joined = make_sym(SymOp::mod, {division.args()[0], divisor});
       SymList sum = {Sym(constant), Sym(terms[low].coefficient) * division.cofactor * joined};
@@ -135,6 +203,7 @@ std::optional<Sym> without_small_terms(SymOp op, const Sym& a, int64_t divisor) 
 std::optional<Sym> with_shown_multiples(SymOp op, const Sym& a, int64_t divisor) {
   std::vector<SymTerm> terms;
   for (const Sym& each : terms_of(a)) terms.push_back(split_coefficient(each));
+  if (!are_small(terms)) return std::nullopt;
   for (const auto& [coefficient, quotient] : terms) {
     if (!divides_by_number(quotient, SymOp::floor_div)) continue;
     const SymList& args = quotient.node()->args;
@@ -144,10 +213,10 @@ std::optional<Sym> with_shown_multiples(SymOp op, const Sym& a, int64_t divisor)
       if (times == 0 || __builtin_mul_overflow(times, args[1].value(), &in_all) ||
           __builtin_add_overflow(in_all, coefficient, &in_all) || in_all % divisor != 0)
         continue;
+      if (op == SymOp::floor_div && !loses_remainder(terms, quotient, times, divisor)) continue;
       const Sym others = a - Sym(coefficient) * quotient - Sym(times) * args[0];
       const Sym rest = make_sym(op, {others + Sym(times) * make_sym(SymOp::mod, args), Sym(divisor)});
-      const Sym divided = op == SymOp::mod ? rest : Sym(in_all / divisor) * quotient + rest;
-      if (num_divisions(divided) <= num_divisions(a) + 1) return divided;
+      return op == SymOp::mod ? rest : Sym(in_all / divisor) * quotient + rest;
     }
   }
   return std::nullopt;
@@ -184,9 +253,7 @@ std::optional<Sym> positive_division(SymOp op, const Sym& a, int64_t divisor) {
 
 // Two of x, its remainder and d times its quotient become the third one, as often as both are there.
 std::optional<Sym> join_remainder(int64_t constant, const std::vector<SymTerm>& terms) {
-  for (const SymTerm& term : terms) {
-    if (term.coefficient < -kLargestCoefficient || term.coefficient > kLargestCoefficient) return std::nullopt;
-  }
+  if (!are_small(terms)) return std::nullopt;
   for (const SymTerm& term : terms) {
     const SymList factors = factors_of(term.rest);
     for (size_t i = 0; i < factors.size(); ++i) {

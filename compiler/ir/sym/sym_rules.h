@@ -23,8 +23,10 @@ std::optional<Sym> without_inner_remainders(const Sym& a, int64_t divisor);
 /// floordiv(g*x + y, g*n) as floordiv(x, n), and mod(g*x + y, g*n) as g*mod(x, n) + y, where 0 <= y < g in the scope
 /// that is open on this thread, for the largest g = divisor / n > 1.
 std::optional<Sym> without_small_terms(SymOp op, const Sym& a, int64_t divisor);
-/// x + (n*divisor - d)*floordiv(x, d) is mod(x, d) + n*divisor*floordiv(x, d), whose second term a division takes out.
-/// Only where that makes no more divisions.
+/// x + (n*divisor - d)*floordiv(x, d) + y is n*divisor*floordiv(x, d) + mod(x, d) + y, whose first term a division
+/// takes out. A quotient only where without_small_terms takes mod(x, d) out of the rest, so that no division is added.
+/// Bounds of the terms decide that before anything is built: at most k checks of k terms for k quotients, and one
+/// division of what is left.
 std::optional<Sym> with_shown_multiples(SymOp op, const Sym& a, int64_t divisor);
 /// floordiv(mod(x, n*divisor), divisor) as mod(floordiv(x, divisor), n).
 std::optional<Sym> quotient_of_remainder(const Sym& a, int64_t divisor);

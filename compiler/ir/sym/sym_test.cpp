@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+
+#include "tests/support/processor_time.h"
+
 namespace wick::compiler {
 namespace {
 
@@ -94,6 +99,9 @@ TEST(Sym, DigitsAreJoined) {
   EXPECT_EQ(s("floordiv(16*x + 2*j + 1, 64)").text(), "floordiv(x, 4)");
   EXPECT_EQ(s("floordiv(8*i + x + 248*floordiv(x, 8), 256)").text(), "floordiv(x, 8)");
   EXPECT_EQ(s("mod(8*i + x + 248*floordiv(x, 8), 256)").text(), "8*i + mod(x, 8)");
+  EXPECT_EQ(s("floordiv(8*s0 + x + 248*floordiv(x, 8), 256)").text(), "floordiv(s0, 32) + floordiv(x, 8)");
+  EXPECT_EQ(s("floordiv(8*s0 + x + 248*floordiv(x, 8) + 258, 256)").text(),
+            "floordiv(8*s0 + x + 248*floordiv(x, 8) + 2, 256) + 1");
   EXPECT_EQ(s("floordiv(i + x + 248*floordiv(x, 8), 256)").text(), "floordiv(x, 8)");
   EXPECT_EQ(s("floordiv(s0 + x + 248*floordiv(x, 8), 256)").text(), "floordiv(s0 + x + 248*floordiv(x, 8), 256)");
   EXPECT_EQ(s("floordiv(3*i + floordiv(x, 4), 2)").text(), "floordiv(12*i + x, 8)");
@@ -272,6 +280,53 @@ TEST(Sym, IndicesThroughViewsHaveNoDivisionsWhereTheViewsOnlyRegroup) {
     EXPECT_EQ(num_divisions(offset), 0u) << offset.text() << ", seed " << seed;
   }
   EXPECT_GT(regrouping, 100u);
+}
+
+Sym symbol(int64_t number) { return Sym::symbol("s" + std::to_string(number)); }
+
+// A sum that one rule after the other could take for a multiple of 8 with a small rest.
+Sym quotients(int64_t count) {
+  Sym sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t divisor = std::vector<int64_t>{2, 3, 5, 6}[static_cast<size_t>(i % 4)];
+    sum = sum + symbol(i) + Sym(8 - divisor) * floor_div(symbol(i), divisor);
+  }
+  return sum;
+}
+
+// Remainders in remainders; between them, terms that look like the next digit if `with_digits`.
+Sym nested(int64_t depth, int64_t divisor, int64_t step, bool with_digits) {
+  Sym x = symbol(0);
+  for (int64_t i = 0; i < depth; ++i) {
+    x = sym_mod(x + (with_digits ? Sym(divisor) * sym_mod(symbol(i % 7), 5) : symbol(i % 7)), divisor);
+    divisor += step;
+  }
+  return x;
+}
+
+TEST(Sym, ManyQuotientsAndDeepRemaindersTakeBoundedTime) {
+  // Processor time grows with a power of the size, of 5 at most; in exponential time, the larger size never ends.
+  const auto grows_slowly = [](const auto& make, int64_t size) {
+    const auto seconds = [&](int64_t n) {
+      const double start = testing::processor_seconds();
+      make(n);
+      return testing::processor_seconds() - start;
+    };
+    const double small = std::max(seconds(size), 1e-4);
+    EXPECT_LT(seconds(4 * size), 1024 * small) << size;
+  };
+  const std::vector<std::function<void(int64_t)>> kinds = {
+      [](int64_t n) { floor_div(quotients(n), 8); },
+      [](int64_t n) { sym_mod(quotients(n), 8); },
+      [](int64_t n) { floor_div(nested(n, 3, 2, false), 4); },
+      [](int64_t n) { floor_div(nested(n, 1000, -3, false), 4); },
+      [](int64_t n) { sym_mod(nested(n, 12, 0, false) + symbol(1), 8); },
+  };
+  for (const auto& kind : kinds) grows_slowly(kind, 15);
+  nested(200, 3, 2, false);
+  nested(200, 1000, -3, false);
+  nested(100, 3, 2, true);
+  nested(100, 1000, -3, true);
 }
 
 TEST(Sym, BoundsFollowFromThoseOfSymbols) {
