@@ -219,7 +219,7 @@ std::optional<Sym> exact_quotient(const Sym& sym, int64_t divisor) {
   SymList out;
   for (const Sym& term : terms) {
     SymTerm t = split_coefficient(term);
-    if (t.coefficient % divisor != 0) return std::nullopt;
+    if (!divisible_args(t.coefficient, divisor) || t.coefficient % divisor != 0) return std::nullopt;
     out.push_back(make_sym(SymOp::product, {Sym(t.coefficient / divisor), t.rest}));
   }
   return make_sym(SymOp::sum, std::move(out));
@@ -258,6 +258,7 @@ std::optional<Sym> nested_quotient(const Sym& a, int64_t divisor) {
   if (m.value() < 1 || __builtin_mul_overflow(m.value(), divisor, &product)) return std::nullopt;
   if (terms.size() == 1) return make_sym(SymOp::floor_div, {x, Sym(product)});
   const bool has_number = terms.size() == 2 && terms[0].is_const();
+  if (!fits_times(a, m.value(), x)) return std::nullopt;
   if (has_number) return make_sym(SymOp::floor_div, {x + m * terms[0], Sym(product)});
   if (SymScope::range(a).max > std::numeric_limits<int32_t>::max() / m.value()) return std::nullopt;
   const Sym dividend = x + m * (a - *found);
@@ -290,7 +291,9 @@ std::optional<Sym> cancel_factors(const Sym& a, const Sym& b) {
   const SymList right = b.node()->op == SymOp::product ? b.node()->args : SymList{b};
   for (const Sym& factor : right) {
     if (factor.is_const()) {
-      if (!left[0].is_const() || left[0].value() % factor.value() != 0) return std::nullopt;
+      if (!left[0].is_const() || !divisible_args(left[0].value(), factor.value()) ||
+          left[0].value() % factor.value() != 0)
+        return std::nullopt;
       left[0] = Sym(left[0].value() / factor.value());
       continue;
     }
@@ -304,7 +307,7 @@ std::optional<Sym> cancel_factors(const Sym& a, const Sym& b) {
 int64_t fold(SymOp op, int64_t a, int64_t b) {
   switch (op) {
     case SymOp::floor_div: return math::floor_divide(a, b);
-    case SymOp::mod: return a - checked_mul(math::floor_divide(a, b), b);
+    case SymOp::mod: return math::floor_modulo(a, b);
     case SymOp::max: return std::max(a, b);
     case SymOp::min: return std::min(a, b);
     case SymOp::eq: return a == b;

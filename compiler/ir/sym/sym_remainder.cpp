@@ -141,6 +141,8 @@ std::optional<Sym> with_zero(int64_t constant, const std::vector<SymTerm>& terms
                              int64_t times) {
   int64_t in_all = 0;
   if (times == 0 || __builtin_mul_overflow(times, -division.divisor(), &in_all)) return std::nullopt;
+  if (in_all < -kLargestCoefficient || in_all > kLargestCoefficient) return std::nullopt;
+  if (!fits_times(division.args()[0], times, Sym(constant))) return std::nullopt;
   const bool is_mod = division.node.node()->op == SymOp::mod;
   const Sym other = make_sym(is_mod ? SymOp::floor_div : SymOp::mod, division.args());
   SymList sum = {Sym(constant), Sym(-times) * division.cofactor * (is_mod ? division.node : other),
@@ -176,6 +178,19 @@ std::optional<Sym> with_joined_digits(int64_t constant, const std::vector<SymTer
 }
 
 }  // namespace
+
+bool fits_times(const Sym& a, int64_t factor, const Sym& b) {
+  int64_t total = 0, product = 0;
+  const auto add = [&](const Sym& sum, int64_t times) {
+    const SymList terms = terms_of(sum);
+    return std::all_of(terms.begin(), terms.end(), [&](const Sym& each) {
+      const int64_t coefficient = split_coefficient(each).coefficient;
+      return !__builtin_mul_overflow(coefficient, times, &product) && product != kSmallestNumber &&
+             !__builtin_add_overflow(total, std::abs(product), &total);
+    });
+  };
+  return add(a, factor) && add(b, 1);
+}
 
 std::optional<Sym> without_small_terms(SymOp op, const Sym& a, int64_t divisor) {
   const SymList terms = terms_of(a);
@@ -213,6 +228,7 @@ std::optional<Sym> with_shown_multiples(SymOp op, const Sym& a, int64_t divisor)
       if (times == 0 || __builtin_mul_overflow(times, args[1].value(), &in_all) ||
           __builtin_add_overflow(in_all, coefficient, &in_all) || in_all % divisor != 0)
         continue;
+      if (!fits_times(args[0], times, a)) continue;
       if (op == SymOp::floor_div && !loses_remainder(terms, quotient, times, divisor)) continue;
       const Sym others = a - Sym(coefficient) * quotient - Sym(times) * args[0];
       const Sym rest = make_sym(op, {others + Sym(times) * make_sym(SymOp::mod, args), Sym(divisor)});
@@ -229,13 +245,15 @@ std::optional<Sym> quotient_of_remainder(const Sym& a, int64_t divisor) {
 }
 
 std::optional<Sym> without_inner_remainders(const Sym& a, int64_t divisor) {
-  Sym sum = 0;
+  Sym sum = a;
   bool changed = false;
   for (const Sym& each : terms_of(a)) {
     const SymTerm term = split_coefficient(each);
-    const bool is_inner = divides_by_number(term.rest, SymOp::mod) && term.rest.node()->args[1].value() % divisor == 0;
-    sum = sum + (is_inner ? Sym(term.coefficient) * term.rest.node()->args[0] : each);
-    changed = changed || is_inner;
+    if (!divides_by_number(term.rest, SymOp::mod) || term.rest.node()->args[1].value() % divisor != 0) continue;
+    const Sym& dividend = term.rest.node()->args[0];
+    if (term.coefficient == kSmallestNumber || !fits_times(dividend, term.coefficient, sum)) continue;
+    sum = sum - each + Sym(term.coefficient) * dividend;
+    changed = true;
   }
   return changed ? std::optional(make_sym(SymOp::mod, {sum, divisor})) : std::nullopt;
 }
@@ -244,7 +262,7 @@ std::optional<Sym> positive_division(SymOp op, const Sym& a, int64_t divisor) {
   if (divisor > std::numeric_limits<int32_t>::max()) return std::nullopt;  // x + divisor - 1 might not fit
   for (const Sym& each : terms_of(a)) {
     if (each.is_const()) continue;
-    if (split_coefficient(each).coefficient > 0) return std::nullopt;
+    if (split_coefficient(each).coefficient > 0 || !fits_times(a, -1, Sym(divisor))) return std::nullopt;
     const Sym negative = make_sym(op, {Sym(divisor - 1) - a, divisor}) * Sym(-1);
     return op == SymOp::mod ? negative + (divisor - 1) : negative;
   }

@@ -16,6 +16,10 @@ SymTerm split_coefficient(const Sym& sym);
 /// What a sum adds; of anything else, that alone.
 SymList terms_of(const Sym& sym);
 
+/// Whether factor*a + b has no coefficient beyond 64 bits, however its terms are added up. A rule that is not needed
+/// for an expression to be right is left out where it might overflow.
+bool fits_times(const Sym& a, int64_t factor, const Sym& b);
+
 /// Numbers below are known; divisors are positive. Nothing is returned where a rule does not apply.
 
 /// mod(k*mod(x, n*divisor) + y, divisor) as mod(k*x + y, divisor).

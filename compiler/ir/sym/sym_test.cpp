@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "compiler/support/failure.h"
 #include "tests/support/processor_time.h"
 
 namespace wick::compiler {
@@ -327,6 +328,47 @@ TEST(Sym, ManyQuotientsAndDeepRemaindersTakeBoundedTime) {
   nested(200, 1000, -3, false);
   nested(100, 3, 2, true);
   nested(100, 1000, -3, true);
+}
+
+// A rule whose numbers would not fit is left out; what the expression says fits.
+TEST(Sym, LargeCoefficientsAreNotRefused) {
+  const Sym x = Sym::symbol("x"), y = Sym::symbol("y");
+  constexpr int64_t kLowest = std::numeric_limits<int64_t>::min(), kHighest = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kHalf = int64_t{1} << 62;
+  for (const int64_t c :
+       {kHighest, kHighest - 1, kHalf + 1, kHalf, kHalf - 1, kHalf / 3, -kHalf, -kHalf - 1, kLowest + 1, kLowest}) {
+    const std::vector<std::pair<const char*, std::function<Sym()>>> forms = {
+        {"quotient of a quotient and a number", [&] { return floor_div(floor_div(x, 1000) + c, 7); }},
+        {"quotient of a quotient and a term", [&] { return floor_div(floor_div(x, 1000) + Sym(c) * y, 7); }},
+        {"quotient of a quotient with a large number", [&] { return floor_div(floor_div(x + c, 6) + 5, 7); }},
+        {"shown multiples", [&] { return floor_div(Sym(c) * x + Sym(5) * floor_div(x, 3), 8); }},
+        {"shown multiples of a sum", [&] { return floor_div(x + y + Sym(c) * floor_div(x + y, 3), 8); }},
+        {"shown multiples with a number", [&] { return floor_div(Sym(3) * x + Sym(2) * floor_div(x + c, 2), 8); }},
+        {"remainder of multiples", [&] { return sym_mod(Sym(c) * x - floor_div(Sym(c) * x + y, 3), 2); }},
+        {"a remainder in a remainder", [&] { return sym_mod(Sym(c) * sym_mod(Sym(5) * x + 3, 14) + y, 7); }},
+        {"large ones in it", [&] { return sym_mod(Sym(3) * sym_mod(Sym(c) * x + y, 14) + y, 7); }},
+        {"a negative dividend", [&] { return floor_div(Sym(c) * x + Sym(c) * y, 7); }},
+        {"its remainder", [&] { return sym_mod(Sym(c) * x - y, 7); }},
+        {"a negative divisor", [&] { return floor_div(Sym(c) * x, -1); }},
+        {"its own remainder", [&] { return Sym(c) * sym_mod(x, 6) - x; }},
+        {"its own remainder with a number", [&] { return Sym(3) * x - Sym(3) * sym_mod(x + c, 7); }},
+        {"its own quotient", [&] { return x + Sym(c) * floor_div(x, 6); }},
+        {"digits", [&] { return Sym(c) * sym_mod(x, 6) + Sym(6) * sym_mod(floor_div(x, 6), 4); }},
+        {"digits of large ones",
+         [&] { return sym_mod(Sym(c) * x + Sym(1000) * y, 7) + Sym(7) * floor_div(y, 14) + Sym(7) * sym_mod(y, 5); }},
+        {"a common factor", [&] { return floor_div(Sym(c) * x, y * Sym(-1)); }},
+    };
+    for (const auto& [what, make] : forms) {
+      Sym made;
+      const Status fits = catch_failure([&] { made = make(); });
+      EXPECT_TRUE(fits.ok()) << what << ", " << c;
+    }
+    for (int64_t at = 0; at < 2; ++at) {
+      const SymValues values = {{"x", at}, {"y", 0}};
+      EXPECT_EQ(evaluate(floor_div(Sym(c) * x, 7), values), floored(c * at, 7)) << c;
+      EXPECT_EQ(evaluate(sym_mod(Sym(c) * x, 7), values), (c * at % 7 + 7) % 7) << c;
+    }
+  }
 }
 
 TEST(Sym, BoundsFollowFromThoseOfSymbols) {
