@@ -25,7 +25,9 @@ bool fits_times(const Sym& a, int64_t factor, const Sym& b);
 /// mod(k*mod(x, n*divisor) + y, divisor) as mod(k*x + y, divisor).
 std::optional<Sym> without_inner_remainders(const Sym& a, int64_t divisor);
 /// floordiv(g*x + y, g*n) as floordiv(x, n), and mod(g*x + y, g*n) as g*mod(x, n) + y, where 0 <= y < g in the scope
-/// that is open on this thread, for the largest g = divisor / n > 1.
+/// that is open on this thread. Terms whose coefficients g divides are in x, others in y; a number c is split into
+/// g*floordiv(c, g), in x, and mod(c, g), in y. g is the largest that fits of the common divisors, greater than 1, of
+/// one coefficient and `divisor`.
 std::optional<Sym> without_small_terms(SymOp op, const Sym& a, int64_t divisor);
 /// x + (n*divisor - d)*floordiv(x, d) + y is n*divisor*floordiv(x, d) + mod(x, d) + y, whose first term a division
 /// takes out. A quotient only where without_small_terms takes mod(x, d) out of the rest, so that no division is added.
