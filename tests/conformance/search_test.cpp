@@ -127,6 +127,7 @@ void check(const Search& s, uint64_t seed) {
   std::vector<HostValue> inputs = {tensor_of(s.dtype, stored, table), tensor_of(s.dtype, values, s.sizes)};
   if (s.by_sorter) inputs.push_back(tensor_of(DType::i64, order, table));
   const std::vector<uint8_t> program = compiled->program.pte.join();
+  EXPECT_LT(program.size(), 128u << 10) << "constants that grow with the number of boundaries";
   ModuleOptions module_options;
   module_options.kernels = {portable_kernels()};
   ModuleError error;
@@ -178,6 +179,18 @@ TEST(Search, StepsFindThePositionsAmongAsManyBoundariesAsThereAre) {
               seed);
         ++seed;
       }
+    }
+  }
+}
+
+// On both sides of the largest tree, and far from it.
+TEST(Search, LongSequencesNeedNoLargeConstants) {
+  uint64_t seed = 0;
+  for (const int32_t length : {4094, 4095, 4096, 4097, 100000}) {
+    for (const int32_t rows : {0, 2}) {
+      check({seed % 2 == 0 ? DType::f32 : DType::i64, length, rows, {2, 9}, seed % 3 == 0, seed % 4 == 0, true, false},
+            seed);
+      ++seed;
     }
   }
 }

@@ -141,8 +141,9 @@ void infer_vector_result(Node& node) {
 
 // --- positions ---
 
-// The tree is two constants of up to 16 bytes for each element of the sequence.
-constexpr int64_t kMostInTree = int64_t{1} << 20;
+// So many elements make a tree of two constants of 32 KiB each. Longer sequences are searched on an interval, so that a
+// program of many searches has no constants out of proportion to it.
+constexpr int64_t kMostInTree = (int64_t{1} << 12) - 1;
 
 // The binary search of eager among `length` elements, as a tree. Node i of a level has the children 2i, if its element
 // stops the search, and 2i + 1 in the next level; levels follow each other in `elements`.
@@ -173,7 +174,7 @@ struct SearchTree {
 
 // The position of each element of `x` [.., m] in the rows of `sorted` [.., n]. What stops the search is an element of
 // `sorted` that is not less than that of `x`, or greater than it if `right`; NaN stops nothing. Both forms take a few
-// operators for each step, in memory that does not grow with n.
+// operators for each step and one copy of `sorted`: the tree of up to 2*n elements, the interval of n + 1.
 
 // 0 < n <= kMostInTree
 Value* search_tree(Compose& c, Value* sorted, Value* x, bool right) {
