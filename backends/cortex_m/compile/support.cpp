@@ -60,7 +60,7 @@ bool keeps_open(const compiler::Sizes& sizes, OpenSizes open) {
 }
 
 Refusal refuse_all_sizes(const Node& node, OpenSizes open) {
-  const Refusal computed = {"it reads a number computed at run time", "make the number a constant of the model"};
+  Refusal computed = {"it reads a number computed at run time", "make the number a constant of the model"};
   if (!has_known_scalars(node)) return computed;
   std::vector<Value*> values = node.operands();
   const auto is_read = [](const Value* result) { return result->num_uses() > 0; };

@@ -165,7 +165,7 @@ Refusal quantize_bias(const Value& bias, size_t outputs, const std::vector<doubl
 
 Refusal quantize_bias(const Value& bias, size_t outputs, const std::vector<double>& steps, std::vector<int32_t>* out) {
   std::vector<int64_t> elements;
-  const Refusal reason = quantize_bias(bias, outputs, steps, 31, &elements);
+  Refusal reason = quantize_bias(bias, outputs, steps, 31, &elements);
   for (const int64_t element : elements) out->push_back(static_cast<int32_t>(element));
   return reason;
 }
@@ -177,7 +177,7 @@ Refusal read_convolution(const Node& node, Convolution* c) {
   for (const Refusal& reason : {refuse_int8(*x, "its input"), refuse_int8(*node.result(), "its result")}) {
     if (!reason.empty()) return reason;
   }
-  const Refusal reason = read_filter(node, c);
+  Refusal reason = read_filter(node, c);
   return reason.empty() ? read_sums(node, c) : reason;
 }
 

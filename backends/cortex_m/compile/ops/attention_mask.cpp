@@ -107,7 +107,7 @@ Refusal read_numbers(const Value& mask, const Value& q, const AttentionScores& s
     for (const double value : values) to->seen.push_back(value != 0);
     return {};
   }
-  const Refusal reason = hide_keys(values, scores);
+  Refusal reason = hide_keys(values, scores);
   if (!reason.empty()) return reason;
   if (std::all_of(values.begin(), values.end(), [](double value) { return value == 0 || value == -kInfinity; })) {
     for (const double value : values) to->seen.push_back(value == 0);
@@ -135,7 +135,7 @@ Refusal read_attention_mask(const compiler::Node& node, const AttentionScores& s
   const Value *mask = node.optional_tensor("attn_mask"), *q = node.tensor("query");
   if (!mask) return {};
   if (node.boolean("is_causal")) return {"it has a mask beside the causal one", "put both into one boolean mask"};
-  const Refusal reason = read_sizes(*mask, *q, scores, to);
+  Refusal reason = read_sizes(*mask, *q, scores, to);
   if (!reason.empty()) return reason;
   if (!mask->is_constant()) {
     to->computed = true;

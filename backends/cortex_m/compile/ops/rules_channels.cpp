@@ -87,7 +87,7 @@ bool has_one_slope(const Value& x, const Channelwise& prelu) {
 
 Refusal read_prelu(const Node& node, Channelwise* out) {
   const Value *x = node.tensor("self"), *y = node.result(), *weight = node.tensor("weight");
-  const Refusal reason = refuse_elements_of(*x, *y);
+  Refusal reason = refuse_elements_of(*x, *y);
   if (!reason.empty()) return reason;
   if (!weight->is_constant() || numbers(*weight).empty()) return {"its slopes are computed", kConstantWeights};
   std::vector<double> slopes = numbers(*weight);

@@ -31,7 +31,7 @@ Refusal refuse_operand(const Value& operand, const Value& result, const Configur
   const bool is_index = operand.type.is_tensor() && !operand.is_quantized() &&
                         (is_integral(operand.dtype()) || operand.dtype() == DType::boolean);
   if (is_index || is_float_constant(operand)) return {};
-  const Refusal reason = refuse_elements(operand, "an operand");
+  Refusal reason = refuse_elements(operand, "an operand");
   return reason.empty() ? refuse_conversion(operand, result, configuration) : reason;
 }
 

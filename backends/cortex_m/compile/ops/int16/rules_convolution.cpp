@@ -26,7 +26,7 @@ Refusal read(const Node& node, Convolution* c, Int16Sums* sums) {
        {refuse_int16(*node.tensor("input"), "its input"), refuse_int16(*node.result(), "its result")}) {
     if (!reason.empty()) return reason;
   }
-  const Refusal reason = read_filter(node, c);
+  Refusal reason = read_filter(node, c);
   if (!reason.empty()) return reason;
   return read_int16_sums(c->filter, static_cast<size_t>(c->shape.outputs), accumulator_steps(node, *c), c->input,
                          c->output, node.optional_tensor("bias"), sums);

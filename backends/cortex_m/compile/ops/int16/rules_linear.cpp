@@ -12,7 +12,6 @@ namespace wick::cortex_m {
 
 using compiler::Builder;
 using compiler::Node;
-using compiler::Quantization;
 using compiler::Value;
 using compiler::Verdict;
 

@@ -28,7 +28,7 @@ int64_t largest_sum(const std::vector<int8_t>& weights, size_t outputs, size_t o
 
 Refusal read_int16_sums(const std::vector<int8_t>& weights, size_t outputs, const std::vector<double>& steps,
                         const Affine& input, const Affine& output, const Value* bias, Int16Sums* sums) {
-  const Refusal reason = bias ? quantize_bias(*bias, outputs, steps, kWideBits, &sums->bias) : Refusal{};
+  Refusal reason = bias ? quantize_bias(*bias, outputs, steps, kWideBits, &sums->bias) : Refusal{};
   if (!reason.empty()) return reason;
   for (const double step : steps) {
     const auto found = requantization(step / output.scale);
