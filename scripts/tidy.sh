@@ -27,7 +27,8 @@ check_in() {
 [ ${#files[@]} -gt 0 ] || { echo "no changed .cpp files"; exit 0; }
 cmake --preset tidy --log-level=ERROR >/dev/null
 # Generated headers must be there before a file that includes them can be read.
-ninja -C build/tidy wick_schema_headers wick_xnnpack_payload_headers wick_cuda_payload_headers >/dev/null 2>&1 || true
+ninja -C build/tidy wick_schema_headers wick_xnnpack_payload_headers wick_cuda_payload_headers \
+  generated/edit/program_generated.h generated/edit/flat_tensor_generated.h >/dev/null 2>&1 || true
 check_in tidy
 if command -v arm-none-eabi-g++ >/dev/null; then
   for preset in cortex-m55 cortex-m4 cortex-m3; do
