@@ -184,14 +184,15 @@ Value* search_tree(Compose& c, Value* sorted, Value* x, bool right) {
   Value* elements = c.index_select(sorted, dim, c.constant_i64(tree.elements, {count(tree.elements)}));
   // Numbers of nodes in `elements`: 2^level - 1 + i. The children of node i have 2i + 1 and 2i + 2.
   Value* node = nullptr;
-  for (int64_t level = 0; level < tree.levels; ++level) {
+  int64_t level = 0;
+  do {  // there is at least one level
     Value* at = node ? c.b.call("aten.gather", {elements, dim, node}) : c.b.slice(elements, dim, 0, 1);
     Value* stops = c.compare(right ? "gt" : "ge", at, x);
     // Behind the last level they count from 0.
     const int64_t first = level + 1 < tree.levels ? 1 : 2 - (int64_t{1} << tree.levels);
     Value* step = c.where(stops, first, first + 1, DType::i64);
     node = node ? c.b.call("aten.add.Tensor", {step, node, 2}) : step;
-  }
+  } while (++level < tree.levels);
   Value* flat = c.b.reshape(node, {numel(node->sizes())});
   Value* positions = c.index_select(c.constant_i64(tree.positions, {count(tree.positions)}), 0, flat);
   return c.b.reshape(positions, node->sizes());
