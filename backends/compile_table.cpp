@@ -14,7 +14,7 @@ Span<const Target* const> known_targets() {
 #include "backends/backends.inc"
   };
   static const bool ready = [] {
-    for (const Target* target : kTargets) add_ops(target->ops);
+    for (const Target* target : kTargets) add_ops(target->kernels.ops);
     return true;
   }();
   return ready ? Span<const Target* const>(kTargets) : Span<const Target* const>();

@@ -19,7 +19,7 @@ std::string backends_with(const Wanted& wanted) {
 
 std::string backends_with_flag(std::string_view name) {
   return backends_with([&](const compiler::Target& target) {
-    return std::any_of(target.options.begin(), target.options.end(),
+    return std::any_of(target.options.list.begin(), target.options.list.end(),
                        [&](const compiler::TargetOption& option) { return option.is_flag && option.name == name; });
   });
 }

@@ -23,7 +23,7 @@ wick_libraries_below("${PROJECT_SOURCE_DIR}/runtime" wick_runtime_libraries)
 set(wick_installed ${wick_common_libraries} ${wick_runtime_libraries})
 wick_libraries_below("${PROJECT_SOURCE_DIR}/backends" wick_backend_libraries)
 # The compile halves stay here.
-list(FILTER wick_backend_libraries EXCLUDE REGEX "_compiler$|^wick_cuda_(text|nvrtc|twin)$")
+list(FILTER wick_backend_libraries EXCLUDE REGEX "_(compiler|passes)$|^wick_cuda_(text|nvrtc|twin)$")
 foreach(target ${wick_backend_libraries})
   if(TARGET ${target})
     list(APPEND wick_installed ${target})

@@ -183,7 +183,7 @@ Status check_compile_files(const CompileFlags& flags, const std::vector<compiler
       {"--report", flags.report, "JSON", [](Span<const uint8_t> bytes) { return has_text(bytes, 0, "{"); }}};
   for (const compiler::TargetRequest& request : targets) {
     for (const auto& [name, value] : request.settings) {
-      for (const compiler::TargetOption& option : request.target->options) {
+      for (const compiler::TargetOption& option : request.target->options.list) {
         if (option.name == name && std::string_view(option.takes) == "FILE")
           outputs.push_back({"--" + name, value, option.replaces, option.may_replace});
       }
@@ -233,7 +233,7 @@ std::vector<std::string> advise(const compiler::CompileResult& result, const Com
 void print_reasons(const compiler::MethodReport& method) {
   std::map<std::pair<std::string, std::string>, size_t> outside, asked_for;
   for (const compiler::NodeVerdict& verdict : method.outside)
-    ++outside[{verdict.op, verdict.reason + (verdict.help.empty() ? "" : "; ") + verdict.help}];
+    ++outside[{verdict.op, compiler::with_help(verdict.reason, verdict.help)}];
   for (const compiler::NodeVerdict& verdict : method.nodes) {
     if (verdict.asked_for) ++asked_for[{verdict.op, verdict.reason}];
   }

@@ -28,7 +28,7 @@ struct OptFlags {
 std::vector<compiler::Pass> passes_of_backends() {
   std::vector<compiler::Pass> passes;
   for (const compiler::Target* target : compiler::known_targets())
-    passes.insert(passes.end(), target->own_passes.begin(), target->own_passes.end());
+    passes.insert(passes.end(), target->passes.own.begin(), target->passes.own.end());
   return passes;
 }
 

@@ -55,14 +55,6 @@ Status write_files(const std::string& folder, const std::map<std::string, std::s
   return {};
 }
 
-void write_optional(JsonWriter& json, const char* name, const std::optional<uint64_t>& value) {
-  json.key(name);
-  if (value)
-    json.value(*value);
-  else
-    json.null();
-}
-
 void write_list(JsonWriter& json, const char* name, const std::vector<std::string>& items) {
   json.key(name);
   json.array();
@@ -92,7 +84,7 @@ std::string package_json(const PackageFlags& flags, const PackagePlan& plan, siz
     json.field("state_bytes", bytes.state_32);
     json.field("instance_bytes", bytes.instance_32);
     json.field("scratch_bytes", bytes.scratch);
-    write_optional(json, "stack_bytes", bytes.stack);
+    json.field("stack_bytes", bytes.stack);
     json.key("methods");
     json.array();
     for (const MethodPlan& method : program.methods) json.value(method.name);
@@ -107,7 +99,7 @@ std::string package_json(const PackageFlags& flags, const PackagePlan& plan, siz
   write_list(json, "sources", plan.sources);
   write_list(json, "processor_sources", plan.target_sources);
   write_list(json, "portable_sources", plan.portable_sources);
-  write_optional(json, "flash_bytes", flash_bytes(plan));
+  json.field("flash_bytes", flash_bytes(plan));
   json.end();
   return json.text() + "\n";
 }

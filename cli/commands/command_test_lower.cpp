@@ -78,7 +78,7 @@ Status add_passes(const TestFlags& flags, Pipeline& pipeline) {
   };
   for (const compiler::Pass& pass : compiler::pass_table()) add_own(pass);
   for (const compiler::TargetRequest& request : pipeline.options().targets) {
-    for (const compiler::Pass& pass : request.target->own_passes) add_own(pass);
+    for (const compiler::Pass& pass : request.target->passes.own) add_own(pass);
   }
   for (const std::string& name : flags.passes) {
     const auto pass = std::find_if(known.begin(), known.end(), [&](const auto& each) { return each.name == name; });

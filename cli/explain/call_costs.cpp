@@ -55,7 +55,7 @@ CallCost cost_of(const MethodMeta& method, const InstructionMeta& instruction, c
   call.name = operator_text(method.op(instruction.target));
   for (size_t i = 0; i + 1 < instruction.args.size(); ++i)
     call.arguments.push_back(argument_of(method, instruction.args[i]));
-  return target.call_cost(call, {facts.data(), facts.size()});
+  return target.reporting.call_cost(call, {facts.data(), facts.size()});
 }
 
 bool calls_operators_of(const Program& program, const Target& target) {
@@ -63,7 +63,7 @@ bool calls_operators_of(const Program& program, const Target& target) {
     const MethodMeta method = program.method(m);
     for (size_t i = 0; i < method.num_operators(); ++i) {
       const std::string key = operator_text(method.op(i));
-      for (const compiler::OpDef& op : target.ops) {
+      for (const compiler::OpDef& op : target.kernels.ops) {
         if (op.kernel && key == op.kernel) return true;
       }
     }
@@ -75,10 +75,10 @@ bool calls_operators_of(const Program& program, const Target& target) {
 
 const Target* cost_model_of(const Program& program, const std::vector<compiler::TargetRequest>& requests) {
   for (const compiler::TargetRequest& request : requests) {
-    if (request.target->call_cost) return request.target;
+    if (request.target->reporting.call_cost) return request.target;
   }
   for (const Target* target : compiler::known_targets()) {
-    if (target->call_cost && calls_operators_of(program, *target)) return target;
+    if (target->reporting.call_cost && calls_operators_of(program, *target)) return target;
   }
   return nullptr;
 }
@@ -101,7 +101,7 @@ CallCost executor_cost(const MethodMeta& method, const Target& target, const std
     for (size_t i = 0; i < method.num_instructions(chain); ++i)
       counts.numbers[1] += static_cast<int64_t>(method.instruction(chain, i).args.size());
   }
-  return target.call_cost({compiler::kExecutorCall, {counts}}, {facts.data(), facts.size()});
+  return target.reporting.call_cost({compiler::kExecutorCall, {counts}}, {facts.data(), facts.size()});
 }
 
 }  // namespace wick::cli

@@ -148,10 +148,10 @@ std::vector<std::string> facts_of_program(const Program& program, const std::vec
   for (std::string word; words >> word;) facts.push_back(word);
   for (const TargetRequest& request : targets) {
     if (!facts.empty()) break;
-    if (!request.target->call_cost || !request.target->prepared_for) continue;
+    if (!request.target->reporting.call_cost || !request.target->kernels.prepared_for) continue;
     compiler::TargetOptions options;
     options.settings = &request.settings;
-    facts = request.target->prepared_for(options);
+    facts = request.target->kernels.prepared_for(options);
   }
   return facts;
 }
@@ -191,12 +191,12 @@ std::vector<CallCost> costs_of(const Program& program, const MethodMeta& method,
 compiler::Status add_report(const compiler::Delegate& delegate, size_t index, const std::vector<TargetRequest>& targets,
                             MethodExplained& explained) {
   for (const compiler::Target* target : compiler::known_targets()) {
-    if (!target->id || delegate.id != target->id || !target->report) continue;
-    compiler::TargetOptions options;
+    if (!target->delegate.id || delegate.id != target->delegate.id || !target->reporting.delegate) continue;
+    compiler::TargetContext context;
     for (const TargetRequest& request : targets) {
-      if (request.target == target) options.settings = &request.settings;
+      if (request.target == target) context.options.settings = &request.settings;
     }
-    ASSIGN_OR_RETURN(compiler::DelegateReport report, target->report(delegate, options));
+    ASSIGN_OR_RETURN(compiler::DelegateReport report, target->reporting.delegate(delegate, context));
     explained.delegate_reports.emplace_back(index, std::move(report));
   }
   return {};

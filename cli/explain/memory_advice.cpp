@@ -190,7 +190,7 @@ void advise_option(const CompileResult& result, const CompileResult& other, cons
 void advise_options(const CompileResult& result, const std::vector<TargetRequest>& targets,
                     const RecompileFn& recompile, const Budget& budget, std::vector<std::string>& out) {
   for (size_t t = 0; t < targets.size(); ++t) {
-    for (const compiler::TargetOption& option : targets[t].target->options) {
+    for (const compiler::TargetOption& option : targets[t].target->options.list) {
       const std::vector<std::string> choices = choices_of(option);
       for (size_t i = 1; i < choices.size(); ++i) {
         std::vector<TargetRequest> changed = targets;

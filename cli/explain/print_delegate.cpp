@@ -116,11 +116,7 @@ void write_device_buffers(const DelegateReport& report, JsonWriter& json) {
     json.object();
     json.field("name", buffer.name);
     json.field("bytes", buffer.size_bytes);
-    json.key("written_bytes");
-    if (buffer.written_bytes)
-      json.value(*buffer.written_bytes);
-    else
-      json.null();
+    json.field("written_bytes", buffer.written_bytes);
     json.end();
   }
   json.end();

@@ -74,16 +74,16 @@ void print_break(const MethodExplained& method, const compiler::DelegateBreak& f
       ++row->second;
   }
   for (const auto& [node, count] : rows) {
-    const std::string why = node->reason + (node->help.empty() ? "" : "; ") + node->help;
-    table.row({node->op, std::to_string(count), why, printable(node->source, 60), printable(node->module, 60)});
+    table.row({node->op, std::to_string(count), compiler::with_help(node->reason, node->help),
+               printable(node->source, 60), printable(node->module, 60)});
   }
   fmt::print("{}", table.text());
-  fmt::print("  each run: {} leave delegate {}, {} enter delegate {}\n", bytes_text(found.bytes_out), found.before,
-             bytes_text(found.bytes_in), found.after);
+  fmt::print("  each run: {} leave delegate {}, {} enter delegate {}\n", bytes_text(found.cost.bytes_out), found.before,
+             bytes_text(found.cost.bytes_in), found.after);
   fmt::print(
       "  if these nodes were inside, they would join {} nodes before and {} behind: {} delegate{} in place of {}\n",
-      found.nodes_before, found.nodes_after, found.delegates_if_inside, found.delegates_if_inside == 1 ? "" : "s",
-      found.delegates_now);
+      found.cost.nodes_before, found.cost.nodes_after, found.cost.delegates_if_inside,
+      found.cost.delegates_if_inside == 1 ? "" : "s", found.cost.delegates_now);
 }
 
 // --- instructions ---
@@ -234,14 +234,6 @@ void write_nodes(const MethodExplained& method, JsonWriter& json) {
   json.end();
 }
 
-void write_bytes(std::string_view key, const std::optional<uint64_t>& bytes, JsonWriter& json) {
-  json.key(key);
-  if (bytes)
-    json.value(*bytes);
-  else
-    json.null();
-}
-
 void write_breaks(const MethodExplained& method, JsonWriter& json) {
   json.key("graph_breaks");
   json.array();
@@ -262,12 +254,12 @@ void write_breaks(const MethodExplained& method, JsonWriter& json) {
       json.end();
     }
     json.end();
-    write_bytes("bytes_out", found.bytes_out, json);
-    write_bytes("bytes_in", found.bytes_in, json);
-    json.field("nodes_before", static_cast<uint64_t>(found.nodes_before));
-    json.field("nodes_after", static_cast<uint64_t>(found.nodes_after));
-    json.field("delegates_now", static_cast<uint64_t>(found.delegates_now));
-    json.field("delegates_if_inside", static_cast<uint64_t>(found.delegates_if_inside));
+    json.field("bytes_out", found.cost.bytes_out);
+    json.field("bytes_in", found.cost.bytes_in);
+    json.field("nodes_before", static_cast<uint64_t>(found.cost.nodes_before));
+    json.field("nodes_after", static_cast<uint64_t>(found.cost.nodes_after));
+    json.field("delegates_now", static_cast<uint64_t>(found.cost.delegates_now));
+    json.field("delegates_if_inside", static_cast<uint64_t>(found.cost.delegates_if_inside));
     json.end();
   }
   json.end();

@@ -179,11 +179,12 @@ std::string modules_text(const std::vector<PlaceFacts>& places) {
 // What its payload says of itself, if its target can read it.
 compiler::DelegateReport says_of(const DelegateMeta& meta) {
   for (const compiler::Target* target : compiler::known_targets()) {
-    if (!target->id || std::string_view(meta.id) != target->id || !target->report) continue;
+    if (!target->delegate.id || std::string_view(meta.id) != target->delegate.id || !target->reporting.delegate)
+      continue;
     compiler::Delegate delegate;
     delegate.id = meta.id;
     delegate.payload.assign(meta.payload.begin(), meta.payload.end());
-    auto report = target->report(delegate, {});
+    auto report = target->reporting.delegate(delegate, {});
     if (report.ok()) return std::move(*report);
   }
   return {};

@@ -74,12 +74,7 @@ void add_breaks(const PartitionReport& partition, const MethodPlan& plan, Method
     out.after = index_of(found.after);
     if (std::max(out.before, out.after) == plan.delegates.size()) continue;
     for (const NodePlace& place : found.nodes) out.nodes.push_back(verdict_of(place));
-    out.bytes_out = found.bytes_out;
-    out.bytes_in = found.bytes_in;
-    out.nodes_before = found.nodes_before;
-    out.nodes_after = found.nodes_after;
-    out.delegates_now = found.delegates_now;
-    out.delegates_if_inside = found.delegates_if_inside;
+    out.cost = found.cost;
     report.breaks.push_back(std::move(out));
   }
 }
@@ -132,8 +127,8 @@ void add_pass_times(const std::vector<PassTiming>& timings, std::vector<StageTim
   }
 }
 
-Verdict keeps(const Target& target, const Node& node, const TargetOptions& options) {
-  return target.keep ? target.keep(node, options) : Verdict::no("");
+Verdict keeps(const Target& target, const Node& node, const TargetContext& context) {
+  return target.partition.keep ? target.partition.keep(node, context) : Verdict::no("");
 }
 
 PipelineOptions pipeline_options(const std::string& method, const CompileOptions& options, const FileMap* map,
@@ -142,7 +137,7 @@ PipelineOptions pipeline_options(const std::string& method, const CompileOptions
   pipeline.keep = portable_keep(options.profile);
   pipeline.skip = options.skip_passes;
   for (const TargetRequest& request : options.targets) {
-    for (const Pass& pass : request.target->own_passes) pipeline.elsewhere.push_back(pass.name);
+    for (const Pass& pass : request.target->passes.own) pipeline.elsewhere.push_back(pass.name);
   }
   pipeline.extra = options.extra_passes;
   pipeline.timings = timings;
@@ -170,35 +165,41 @@ struct ProgramFacts {
   uint64_t model = 0;
 };
 
+TargetContext context_of(const TargetRequest& request, const CompileOptions& options) {
+  return {.options = {.strict_nan = options.strict_nan,
+                      .stock_only = options.profile == Profile::stock,
+                      .settings = &request.settings},
+          .for_report = options.for_report};
+}
+
 // Passes for one target, then its partition.
 Result<PartitionReport> run_target(Graph& graph, const std::string& method, const TargetRequest& request,
                                    const CompileOptions& options, const PipelineOptions& portable,
                                    const ProgramFacts& program) {
   const Target& target = *request.target;
   RETURN_IF_ERROR(check_settings(request));
-  if (options.profile == Profile::stock && target.id && !target.is_stocks) {
+  if (options.profile == Profile::stock && target.delegate.id && !target.delegate.is_stocks) {
     return Diag(Code::usage, fmt::format("stock ExecuTorch does not run delegates of the backend '{}'", target.name))
         .with_help("leave out --profile stock, or use another backend");
   }
-  TargetOptions target_opts{
-      options.strict_nan, options.profile == Profile::stock, nullptr, &request.settings, options.for_report,
-      program.buffers};
-  target_opts.method = method;
-  target_opts.model = program.model;
+  TargetContext context = context_of(request, options);
+  context.buffers = program.buffers;
+  context.method = method;
+  context.model = program.model;
   PipelineOptions pipeline = portable;
-  pipeline.target_passes = target.passes;
-  pipeline.own_passes = target.own_passes;
+  pipeline.target_passes = target.passes.names;
+  pipeline.own_passes = target.passes.own;
   pipeline.strict_nan = options.strict_nan;
-  pipeline.facts = target.facts;
+  pipeline.facts = target.passes.facts;
   RefusedComposites composites;
   pipeline.keep = [&](const Node& node) {
-    const Verdict verdict = keeps(target, node, target_opts);
+    const Verdict verdict = keeps(target, node, context);
     if (verdict.taken || portable.keep(node)) return true;
     composites.add_split(node, verdict);
     return false;
   };
-  pipeline.takes = [&](const Node& node) { return ask(target, node, target_opts).taken; };
-  if (target.folds_where_taken) pipeline.takes_quantized = pipeline.takes;
+  pipeline.takes = [&](const Node& node) { return ask(target, node, context).taken; };
+  if (target.partition.folds_where_taken) pipeline.takes_quantized = pipeline.takes;
   StayingNodes staying;
   pipeline.stays = staying.listener();
   RETURN_IF_ERROR(run_pipeline(graph, pipeline));
@@ -209,22 +210,22 @@ Result<PartitionReport> run_target(Graph& graph, const std::string& method, cons
     if (node.results().empty()) return false;
     const Value* result = node.results()[0];
     if (composites.taken.count(result)) return true;
-    return keeps(target, node, target_opts).taken && !composites.results.count(result);
+    return keeps(target, node, context).taken && !composites.results.count(result);
   };
-  Verdicts verdicts = ask_all(graph, target, target_opts);
+  Verdicts verdicts = ask_all(graph, target, context);
   staying.explain(verdicts);
   size_t refused = composites.add(graph, verdicts, portable.keep, staying), before = 0;
   while (refused != before && refused != 0) {
     staying.clear();
     RETURN_IF_ERROR(run_pipeline(graph, pipeline));
-    verdicts = ask_all(graph, target, target_opts, &verdicts);
+    verdicts = ask_all(graph, target, context, &verdicts);
     staying.explain(verdicts);
     composites.taken.clear();
     before = std::exchange(refused, composites.add(graph, verdicts, portable.keep, staying));
   }
   if (options.on_begin) options.on_begin("partition");
   Clock clock;
-  ASSIGN_OR_RETURN(PartitionReport report, partition(graph, target, target_opts, verdicts));
+  ASSIGN_OR_RETURN(PartitionReport report, partition(graph, target, context, verdicts));
   composites.explain(report.nodes, staying);
   RETURN_IF_ERROR(catch_failure([&] { unfold_quantization(graph, report.taken.nodes); }));
   if (portable.timings) portable.timings->push_back({"partition", 1, clock.lap(), Changed::yes});
@@ -262,7 +263,7 @@ std::vector<OutsideNodes> nodes_outside(const PartitionReport& report, size_t* f
       ++*following;
       continue;
     }
-    std::string reason = fmt::format("{}: {}{}{}", place.op, place.reason, place.help.empty() ? "" : "; ", place.help);
+    std::string reason = fmt::format("{}: {}", place.op, with_help(place.reason, place.help));
     const auto [found, is_new] = index_of.emplace(reason, outside.size());
     if (is_new) {
       const std::string source = place.origin ? place.origin->source : "",
@@ -307,8 +308,9 @@ using LayoutTable = std::map<std::string, layout::LayoutRule (*)(const Node& nod
 LayoutTable layout_table(const CompileOptions& options) {
   LayoutTable table;
   for (const TargetRequest& request : options.targets) {
-    if (!request.target->layout) continue;
-    for (const OpDef& row : request.target->ops) table.emplace(parse_schema(row.schema).name, request.target->layout);
+    if (!request.target->kernels.layout) continue;
+    for (const OpDef& row : request.target->kernels.ops)
+      table.emplace(parse_schema(row.schema).name, request.target->kernels.layout);
   }
   return table;
 }
@@ -325,8 +327,9 @@ Status lay_out(Function& function, const CompileOptions& options, std::vector<Pa
   }};
   rules.copy = [&](Builder& builder, Value* value, const layout::DimOrder& order) -> Value* {
     for (const TargetRequest& request : options.targets) {
-      Value* made =
-          request.target->copy_to_dim_order ? request.target->copy_to_dim_order(builder, value, order) : nullptr;
+      Value* made = request.target->kernels.copy_to_dim_order
+                        ? request.target->kernels.copy_to_dim_order(builder, value, order)
+                        : nullptr;
       if (made) return made;
     }
     return nullptr;
@@ -437,12 +440,12 @@ Result<MethodPlan> compile_function(Function function, const CompileOptions& opt
 
 bool holds_buffers(const CompileOptions& options) {
   return std::any_of(options.targets.begin(), options.targets.end(),
-                     [](const TargetRequest& request) { return request.target->holds != nullptr; });
+                     [](const TargetRequest& request) { return request.target->delegate.holds != nullptr; });
 }
 
 bool names_model(const CompileOptions& options) {
   return std::any_of(options.targets.begin(), options.targets.end(),
-                     [](const TargetRequest& request) { return request.target->names_model; });
+                     [](const TargetRequest& request) { return request.target->delegate.names_model; });
 }
 
 uint64_t hash_of(const std::vector<Imported>& methods) {
@@ -504,16 +507,14 @@ Status compile_methods(std::vector<Imported> methods, const CompileOptions& opti
 Status write_files_of_targets(const std::vector<MethodPlan>& method_plans, const CompileOptions& options,
                               std::vector<FileWriter>& files) {
   for (const TargetRequest& request : options.targets) {
-    if (!request.target->write_files) continue;
+    if (!request.target->delegate.write_files) continue;
     std::vector<const Delegate*> delegates;
     for (const MethodPlan& plan : method_plans) {
       for (const auto& delegate : plan.delegates) {
-        if (delegate->id == request.target->id) delegates.push_back(delegate.get());
+        if (delegate->id == request.target->delegate.id) delegates.push_back(delegate.get());
       }
     }
-    const TargetOptions target_options = {options.strict_nan, options.profile == Profile::stock, nullptr,
-                                          &request.settings, options.for_report};
-    RETURN_IF_ERROR(request.target->write_files(delegates, target_options, files));
+    RETURN_IF_ERROR(request.target->delegate.write_files(delegates, context_of(request, options), files));
   }
   return {};
 }

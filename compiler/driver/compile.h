@@ -1,7 +1,6 @@
 // The only entry point of the compiler: files in, a program and a report out.
 #pragma once
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,8 +64,7 @@ struct DelegateBreak {
   std::string body_of;
   size_t before = 0, after = 0;
   std::vector<NodeVerdict> nodes;
-  std::optional<uint64_t> bytes_out, bytes_in;
-  size_t nodes_before = 0, nodes_after = 0, delegates_now = 0, delegates_if_inside = 0;
+  BreakCost cost;
 };
 
 struct StageTime {
@@ -133,8 +131,8 @@ Result<std::vector<TargetRequest>> find_targets(std::string_view list, const Tar
 Status check_settings(const TargetRequest& request);
 /// The options of all backends that are options of the command line too, each name once.
 std::vector<const TargetOption*> target_flags();
-/// What the backends add to a firmware with programs that were prepared for `facts`: Target::firmware of all together.
-/// Errors: those.
+/// What the backends add to a firmware with programs that were prepared for `facts`: Target::kernels.firmware of all
+/// together. Errors: those.
 Result<FirmwareTarget> firmware_target(const TargetSettings& settings, std::string_view facts);
 /// What --help calls the value of an option: its choices, or FILE.
 const char* values_of(const TargetOption& option);

@@ -20,7 +20,7 @@ Function parse(const std::string& text) {
   return {"", std::make_unique<Graph>(), "", "", {}};
 }
 
-Result<Delegate> lower_bytes(const Graph& graph, const TargetOptions&) {
+Result<Delegate> lower_bytes(const Graph& graph, const TargetContext&) {
   Delegate delegate;
   delegate.id = "TestBackend";
   delegate.payload = {1, 2, 3};
@@ -29,33 +29,33 @@ Result<Delegate> lower_bytes(const Graph& graph, const TargetOptions&) {
 }
 
 // Keeps gelu and silu whole; takes gelu, and of the rest sigmoid.
-const Target kTest = {"test",
-                      "TestBackend",
-                      [](const Node& node, const TargetOptions&) {
+const Target kTest = {
+    .name = "test",
+    .partition = {.keep =
+                      [](const Node& node, const TargetContext&) {
                         return node.is("aten.gelu.default") || node.is("aten.silu.default") ? Verdict::yes()
                                                                                             : Verdict::no("");
                       },
-                      [](const Node& node, const TargetOptions& options) {
+                  .supports =
+                      [](const Node& node, const TargetContext& context) {
                         if (node.is("aten.gelu.default"))
-                          return options.strict_nan ? Verdict::no("NaN") : Verdict::yes("NaN differs");
+                          return context.options.strict_nan ? Verdict::no("NaN") : Verdict::yes("NaN differs");
                         return node.is("aten.sigmoid.default") ? Verdict::yes() : Verdict::no("not taken");
-                      },
-                      nullptr,
-                      lower_bytes,
-                      {}};
+                      }},
+    .delegate = {.id = "TestBackend", .lower = lower_bytes},
+};
 
 // Keeps gelu and silu whole; takes gelu of quantized values, which it sees only once quantization is folded.
 const Target kQuantizedTest = {
     .name = "test",
-    .id = "TestBackend",
-    .keep = kTest.keep,
-    .supports =
-        [](const Node& node, const TargetOptions&) {
-          const bool quantized = !node.operands().empty() && node.operands()[0]->tensor().quantization;
-          return node.is("aten.gelu.default") && quantized ? Verdict::yes() : Verdict::no("not taken");
-        },
-    .lower = lower_bytes,
-    .passes = {"fold_quantization"},
+    .partition = {.keep = kTest.partition.keep,
+                  .supports =
+                      [](const Node& node, const TargetContext&) {
+                        const bool quantized = !node.operands().empty() && node.operands()[0]->tensor().quantization;
+                        return node.is("aten.gelu.default") && quantized ? Verdict::yes() : Verdict::no("not taken");
+                      }},
+    .passes = {.names = {"fold_quantization"}},
+    .delegate = {.id = "TestBackend", .lower = lower_bytes},
 };
 
 std::vector<std::string> ops(const Graph& graph) {
@@ -255,7 +255,7 @@ TEST(Targets, FullDelegationNamesTenReasons) {
 
 TEST(Targets, PassesOfOtherPhasesAreNotATargets) {
   Target target = kTest;
-  target.passes = {"canonicalize"};
+  target.passes.names = {"canonicalize"};
   CompileOptions options;
   options.targets = {&target};
   Function f = parse(kGelu);

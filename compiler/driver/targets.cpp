@@ -26,7 +26,7 @@ bool is_choice(std::string_view choices, std::string_view value) {
 
 Status add_setting(TargetRequest& request, std::string_view key, std::string_view value) {
   std::string known;
-  for (const TargetOption& option : request.target->options) {
+  for (const TargetOption& option : request.target->options.list) {
     known += fmt::format("{}{}", known.empty() ? "" : ", ", option.name);
     if (key != option.name) continue;
     if (option.choices[0] != '\0' && !is_choice(option.choices, value)) {
@@ -47,7 +47,7 @@ Status add_setting(TargetRequest& request, std::string_view text) {
 }
 
 bool has_flag(const Target& target, std::string_view name) {
-  return std::any_of(target.options.begin(), target.options.end(),
+  return std::any_of(target.options.list.begin(), target.options.list.end(),
                      [&](const TargetOption& option) { return option.is_flag && name == option.name; });
 }
 
@@ -71,8 +71,8 @@ Diag no_target_has(std::string_view flag) {
 Result<FirmwareTarget> firmware_target(const TargetSettings& settings, std::string_view facts) {
   FirmwareTarget all;
   for (const Target* target : known_targets()) {
-    if (!target->firmware) continue;
-    ASSIGN_OR_RETURN(FirmwareTarget found, target->firmware(settings, facts));
+    if (!target->kernels.firmware) continue;
+    ASSIGN_OR_RETURN(FirmwareTarget found, target->kernels.firmware(settings, facts));
     std::vector<FirmwareKernel> kernels = std::move(all.kernels);
     kernels.insert(kernels.end(), found.kernels.begin(), found.kernels.end());
     if (all.cpu.empty()) all = std::move(found);
@@ -90,23 +90,23 @@ const char* values_of(const TargetOption& option) { return *option.choices ? opt
 std::string target_options_help() {
   std::string text;
   for (const Target* target : known_targets()) {
-    for (const TargetOption& option : target->options)
+    for (const TargetOption& option : target->options.list)
       text += fmt::format("  {}:{}={}  {}\n", target->name, option.name, values_of(option), option.help);
   }
   return text;
 }
 
 Status check_settings(const TargetRequest& request) {
-  if (!request.target->check_settings) return {};
+  if (!request.target->options.check) return {};
   TargetOptions options;
   options.settings = &request.settings;
-  return request.target->check_settings(options);
+  return request.target->options.check(options);
 }
 
 std::vector<const TargetOption*> target_flags() {
   std::vector<const TargetOption*> flags;
   for (const Target* target : known_targets()) {
-    for (const TargetOption& option : target->options) {
+    for (const TargetOption& option : target->options.list) {
       const auto same = [&](const TargetOption* flag) { return std::string_view(flag->name) == option.name; };
       if (option.is_flag && std::none_of(flags.begin(), flags.end(), same)) flags.push_back(&option);
     }

@@ -52,7 +52,8 @@ class Extractor {
   void bring(Value* value) {
     if (copies_.count(value)) return;
     const Node* producer = value->producer;
-    if (producer && !inside_.count(producer) && target_.prepares_constant && target_.prepares_constant(*producer)) {
+    if (producer && !inside_.count(producer) && target_.partition.prepares_constant &&
+        target_.partition.prepares_constant(*producer)) {
       copy(*producer);
     } else if (value->is_constant()) {
       copies_[value] = out_.graph.add_constant(value->tensor(), value->data, value->name, value->fqn);

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "compiler/ir/builder.h"
+#include "compiler/layout/dim_order.h"
 #include "compiler/partition/buffers/held_buffers.h"
 #include "compiler/partition/dependences.h"
 #include "compiler/partition/device_values.h"
@@ -23,10 +24,10 @@ namespace {
 
 // What no backend is asked about, and why.
 std::string not_for_backends(const Node& node, const Target& target) {
-  if (!node.graphs.empty() && !target.takes_graphs)
+  if (!node.graphs.empty() && !target.partition.takes_graphs)
     return "control flow stays in the program; its bodies are partitioned by themselves";
   if (node.results().empty()) return "it has no result";
-  if (node.op->has(kRandom) && !target.draws_random) return "it draws random numbers";
+  if (node.op->has(kRandom) && !target.partition.draws_random) return "it draws random numbers";
   if (node.op->has(kDataDependent)) return "the sizes of its result depend on the values of its operands";
   for (const Value* result : node.results()) {
     if (!result->type.is_tensor()) return "it computes a number, not a tensor";
@@ -82,12 +83,8 @@ uint64_t elements_outside(const Node& node) {
   // Outside, stock's runtime would lack it.
   if (!light || node.op->has(kNoStock) || node.results().size() != 1) return kHeavy;
   if (node.is(Movement::view)) return 1;
-  uint64_t elements = 1;
-  for (const Sym& size : (reduces ? *node.operands()[0] : *node.result()).sizes()) {
-    const auto most = static_cast<uint64_t>(std::max<int64_t>(1, SymScope::range(size).max));
-    if (most > kHeavy || __builtin_mul_overflow(elements, most, &elements)) return kHeavy;
-  }
-  return std::min(elements, kHeavy);
+  const int64_t elements = layout::elements((reduces ? *node.operands()[0] : *node.result()).sizes());
+  return std::clamp<uint64_t>(static_cast<uint64_t>(elements), 1, kHeavy);
 }
 
 // "encoder.layer.0" and "encoder.layer.1" have "encoder.layer" in common.
@@ -120,12 +117,12 @@ struct GraphAt {
   std::string_view body_of;
 };
 
-void partition_all(GraphAt at, const SymRanges& ranges, const Target& target, const TargetOptions& options,
+void partition_all(GraphAt at, const SymRanges& ranges, const Target& target, const TargetContext& context,
                    const Verdicts& verdicts, PartitionReport& report);
 
 class Partitioner {
  public:
-  Partitioner(GraphAt at, const SymRanges& ranges, const Target& target, const TargetOptions& options,
+  Partitioner(GraphAt at, const SymRanges& ranges, const Target& target, const TargetContext& context,
               const Verdicts& verdicts, PartitionReport& report)
       : graph_(at.graph),
         body_of_(at.body_of),
@@ -133,10 +130,10 @@ class Partitioner {
         target_(target),
         verdicts_(verdicts),
         numbers_(*verdicts.ranges.at(&at.graph)),
-        options_(options),
+        context_(context),
         report_(report) {
-    options_.ranges = &numbers_;
-    options_.graph = &graph_;
+    context_.ranges = &numbers_;
+    context_.graph = &graph_;
     for (const auto& node : graph_.nodes()) {
       index_.emplace(node.get(), static_cast<uint32_t>(nodes_.size()));
       nodes_.push_back(node.get());
@@ -159,7 +156,7 @@ class Partitioner {
       is_made_.push_back(is_made_by_backend(*nodes_[i]));
     }
     note_verdicts();
-    if (target_.rewrite) {
+    if (target_.kernels.rewrite) {
       visit_graphs();
       rewrite_taken();
       return;
@@ -170,7 +167,7 @@ class Partitioner {
     const std::vector<uint32_t> order = order_units(dependences, unit_);
     hold_buffers(order);
     std::vector<BreakBetween> breaks;
-    if (options_.for_report) breaks = find_breaks({nodes_, dependences, unit_, num_units_});
+    if (context_.for_report) breaks = find_breaks({nodes_, dependences, unit_, num_units_});
     replace_units(order);
     const size_t first_row = report_.nodes.size();
     for (uint32_t i = 0; i < places_.size(); ++i) {
@@ -180,7 +177,7 @@ class Partitioner {
   }
 
  private:
-  // What other backends have made has no row.
+  // Nodes that other backends have made have no row.
   void report_breaks(const std::vector<BreakBetween>& breaks, size_t first_row) {
     std::vector<size_t> row(nodes_.size());
     for (size_t i = 0, next = first_row; i < row.size(); ++i) row[i] = is_made_[i] ? next : next++;
@@ -189,12 +186,7 @@ class Partitioner {
       out.body_of = body_of_;
       out.before = delegates_.at(found.before);
       out.after = delegates_.at(found.after);
-      out.bytes_out = found.bytes_out;
-      out.bytes_in = found.bytes_in;
-      out.nodes_before = found.nodes_before;
-      out.nodes_after = found.nodes_after;
-      out.delegates_now = num_units_;
-      out.delegates_if_inside = found.delegates_if_inside;
+      out.cost = found.cost;
       for (const uint32_t i : found.nodes) {
         if (!is_made_[i]) out.rows.push_back(row[i]);
       }
@@ -253,7 +245,7 @@ class Partitioner {
       places_[i].backend = target_.name;
       places_[i].reason = notes_[i];
       note_origins(*nodes_[i]);
-      if (target_.macs) places_[i].cost.macs = target_.macs(*nodes_[i]);
+      if (target_.reporting.macs) places_[i].cost.macs = target_.reporting.macs(*nodes_[i]);
     }
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
       if (wanted_[i]) rewrite(*nodes_[i], places_[i].cost);
@@ -297,7 +289,7 @@ class Partitioner {
   void rewrite(Node& node, NodeCost& cost) {
     Builder builder(graph_, &node);
     builder.work_on_elements();
-    const std::vector<Value*> values = target_.rewrite(builder, node, options_);
+    const std::vector<Value*> values = target_.kernels.rewrite(builder, node, context_);
     if (values.size() != node.results().size())
       fail(Code::internal, fmt::format("{} took {} but wrote no operators for it", target_.name, node.op->name()));
     add_bytes(builder.made(), cost);
@@ -325,7 +317,7 @@ class Partitioner {
         if (taken)
           report_inside(*inner);
         else
-          partition_all({*inner, nodes_[i]->op->name()}, ranges_, target_, options_, verdicts_, report_);
+          partition_all({*inner, nodes_[i]->op->name()}, ranges_, target_, context_, verdicts_, report_);
       }
     }
   }
@@ -349,7 +341,7 @@ class Partitioner {
   void leave_out_light(const Dependences& dependences) {
     std::vector<uint64_t> cost;
     for (const Node* node : nodes_) cost.push_back(elements_outside(*node));
-    const LightNodes light = light_nodes(dependences, unit_, wanted_, cost, target_.light_elements);
+    const LightNodes light = light_nodes(dependences, unit_, wanted_, cost, target_.partition.light_elements);
     for (const uint32_t i : light.before) {
       wanted_[i] = false;
       refuse(i, "a node outside needs it, and in a delegate it would be one of its own before that node");
@@ -363,7 +355,7 @@ class Partitioner {
   // Forms the groups again without the unprofitable ones, until all are profitable.
   void take(const Dependences& dependences) {
     std::vector<std::vector<uint32_t>> groups;
-    if (target_.light_elements > 0) leave_out_light(dependences);
+    if (target_.partition.light_elements > 0) leave_out_light(dependences);
     for (bool again = true; again;) {
       again = false;
       groups.clear();
@@ -389,7 +381,7 @@ class Partitioner {
       }
       ++num_units_;
     }
-    if (target_.prepares_constant) place_constants();
+    if (target_.partition.prepares_constant) place_constants();
   }
 
   void leave_out(const std::vector<uint32_t>& members, const Verdict& verdict) {
@@ -407,7 +399,7 @@ class Partitioner {
   // What prepares constants goes with its readers.
   void place_constants() {
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
-      if (!asked_[i] || unit_[i] != kNoGroup || !target_.prepares_constant(*nodes_[i])) continue;
+      if (!asked_[i] || unit_[i] != kNoGroup || !target_.partition.prepares_constant(*nodes_[i])) continue;
       const Value* result = nodes_[i]->result();
       const auto inside = [&](const Node* user) { return unit_[index_.at(user)] != kNoGroup; };
       const bool all = result->num_uses() == result->users().size() &&
@@ -427,11 +419,11 @@ class Partitioner {
       for (const Value* value : nodes_[i]->results()) is_read = is_read || value->num_uses() > 0;
     }
     if (!is_read) return Verdict::no("nobody reads what it computes");
-    return target_.profitable ? target_.profitable(nodes, options_) : Verdict::yes();
+    return target_.partition.profitable ? target_.partition.profitable(nodes, context_) : Verdict::yes();
   }
 
   void hold_buffers(const std::vector<uint32_t>& order) {
-    buffers_ = find_held_buffers(graph_, target_, options_, {index_, unit_, order}, num_units_, report_.buffers);
+    buffers_ = find_held_buffers(graph_, target_, context_, {index_, unit_, order}, num_units_, report_.buffers);
     for (const HeldBuffer& buffer : buffers_) held_.emplace(buffer.state, buffer.name);
   }
 
@@ -468,9 +460,10 @@ class Partitioner {
     Extracted part;
     part.graph.ranges = ranges_;
     const DeviceReaders readers{unit_, index_};
-    const Values twice = target_.device.is_host() ? Values() : read_on_both_sides(members, unit, readers);
+    const Values twice = target_.delegate.device.is_host() ? Values() : read_on_both_sides(members, unit, readers);
     extract(members, buffers_of(unit), twice, target_, part);
-    if (target_.reads_sizes_of) add_inputs(target_.reads_sizes_of({members.begin(), members.end()}, options_), part);
+    if (target_.delegate.reads_sizes_of)
+      add_inputs(target_.delegate.reads_sizes_of({members.begin(), members.end()}, context_), part);
     if (part.outputs.empty() && part.graph.updates.empty()) fail(Code::internal, "a partition without outputs");
     Node* call = graph_.add_node(op(part.graph.states().empty() ? kCallDelegate : kCallStatefulDelegate),
                                  {part.inputs, Sym(static_cast<int64_t>(graph_.delegates.size()))}, 0);
@@ -480,7 +473,7 @@ class Partitioner {
     Delegate delegate = lower(part);
     delegate.draws_random =
         std::any_of(members.begin(), members.end(), [](const Node* node) { return node->op->has(kRandom); });
-    delegate.device = target_.device;
+    delegate.device = target_.delegate.device;
     std::map<const Value*, Value*> first;
     for (Value* output : part.outputs) {
       delegate.output_origins.push_back(output->producer ? output->producer->origin : nullptr);
@@ -524,11 +517,12 @@ class Partitioner {
       if (half || numbers_.overflows_half(outside)) overflowing.insert(input);
     }
     const ValueRanges numbers(part.graph, std::move(known), std::move(overflowing));
-    TargetOptions options = options_;
-    options.ranges = &numbers;
-    options.partition = report_.num_delegates;
-    if (!target_.lower) fail(Code::internal, fmt::format("{} has the form delegate, but no lower", target_.name));
-    Result<Delegate> delegate = target_.lower(part.graph, options);
+    TargetContext context = context_;
+    context.ranges = &numbers;
+    context.partition = report_.num_delegates;
+    if (!target_.delegate.lower)
+      fail(Code::internal, fmt::format("{} has the form delegate, but no lower", target_.name));
+    Result<Delegate> delegate = target_.delegate.lower(part.graph, context);
     if (!delegate.ok()) {
       delegate.diag().notes.push_back(fmt::format("while lowering a partition for {}", target_.name));
       fail(std::move(delegate.diag()));
@@ -544,7 +538,7 @@ class Partitioner {
   const Target& target_;
   const Verdicts& verdicts_;
   const ValueRanges& numbers_;
-  TargetOptions options_;
+  TargetContext context_;
   PartitionReport& report_;
   std::vector<Node*> nodes_;  // as the graph had them
   NodeIndex index_;
@@ -558,11 +552,11 @@ class Partitioner {
   std::unordered_map<const Value*, std::string> held_;  // these, with their names
 };
 
-void partition_all(GraphAt at, const SymRanges& ranges, const Target& target, const TargetOptions& options,
+void partition_all(GraphAt at, const SymRanges& ranges, const Target& target, const TargetContext& context,
                    const Verdicts& verdicts, PartitionReport& report) {
   SymRanges all = ranges;
   all.insert(at.graph.ranges.begin(), at.graph.ranges.end());
-  Partitioner(at, all, target, options, verdicts, report).run();
+  Partitioner(at, all, target, context, verdicts, report).run();
 }
 
 KnownRanges constants_of(const Verdicts* verdicts, const Graph& graph) {
@@ -571,17 +565,17 @@ KnownRanges constants_of(const Verdicts* verdicts, const Graph& graph) {
   return ranges == verdicts->ranges.end() ? KnownRanges() : ranges->second->constants();
 }
 
-void ask_each(const Graph& graph, const Target& target, TargetOptions options, const Verdicts* before,
+void ask_each(const Graph& graph, const Target& target, TargetContext context, const Verdicts* before,
               Verdicts& verdicts) {
   const auto numbers = std::make_shared<const ValueRanges>(graph, constants_of(before, graph));
   verdicts.ranges.emplace(&graph, numbers);
-  options.ranges = numbers.get();
+  context.ranges = numbers.get();
   for (const auto& node : graph.nodes()) {
-    for (const auto& inner : node->graphs) ask_each(*inner, target, options, before, verdicts);
-    const bool prepares = target.prepares_constant && target.prepares_constant(*node);
+    for (const auto& inner : node->graphs) ask_each(*inner, target, context, before, verdicts);
+    const bool prepares = target.partition.prepares_constant && target.partition.prepares_constant(*node);
     if (prepares || !may_take(*node, target)) continue;
     std::string inside = refuse_inside(*node, target, verdicts);
-    verdicts.of.emplace(node.get(), inside.empty() ? ask(target, *node, options) : Verdict::no(std::move(inside)));
+    verdicts.of.emplace(node.get(), inside.empty() ? ask(target, *node, context) : Verdict::no(std::move(inside)));
   }
 }
 
@@ -597,26 +591,27 @@ std::string_view TargetOptions::setting(const TargetOption& option) const {
   return choices.substr(0, choices.find('|'));
 }
 
-Verdict ask(const Target& target, const Node& node, const TargetOptions& options) {
+Verdict ask(const Target& target, const Node& node, const TargetContext& context) {
   Verdict verdict;
-  const Status status = catch_failure([&] { verdict = target.supports(node, options); });
+  const Status status = catch_failure([&] { verdict = target.partition.supports(node, context); });
   return status.ok() ? verdict : Verdict::no(status.diag().message);
 }
 
-Verdicts ask_all(const Graph& graph, const Target& target, const TargetOptions& options, const Verdicts* before) {
+Verdicts ask_all(const Graph& graph, const Target& target, const TargetContext& context, const Verdicts* before) {
   const SymScope scope(graph.ranges);
   Verdicts verdicts;
-  ask_each(graph, target, options, before, verdicts);
+  ask_each(graph, target, context, before, verdicts);
   return verdicts;
 }
 
-Result<PartitionReport> partition(Graph& graph, const Target& target, const TargetOptions& options,
+Result<PartitionReport> partition(Graph& graph, const Target& target, const TargetContext& context,
                                   const Verdicts& verdicts) {
   const SymScope scope(graph.ranges);
   PartitionReport report;
   report.target = target.name;
-  RETURN_IF_ERROR(catch_failure([&] { partition_all({graph, ""}, {}, target, options, verdicts, report); }));
-  if (target.prepared_for && !report.taken.nodes.empty()) report.prepared_for = target.prepared_for(options);
+  RETURN_IF_ERROR(catch_failure([&] { partition_all({graph, ""}, {}, target, context, verdicts, report); }));
+  if (target.kernels.prepared_for && !report.taken.nodes.empty())
+    report.prepared_for = target.kernels.prepared_for(context.options);
   return report;
 }
 

@@ -1,7 +1,6 @@
 // Moves the nodes that a backend accepts into as few delegates as their dependences allow.
 #pragma once
 #include <memory>
-#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -9,6 +8,7 @@
 
 #include "compiler/analysis/value_ranges.h"
 #include "compiler/partition/buffers/held_buffers.h"
+#include "compiler/partition/groups/graph_breaks.h"
 #include "compiler/partition/target.h"
 
 namespace wick::compiler {
@@ -45,8 +45,7 @@ struct GraphBreak {
   std::shared_ptr<const Delegate> before, after;
   std::vector<size_t> rows;      // of PartitionReport::nodes: the nodes between them, until PartitionReport::add
   std::vector<NodePlace> nodes;  // the same, from then on
-  std::optional<uint64_t> bytes_out, bytes_in;
-  uint32_t nodes_before = 0, nodes_after = 0, delegates_now = 0, delegates_if_inside = 0;
+  BreakCost cost;
 };
 
 /// What a target has of a graph.
@@ -58,10 +57,10 @@ struct Taken {
 struct PartitionReport {
   std::string target;                     // who was asked; several: "a, b"
   std::vector<NodePlace> nodes;           // in the order the graph had before
-  std::vector<GraphBreak> breaks;         // with TargetOptions::for_report
+  std::vector<GraphBreak> breaks;         // with TargetContext::for_report
   std::vector<BufferPlace> buffers;       // mutable ones, of the whole graph
   Taken taken;                            // of the last partition
-  std::vector<std::string> prepared_for;  // Target::prepared_for of all that took a node
+  std::vector<std::string> prepared_for;  // Target::kernels.prepared_for of all that took a node
   size_t num_delegates = 0;
   size_t num_outside() const;
   /// Adds the report of the next target about what this one left.
@@ -69,7 +68,7 @@ struct PartitionReport {
 };
 
 /// The target's verdict on the node. Arguments that the target does not understand give a no.
-Verdict ask(const Target& target, const Node& node, const TargetOptions& options);
+Verdict ask(const Target& target, const Node& node, const TargetContext& context);
 
 struct Verdicts {
   std::unordered_map<const Node*, Verdict> of;
@@ -77,7 +76,7 @@ struct Verdicts {
 };
 /// Asks the target once about each node that a backend may take, including those of sub-graphs, with the ranges of
 /// values. `before` holds earlier verdicts on the same graph: nodes may have changed since, constants may not.
-Verdicts ask_all(const Graph& graph, const Target& target, const TargetOptions& options,
+Verdicts ask_all(const Graph& graph, const Target& target, const TargetContext& context,
                  const Verdicts* before = nullptr);
 
 /// Puts the nodes that the target takes into the fewest groups such that no dependency cycle runs through nodes outside
@@ -86,9 +85,9 @@ Verdicts ask_all(const Graph& graph, const Target& target, const TargetOptions& 
 /// reference. Inputs are in the order of first use, outputs in the order of production. Mutable buffers that
 /// delegates can hold (held_buffers.h) are states of the partitions that use them. Sub-graphs of control flow are
 /// partitioned separately. `verdicts` are those of ask_all for this very graph. Takes near-linear time. The graph keeps
-/// what it computes; the order of nodes may change. Errors: those of Target::lower, with a note that names the target;
-/// internal (a delegate without payload or id).
-Result<PartitionReport> partition(Graph& graph, const Target& target, const TargetOptions& options,
+/// what it computes; the order of nodes may change. Errors: those of Target::delegate.lower, with a note that names the
+/// target; internal (a delegate without payload or id).
+Result<PartitionReport> partition(Graph& graph, const Target& target, const TargetContext& context,
                                   const Verdicts& verdicts);
 
 }  // namespace wick::compiler

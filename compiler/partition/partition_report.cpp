@@ -7,6 +7,10 @@
 
 namespace wick::compiler {
 
+std::string with_help(const std::string& reason, const std::string& help) {
+  return help.empty() ? reason : reason + "; " + help;
+}
+
 size_t PartitionReport::num_outside() const {
   return static_cast<size_t>(
       std::count_if(nodes.begin(), nodes.end(), [](const NodePlace& place) { return place.backend.empty(); }));

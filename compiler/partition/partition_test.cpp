@@ -31,7 +31,7 @@ Verdict only(const Node& node, std::initializer_list<std::string_view> ops) {
 
 // The payload is the partition in its text form.
 template <const char* id>
-Result<Delegate> lower_text(const Graph& graph, const TargetOptions&) {
+Result<Delegate> lower_text(const Graph& graph, const TargetContext&) {
   const std::string text = to_text(graph, "p");
   Delegate delegate;
   delegate.id = id;
@@ -43,24 +43,24 @@ Result<Delegate> lower_text(const Graph& graph, const TargetOptions&) {
 
 constexpr char kRedId[] = "RedBackend", kBlueId[] = "BlueBackend";
 // Red takes relu, add and mul; blue takes exp and, after red, mul.
-const Target kRed = {"red",
-                     kRedId,
-                     nullptr,
-                     [](const Node& node, const TargetOptions&) {
-                       return only(node, {"aten.relu.default", "aten.add.Tensor", "aten.mul.Tensor"});
-                     },
-                     nullptr,
-                     lower_text<kRedId>,
-                     {}};
+const Target kRed = {
+    .name = "red",
+    .partition = {.supports =
+                      [](const Node& node, const TargetContext&) {
+                        return only(node, {"aten.relu.default", "aten.add.Tensor", "aten.mul.Tensor"});
+                      }},
+    .delegate = {.id = kRedId, .lower = lower_text<kRedId>},
+};
 const Target kBlue = {
-    "blue",  kBlueId,
-    nullptr, [](const Node& node, const TargetOptions&) { return only(node, {"aten.exp.default", "aten.mul.Tensor"}); },
-    nullptr, lower_text<kBlueId>,
-    {}};
+    .name = "blue",
+    .partition = {.supports = [](const Node& node,
+                                 const TargetContext&) { return only(node, {"aten.exp.default", "aten.mul.Tensor"}); }},
+    .delegate = {.id = kBlueId, .lower = lower_text<kBlueId>},
+};
 // Red, but two nodes at least.
 Target at_least_two() {
   Target target = kRed;
-  target.profitable = [](const std::vector<const Node*>& nodes, const TargetOptions&) {
+  target.partition.profitable = [](const std::vector<const Node*>& nodes, const TargetContext&) {
     return nodes.size() < 2 ? Verdict::no("one node costs more than it saves") : Verdict::yes();
   };
   return target;
@@ -156,7 +156,7 @@ TEST(Partition, OnADeviceAResultThatBothSidesReadIsAnOutputForEither) {
     return %b, %a
   })";
   Target on_device = kRed;
-  on_device.device = {1, "red:0"};
+  on_device.delegate.device = {1, "red:0"};
   const Function with = parse(kText), without = parse(kText);
   run(*with.graph, {&on_device});
   run(*without.graph, {&kRed});
@@ -234,10 +234,10 @@ TEST(Partition, WhatIsNotWorthwhileStaysWithItsReason) {
 // Red, to which a negated constant is a constant.
 Target with_negated_constants() {
   Target target = kRed;
-  target.supports = [](const Node& node, const TargetOptions&) {
+  target.partition.supports = [](const Node& node, const TargetContext&) {
     return only(node, {"aten.relu.default", "aten.add.Tensor", "aten.mul.Tensor", "aten.neg.default"});
   };
-  target.prepares_constant = [](const Node& node) {
+  target.partition.prepares_constant = [](const Node& node) {
     return node.is("aten.neg.default") && node.operands()[0]->is_constant();
   };
   return target;
@@ -390,9 +390,9 @@ TEST(Partition, AssertionsRunInTheProgramAndAreNotOutside) {
 // Red, and nodes with graphs, and random numbers.
 Target with_everything() {
   Target target = kRed;
-  target.draws_random = true;
-  target.takes_graphs = true;
-  target.supports = [](const Node& node, const TargetOptions&) {
+  target.partition.draws_random = true;
+  target.partition.takes_graphs = true;
+  target.partition.supports = [](const Node& node, const TargetContext&) {
     return only(node, {"aten.relu.default", "aten.add.Tensor", "aten.mul.Tensor", "aten.rand.default",
                        "higher_order.cond.default"});
   };
@@ -482,7 +482,7 @@ TEST(Partition, ATargetThatDrawsRandomNumbersDrawsThemInTheirOrder) {
 
 TEST(Partition, OnlyTheNodesThatMakeAGroupUnprofitableStayOutside) {
   Target target = kRed;
-  target.profitable = [](const std::vector<const Node*>& nodes, const TargetOptions&) {
+  target.partition.profitable = [](const std::vector<const Node*>& nodes, const TargetContext&) {
     Verdict verdict = Verdict::no("products cost too much");
     for (const Node* node : nodes) {
       if (node->is("aten.mul.Tensor")) verdict.because_of.push_back(node);
@@ -533,7 +533,7 @@ TEST(Partition, TheCallIsPlacedInTheModuleThatAllItsNodesShare) {
 TEST(Partition, AnErrorOfLoweringNamesTheTarget) {
   const Function f = parse("graph f(%x: f32[2]) { %a = aten.relu(%x) return %a }");
   Target target = kRed;
-  target.lower = [](const Graph&, const TargetOptions&) -> Result<Delegate> {
+  target.delegate.lower = [](const Graph&, const TargetContext&) -> Result<Delegate> {
     return Diag(Code::internal, "cannot write it");
   };
   const auto report = partition(*f.graph, target, {}, ask_all(*f.graph, target, {}));
@@ -544,7 +544,7 @@ TEST(Partition, AnErrorOfLoweringNamesTheTarget) {
 TEST(Partition, ATargetWithoutLowerIsNamed) {
   const Function f = parse("graph f(%x: f32[2]) { %a = aten.relu(%x) return %a }");
   Target target = kRed;
-  target.lower = nullptr;
+  target.delegate.lower = nullptr;
   const auto report = partition(*f.graph, target, {}, ask_all(*f.graph, target, {}));
   ASSERT_FALSE(report.ok());
   EXPECT_NE(render(report.diag()).find("red has the form delegate, but no lower"), std::string::npos);

@@ -20,22 +20,22 @@ Function parse(const std::string& text) {
 }
 
 // Takes relu, add, mul and linear; the payload is one byte.
-const Target kTarget = {"red",
-                        "RedBackend",
-                        nullptr,
-                        [](const Node& node, const TargetOptions&) {
-                          const bool known = node.is("aten.relu.default") || node.is("aten.add.Tensor") ||
-                                             node.is("aten.mul.Tensor") || node.is("aten.linear.default");
-                          return known ? Verdict::yes() : Verdict::no("an operator without rule");
-                        },
-                        nullptr,
-                        [](const Graph&, const TargetOptions&) -> Result<Delegate> {
-                          Delegate delegate;
-                          delegate.id = "RedBackend";
-                          delegate.payload = {1};
-                          return delegate;
-                        },
-                        {}};
+const Target kTarget = {
+    .name = "red",
+    .partition = {.supports =
+                      [](const Node& node, const TargetContext&) {
+                        const bool known = node.is("aten.relu.default") || node.is("aten.add.Tensor") ||
+                                           node.is("aten.mul.Tensor") || node.is("aten.linear.default");
+                        return known ? Verdict::yes() : Verdict::no("an operator without rule");
+                      }},
+    .delegate = {.id = "RedBackend",
+                 .lower = [](const Graph&, const TargetContext&) -> Result<Delegate> {
+                   Delegate delegate;
+                   delegate.id = "RedBackend";
+                   delegate.payload = {1};
+                   return delegate;
+                 }},
+};
 
 using Prepare = std::function<void(Graph& graph)>;
 

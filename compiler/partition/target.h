@@ -24,7 +24,7 @@ namespace wick::compiler {
 struct Verdict {
   bool taken = false;
   std::string reason;  // of a no; of a yes: what the user should know (a case where NaN differs), or ""
-  /// Of Target::profitable that says no: the nodes that make it so. Only these stay outside. None: all.
+  /// Of Target::partition.profitable that says no: the nodes that make it so. Only these stay outside. None: all.
   std::vector<const Node*> because_of = {};
   bool asked_for = false;  // of a yes: an option of the user makes the results differ, which `reason` says
   bool follows = false;    // of a no: from the no on another node, whose reason is the one to look at
@@ -36,6 +36,9 @@ struct Verdict {
     return verdict;
   }
 };
+
+/// The reason, and what the user can do about it, if that is known: "reason; help".
+std::string with_help(const std::string& reason, const std::string& help);
 
 class Builder;
 class ValueRanges;
@@ -61,105 +64,135 @@ struct TargetOption {
 /// Options with their values, as the user gave them. If an option occurs twice, the last one counts.
 using TargetSettings = std::vector<std::pair<std::string, std::string>>;
 
+/// The user's choices.
 struct TargetOptions {
-  bool strict_nan = false;  // leaves out nodes whose kernels treat NaN or inf otherwise than eager
-  bool stock_only = false;  // operators that stock lacks are no use
-  /// Of the graph that the node asked about lies in, or that is lowered; null: not known.
-  const ValueRanges* ranges = nullptr;
+  bool strict_nan = false;                   // leaves out nodes whose kernels treat NaN or inf otherwise than eager
+  bool stock_only = false;                   // operators that stock lacks are no use
   const TargetSettings* settings = nullptr;  // null: all as by default
-  /// Nobody runs what is lowered: what only running needs may be left out.
-  bool for_report = false;
-  const BufferRules* buffers = nullptr;  // null: there are none
-  const Graph* graph = nullptr;          // that the nodes asked about lie in; null: not known
-  /// What is lowered, for messages: the method, and how many of its partitions were lowered for this target before.
-  std::string_view method = {};
-  size_t partition = 0;
-  /// A hash of all methods as imported, weights included: the same for equal models. 0 unless Target::names_model.
-  uint64_t model = 0;
   /// The value of an option that the target has.
   std::string_view setting(const TargetOption& option) const;
 };
 
-/// A backend as the compiler sees it: one row of backends/backends.inc. It has one of two forms:
-///   delegate  `lower` turns a partition into a payload; `id` names the backend's runtime half
-///   kernels   `rewrite` replaces a node by the backend's own operators, which have rows in `ops`. Plan and emission
-///             treat them like any other operator
-struct Target {
-  const char* name;          // on the command line
-  const char* id = nullptr;  // of the delegate at run time; null: form kernels
-  /// Says which composites reach `supports` whole. A reason is given where the backend has a whole form of others of
-  /// their operator. Null: none.
-  Verdict (*keep)(const Node& node, const TargetOptions& options) = nullptr;
-  /// The node, its operands' types and constants, and options.ranges. Called after all passes.
-  Verdict (*supports)(const Node& node, const TargetOptions& options) = nullptr;
+/// The program around the nodes that a backend is asked about. Null and empty: not known, or none.
+struct TargetContext {
+  TargetOptions options;
+  const Graph* graph = nullptr;         // in which the nodes lie
+  const ValueRanges* ranges = nullptr;  // of that graph, or of the one that is lowered
+  const BufferRules* buffers = nullptr;
+  /// What is lowered, for messages: the method, and how many of its partitions were lowered for this target before.
+  std::string_view method = {};
+  size_t partition = 0;
+  /// A hash of all methods as imported, weights included: the same for equal models. 0 unless the target names_model.
+  uint64_t model = 0;
+  /// Nobody runs what is lowered: what only running needs may be left out.
+  bool for_report = false;
+};
+
+/// Decides what a backend takes, and which nodes become one delegate.
+struct TargetPartition {
+  /// Which composites reach `supports` whole. A reason is given where the backend has a whole form of others of their
+  /// operator. Null: none.
+  Verdict (*keep)(const Node& node, const TargetContext& context) = nullptr;
+  /// By the node, its operands' types and constants, and context.ranges. Called after all passes.
+  Verdict (*supports)(const Node& node, const TargetContext& context) = nullptr;
   /// Whether it is profitable to make one delegate of these nodes. Null: always.
-  Verdict (*profitable)(const std::vector<const Node*>& nodes, const TargetOptions& options) = nullptr;
-  /// Lowers a partition. Every node of `graph` was taken. Inputs and outputs are in the order of the delegate's
-  /// arguments.
-  Result<Delegate> (*lower)(const Graph& graph, const TargetOptions& options) = nullptr;
-  /// Passes of phases `recognize` and `target` that prepare a graph for this backend, in order: from
-  /// passes/pipeline.cpp or own_passes.
-  std::vector<std::string_view> passes = {};
-  /// Says which nodes only prepare a constant for their readers. They are copied into each partition that reads them
-  /// and never count as members. Null: none.
+  Verdict (*profitable)(const std::vector<const Node*>& nodes, const TargetContext& context) = nullptr;
+  /// Which nodes only prepare a constant for their readers. They are copied into each partition that reads them and
+  /// never count as members. Null: none.
   bool (*prepares_constant)(const Node& node) = nullptr;
-  Span<const Pass> own_passes = {};
-  Span<const TargetOption> options = {};
-  /// Form kernels: replaces an accepted node by operators and returns the values that replace its results, in order.
-  /// The operators that the builder makes work on elements as they are stored, whatever these stand for.
-  std::vector<Value*> (*rewrite)(Builder& builder, Node& node, const TargetOptions& options) = nullptr;
-  Span<const OpDef> ops = {};
-  /// Form kernels: the dim orders that one of these operators takes. Null: contiguous tensors only.
-  layout::LayoutRule (*layout)(const Node& node) = nullptr;
-  TargetFacts facts = {};
-  /// The pass fold_quantization quantizes the operands and results of a node only if `supports` then takes it. Else it
-  /// quantizes those of all nodes, and nodes that are refused read and give quantized values.
-  bool folds_where_taken = false;
   /// Form delegate: a pointwise operator, data movement or reduction of so many elements costs no more outside than the
   /// call of a delegate. What nodes between two delegates need of the first one, or the second one of them, stays
   /// outside if that is all, so that one remains.
   uint64_t light_elements = 0;
-  bool names_model = false;  // payloads say which model they are of: TargetOptions::model
-  bool by_default = false;   // used where the user names no backend
-  bool is_stocks = false;    // form delegate: stock ExecuTorch has the runtime half too
+  /// The pass fold_quantization quantizes the operands and results of a node only if `supports` then takes it. Else it
+  /// quantizes those of all nodes, and nodes that are refused read and give quantized values.
+  bool folds_where_taken = false;
   /// Form delegate: takes nodes that draw random numbers. What they draw, and how many blocks they take from the
   /// method's stream, are those of the portable kernels.
   bool draws_random = false;
   /// Form delegate: takes nodes with graphs (conditions and loops) if it takes each node inside. `supports` is asked
   /// about the node too.
   bool takes_graphs = false;
-  /// Form delegate: where values lie that only its delegates read and write.
-  DeviceTag device = {};
-  /// Whether the settings go together. Errors: usage. Null: they always do.
-  Status (*check_settings)(const TargetOptions& options) = nullptr;
-  /// Form kernels: what the operators are prepared for, "KEY=VALUE" each, without spaces. A program that holds any of
-  /// them says so, and is refused by kernels that are built for another value. Null: nothing.
-  std::vector<std::string> (*prepared_for)(const TargetOptions& options) = nullptr;
-  /// Form delegate: writes files that its options ask for, for all delegates of the target in a program, and adds them
-  /// to `files`, whose owner finishes them. Null: none.
-  Status (*write_files)(const std::vector<const Delegate*>& delegates, const TargetOptions& options,
+};
+
+/// The passes of phases `recognize`, `target` and `last` that prepare a graph for a backend.
+struct TargetPasses {
+  std::vector<std::string_view> names = {};  // in order: of rows in passes/pipeline.cpp or in `own`
+  Span<const Pass> own = {};
+  TargetFacts facts = {};
+};
+
+/// Form delegate: a partition becomes a payload.
+struct TargetDelegates {
+  const char* id = nullptr;  // at run time; null: form kernels
+  /// Every node of `graph` was taken. Inputs and outputs are in the order of the delegate's arguments.
+  Result<Delegate> (*lower)(const Graph& graph, const TargetContext& context) = nullptr;
+  DeviceTag device = {};     // where values lie that only its delegates read and write
+  bool names_model = false;  // payloads say which model they are of: TargetContext::model
+  bool is_stocks = false;    // stock ExecuTorch has the runtime half too
+  /// Whether delegates can keep a mutable buffer in memory of their own, from call to call, under its name in the model
+  /// (Value::fqn). Such a buffer is a state of the graph that `lower` is given, with its update if the partition
+  /// changes it. Null: they hold none.
+  Verdict (*holds)(const Value& state, const TargetContext& context) = nullptr;
+  /// The inputs of context.graph that a partition reads for nothing but their sizes. They become its inputs, after all
+  /// others. Null: none.
+  std::vector<Value*> (*reads_sizes_of)(const std::vector<const Node*>& nodes, const TargetContext& context) = nullptr;
+  /// Writes files that the target's options ask for, for all its delegates in a program, and adds them to `files`,
+  /// whose owner finishes them. Null: none.
+  Status (*write_files)(const std::vector<const Delegate*>& delegates, const TargetContext& context,
                         std::vector<FileWriter>& files) = nullptr;
-  /// Form delegate: what a delegate executes, from its payload, and from what `lower` kept if there is any. Errors:
-  /// corrupt_file. Null: nothing to tell.
-  Result<DelegateReport> (*report)(const Delegate& delegate, const TargetOptions& options) = nullptr;
-  /// Form kernels: how many products an accepted node sums, for reports. Null: not known.
-  uint64_t (*macs)(const Node& node) = nullptr;
-  /// Form kernels: what a firmware needs to run programs that were prepared for `facts` ("KEY=VALUE", separated by
-  /// spaces; other backends' facts say nothing). `settings`: of the options that are flags, as the user gave them.
-  /// Errors: usage (no such processor; settings and facts contradict each other). Null: its programs need no kernels.
-  Result<FirmwareTarget> (*firmware)(const TargetSettings& settings, std::string_view facts) = nullptr;
-  /// Form kernels: what a call in a program that was prepared for these facts costs, of the target's own operators and
-  /// of others beside them. Null: not known.
-  CallCost (*call_cost)(const OperatorCall& call, Span<const std::string> prepared_for) = nullptr;
-  /// Form kernels: as LayoutRules::copy.
+};
+
+/// Form kernels: a node becomes operators of the backend.
+struct TargetKernels {
+  /// Replaces an accepted node by operators and returns the values that replace its results, in order. The operators
+  /// that the builder makes work on elements as they are stored, whatever these stand for. Null: form delegate.
+  std::vector<Value*> (*rewrite)(Builder& builder, Node& node, const TargetContext& context) = nullptr;
+  Span<const OpDef> ops = {};
+  /// The dim orders that one of these operators takes. Null: contiguous tensors only.
+  layout::LayoutRule (*layout)(const Node& node) = nullptr;
+  /// As LayoutRules::copy. Null: by an operator of PyTorch.
   Value* (*copy_to_dim_order)(Builder& builder, Value* value, const layout::DimOrder& order) = nullptr;
-  /// Form delegate: whether delegates can keep a mutable buffer in memory of their own, from call to call, under its
-  /// name in the model (Value::fqn). Such a buffer is a state of the graph that `lower` is given, with its update if
-  /// the partition changes it. Null: they hold none.
-  Verdict (*holds)(const Value& state, const TargetOptions& options) = nullptr;
-  /// Form delegate: the inputs of options.graph that a partition reads for nothing but their sizes. They become its
-  /// inputs, after all others. Null: none.
-  std::vector<Value*> (*reads_sizes_of)(const std::vector<const Node*>& nodes, const TargetOptions& options) = nullptr;
+  /// What the operators are prepared for, "KEY=VALUE" each, without spaces. A program that holds any of them says so,
+  /// and is refused by kernels that are built for another value. Null: nothing.
+  std::vector<std::string> (*prepared_for)(const TargetOptions& options) = nullptr;
+  /// What a firmware needs to run programs that were prepared for `facts` ("KEY=VALUE", separated by spaces; other
+  /// backends' facts say nothing). `settings`: of the options that are flags, as the user gave them. Errors: usage (no
+  /// such processor; settings and facts contradict each other). Null: its programs need no kernels.
+  Result<FirmwareTarget> (*firmware)(const TargetSettings& settings, std::string_view facts) = nullptr;
+};
+
+/// Answers reports' questions about programs for a backend. Each may be null: not known.
+struct TargetReporting {
+  /// What a delegate executes, from its payload, and from what `lower` kept if there is any. Errors: corrupt_file.
+  Result<DelegateReport> (*delegate)(const Delegate& delegate, const TargetContext& context) = nullptr;
+  /// How many products an accepted node sums.
+  uint64_t (*macs)(const Node& node) = nullptr;
+  /// What a call in a program that was prepared for these facts costs, of the target's own operators and of others
+  /// beside them.
+  CallCost (*call_cost)(const OperatorCall& call, Span<const std::string> prepared_for) = nullptr;
+};
+
+/// The options of a backend on the command line.
+struct TargetOptionList {
+  Span<const TargetOption> list = {};
+  /// Whether the settings go together. Errors: usage. Null: they always do.
+  Status (*check)(const TargetOptions& options) = nullptr;
+};
+
+/// A backend as the compiler sees it: one row of backends/backends.inc. It has one of two forms:
+///   delegate  delegate.lower turns a partition into a payload; delegate.id names the backend's runtime half
+///   kernels   kernels.rewrite replaces a node by the backend's own operators, which have rows in kernels.ops. Plan and
+///             emission treat them like any other operator
+struct Target {
+  const char* name;         // on the command line
+  bool by_default = false;  // used where the user names no backend
+  TargetPartition partition = {};
+  TargetPasses passes = {};
+  TargetDelegates delegate = {};
+  TargetKernels kernels = {};
+  TargetReporting reporting = {};
+  TargetOptionList options = {};
 };
 
 /// A target with its options' values.

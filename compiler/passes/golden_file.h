@@ -1,4 +1,4 @@
-// Reads the golden files of passes/test, for tests:
+// Reads golden files of passes, for tests:
 //   # pass: NAME          once, at the top
 //   # case: TITLE         then the graph
 //   # expect              then the graph after the pass; or "# expect: unchanged", or "# expect-error: "TEXT""
@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "compiler/passes/pass.h"
 
 namespace wick::compiler {
 
@@ -64,12 +66,22 @@ inline Golden read_golden(const std::string& path) {
   return golden;
 }
 
-inline std::string golden_folder() { return "compiler/passes/test"; }
+/// The passes that goldens_test.cpp tests. Each executable with that file defines the function.
+struct TestedPasses {
+  std::string folder;                           // of their golden files
+  Span<const Pass> rows, own;                   // each with a file; those of a backend
+  std::vector<std::string_view> target_passes;  // of phase target, in the order in which a backend runs them
+};
+TestedPasses tested_passes();
+
+inline std::string golden_path(const std::string& folder, std::string_view pass) {
+  return folder + "/" + std::string(pass) + ".ir";
+}
 
 inline std::vector<std::string> golden_files() {
   std::vector<std::string> files;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(golden_folder(), error)) {
+  for (const auto& entry : std::filesystem::directory_iterator(tested_passes().folder, error)) {
     if (entry.path().extension() == ".ir") files.push_back(entry.path().stem().string());
   }
   std::sort(files.begin(), files.end());

@@ -38,15 +38,11 @@ Result<Changed> run_unfold_quantization(Graph& graph, const PipelineOptions&) {
 }
 
 constexpr Pass kPasses[] = {
-    {"captured_constants", run_simple<captured_constants>, Phase::recognize,
-     "first: all later passes look for constants among the operands of a node"},
     {"recognize_quantization", recognize_quantization, Phase::recognize,
      "before decompose and the folds, which would turn the integers into floats"},
     {"respell_dequantized", run_simple<respell_dequantized>, Phase::recognize,
      "after recognize_quantization, which makes some of the nodes that dequantize; before decompose, which guards std "
      "against squares that overflow"},
-    {"mask_groups", run_simple<mask_groups>, Phase::recognize,
-     "before decompose, which splits up the operators that it replaces", NonFinite::may_change},
     {"gather_quantized", run_simple<gather_quantized>, Phase::prepare,
      "before decompose, which splits up the operators that dequantize a table"},
     {"fit_numbers", run_simple<fit_numbers>, Phase::prepare,
@@ -76,69 +72,16 @@ constexpr Pass kPasses[] = {
     {"common_subexpressions", run_simple<common_subexpressions>, Phase::optimize,
      "last but one: nodes that differed only in form are equal now"},
     {"dead_code", run_simple<dead_code>, Phase::optimize, "last: the next round counts readers"},
-    {"captured_constants", run_simple<captured_constants>, Phase::target,
-     "once more, first of its phase: what a body captures has become a constant by folding"},
     {"recognize_attention", recognize_attention, Phase::target,
-     "before all others of its phase but one: the other passes change masks, factors and matmuls, which this one looks "
-     "for",
+     "early in its phase: other passes change masks, factors and matmuls, which this one looks for",
      NonFinite::may_change},
-    {"respell", run_simple<respell>, Phase::target,
-     "early in its phase: all later passes see operators that the backends have"},
     {"complex_as_pairs", run_for_target<complex_as_pairs>, Phase::target,
      "early in its phase: the later passes know only floats"},
-    {"gather_by_slices", run_simple<gather_by_slices>, Phase::target,
-     "early in its phase: the later passes know slices, but neither flips nor indices"},
-    {"cancel_permutations", run_simple<cancel_permutations>, Phase::target,
-     "before gather_by_products, which replaces the gathers that it matches"},
-    {"merge_dims", run_for_target<merge_dims>, Phase::target, "after gather_by_slices, whose slices keep the rank"},
     {"recognize_linears", recognize_linears, Phase::target,
      "after recognize_attention, which looks for products; before the passes that look for linears"},
     {"recognize_norms", run_simple<recognize_norms>, Phase::target, "before the folds, which look for norms"},
     {"additive_masks", run_simple<additive_masks>, Phase::target,
      "before the folds: a guard between two matmuls reads the scores and would block them", NonFinite::may_change},
-    {"invert_exponentials", run_simple<invert_exponentials>, Phase::target,
-     "after additive_masks, which knows masks of softmax only; before arithmetic_selects, which needs more steps where "
-     "a "
-     "logarithm may be infinite",
-     NonFinite::may_change},
-    {"defer_row_writes", run_simple<defer_row_writes>, Phase::target,
-     "after additive_masks, which turns masks into sums; before the passes that look at an attention's matmuls",
-     NonFinite::may_change},
-    {"scatter_by_slices", run_simple<scatter_by_slices>, Phase::target,
-     "after defer_row_writes, which handles writes into caches as a whole, and gather_by_slices, which makes slices of "
-     "rows"},
-    {"split_linears", run_simple<split_linears>, Phase::target,
-     "before fold_scale: afterwards query, key and value have separate weights to fold into"},
-    {"fold_scale", run_simple<fold_scale>, Phase::target,
-     "before the norm passes: a scale between a norm and a linear hides one from the other"},
-    {"fold_norm_affine", run_simple<fold_norm_affine>, Phase::target,
-     "before center_residual, which would leave shifts of norms as additions", NonFinite::may_change},
-    {"center_residual", run_simple<center_residual>, Phase::target,
-     "after the folds, which change the weights of the same linears and remove the shifts", NonFinite::may_change},
-    {"gather_by_products", run_simple<gather_by_products>, Phase::target,
-     "before arithmetic_selects, which handles selects between gathered values and a number", NonFinite::may_change},
-    {"scatter_by_products", run_simple<scatter_by_products>, Phase::target,
-     "after gather_by_products, which reads rows of the same matmuls", NonFinite::may_change},
-    {"arithmetic_selects", run_simple<arithmetic_selects>, Phase::target,
-     "after additive_masks, which handles masks better, and fold_scale, which would fold the factor of a step function "
-     "into weights",
-     NonFinite::may_change},
-    {"band_by_slices", run_simple<band_by_slices>, Phase::target,
-     "after arithmetic_selects, which needs fewer steps where no NaN is possible"},
-    {"quantize_by_rows", run_simple<quantize_by_rows>, Phase::target,
-     "before narrow_early, which can narrow row-wise quantization to the rows that are read"},
-    {"interleave_by_products", run_for_target<interleave_by_products>, Phase::target,
-     "before avoid_views, which knows linears, but no slices with a step", NonFinite::may_change},
-    {"split_rows_early", run_for_target<split_rows_early>, Phase::target,
-     "before avoid_views, which would keep rows merged that come from outside"},
-    {"avoid_views", run_for_target<avoid_views>, Phase::target,
-     "after the folds and quantize_by_rows, which match an attention as a whole", NonFinite::may_change},
-    {"narrow_early", run_simple<narrow_early>, Phase::target,
-     "after the folds: slices between a linear and a norm would block them"},
-    {"merge_parts", run_simple<merge_parts>, Phase::target,
-     "after narrow_early, which knows which parts are read at all"},
-    {"block_attention", run_simple<block_attention>, Phase::target,
-     "last: after narrow_early the scores are as small as possible, and after additive_masks the masks are sums"},
     {"signed_elements", run_simple<signed_elements>, Phase::last,
      "before fold_quantization, which asks what the backend takes", NonFinite::may_change},
     {"fold_quantization", run_fold_quantization, Phase::last,
@@ -146,22 +89,18 @@ constexpr Pass kPasses[] = {
     {"unfold_quantization", run_unfold_quantization, Phase::last, "takes fold_quantization back"},
 };
 
-const Pass* find_pass(std::string_view name, Span<const Pass> own) {
+// The first row that `is_it`, of `own` and then of the table; null: none. A pass may have a row in several phases.
+template <typename Predicate>
+const Pass* find_row(Span<const Pass> own, const Predicate& is_it) {
   for (const Span<const Pass> table : {own, pass_table()}) {
-    const auto found = std::find_if(table.begin(), table.end(), [&](const Pass& pass) { return pass.name == name; });
+    const auto found = std::find_if(table.begin(), table.end(), is_it);
     if (found != table.end()) return found;
   }
   return nullptr;
 }
 
-// A pass may have a row in several phases.
-const Pass* find_row(std::string_view name, Phase phase, Span<const Pass> own) {
-  for (const Span<const Pass> table : {own, pass_table()}) {
-    for (const Pass& pass : table) {
-      if (pass.name == name && pass.phase == phase) return &pass;
-    }
-  }
-  return nullptr;
+const Pass* find_pass(std::string_view name, Span<const Pass> own) {
+  return find_row(own, [&](const Pass& pass) { return pass.name == name; });
 }
 
 Diag no_such_pass(std::string_view name, Span<const Pass> own) {
@@ -218,7 +157,8 @@ class Runner {
   // Those of the phase that the options name.
   Status run_named(Phase phase) {
     for (const std::string_view name : options_.target_passes) {
-      const Pass* pass = find_row(name, phase, options_.own_passes);
+      const Pass* pass =
+          find_row(options_.own_passes, [&](const Pass& row) { return row.name == name && row.phase == phase; });
       const bool wanted = pass && (!options_.strict_nan || pass->non_finite == NonFinite::kept);
       if (wanted) RETURN_IF_ERROR(run_row(*pass, 1));
     }

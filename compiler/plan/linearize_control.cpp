@@ -13,11 +13,8 @@ int32_t Linearizer::false_value() { return literal(false); }
 
 namespace {
 
-// The operands that the graphs of control flow capture: its last list, and the last inputs of each graph.
-const Values& captured(const Node& node) { return node.args().back().as<Values>(); }
-
 bool reads_captured(const Node& node, size_t index) {
-  const size_t count = captured(node).size();
+  const size_t count = captured_operands(node).size();
   return std::any_of(node.graphs.begin(), node.graphs.end(), [&](const auto& graph) {
     if (graph->inputs.size() < count) fail(Code::internal, "a sub-graph has fewer inputs than operands");
     const Value* input = graph->inputs[graph->inputs.size() - count + index].value;
@@ -27,11 +24,11 @@ bool reads_captured(const Node& node, size_t index) {
 
 }  // namespace
 
-// What no graph reads has no place in the program.
-std::vector<int32_t> Linearizer::captured_operands(const Node& node) {
+// An operand that no graph reads has no place in the program.
+std::vector<int32_t> Linearizer::captured_indices(const Node& node) {
   std::vector<int32_t> operands;
-  for (size_t i = 0; i < captured(node).size(); ++i)
-    operands.push_back(reads_captured(node, i) ? tensor_index(captured(node)[i]) : kUnread);
+  for (size_t i = 0; i < captured_operands(node).size(); ++i)
+    operands.push_back(reads_captured(node, i) ? tensor_index(captured_operands(node)[i]) : kUnread);
   return operands;
 }
 
@@ -42,8 +39,8 @@ bool Linearizer::is_needed(const Value* value) {
     if (user->graphs.empty()) return true;
     const auto operands = user->operands();
     auto others = std::count(operands.begin(), operands.end(), value);
-    for (size_t i = 0; i < captured(*user).size(); ++i)
-      others -= captured(*user)[i] == value && !reads_captured(*user, i) ? 1 : 0;
+    for (size_t i = 0; i < captured_operands(*user).size(); ++i)
+      others -= captured_operands(*user)[i] == value && !reads_captured(*user, i) ? 1 : 0;
     return others > 0;
   });
 }
@@ -74,7 +71,7 @@ std::vector<int32_t> Linearizer::inline_graph(const Graph& graph, const std::vec
 
 void Linearizer::cond(const Node& node) {
   const OriginPtr origin = node.origin;
-  const std::vector<int32_t> operands = captured_operands(node);
+  const std::vector<int32_t> operands = captured_indices(node);
   const Arg& predicate = node.arg(size_t{0});
   const int32_t condition =
       predicate.is<Value*>() ? tensor_index(predicate.as<Value*>()) : int_value(predicate.as<Sym>());
@@ -122,7 +119,7 @@ void Linearizer::while_loop(const Node& node) {
     copy_into(carried.back(), tensor_index(init[i]), "a loop starts from this value");
   }
   operands = carried;
-  const std::vector<int32_t> additional = captured_operands(node);
+  const std::vector<int32_t> additional = captured_indices(node);
   operands.insert(operands.end(), additional.begin(), additional.end());
   const auto top = static_cast<uint32_t>(plan_.instructions.size());
   expressions_.emplace_back();
@@ -161,7 +158,7 @@ void Linearizer::scan(const Node& node, bool with_carry) {
     elements.push_back(allocate(element));
     operands.push_back(elements.back());
   }
-  const std::vector<int32_t> additional = captured_operands(node);
+  const std::vector<int32_t> additional = captured_indices(node);
   operands.insert(operands.end(), additional.begin(), additional.end());
   for (size_t i = init.size(); i < node.results().size(); ++i) {
     stacked.push_back(allocate(node.result(i)));

@@ -99,7 +99,7 @@ class Linearizer {
   void scan(const Node& node, bool with_carry);
   void carry(const std::vector<int32_t>& carried, const std::vector<int32_t>& values);
   std::vector<int32_t> inline_graph(const Graph& graph, const std::vector<int32_t>& operands);
-  std::vector<int32_t> captured_operands(const Node& node);
+  std::vector<int32_t> captured_indices(const Node& node);
   static bool is_needed(const Value* value);
   int32_t false_value();
 

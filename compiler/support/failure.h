@@ -2,6 +2,7 @@
 // each phase catches it at its border and returns it as a Status, so that no exception leaves the compiler.
 #pragma once
 #include <utility>
+#include <variant>
 
 #include "compiler/support/result.h"
 
@@ -14,7 +15,7 @@ struct Failure {
 [[noreturn]] void fail(Code code, std::string message);
 [[noreturn]] void fail(Diag diag);
 
-/// Runs fn(); a Failure it throws becomes the Status.
+/// Runs fn(); a Failure it throws becomes the Status. An argument taken for what it is not is a bug of ours.
 template <typename F>
 Status catch_failure(F&& fn) {
   try {
@@ -22,6 +23,8 @@ Status catch_failure(F&& fn) {
     return {};
   } catch (Failure& failure) {
     return std::move(failure.diag);
+  } catch (const std::bad_variant_access&) {
+    return Diag(Code::internal, "an argument is of another kind than expected");
   }
 }
 

@@ -1,6 +1,7 @@
 // Writes JSON text: keys in the order given, so equal input gives equal bytes.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,14 @@ class JsonWriter {
   void value(uint64_t number);
   void value(int number) { value(static_cast<int64_t>(number)); }
   void null();
+  /// Null if there is none.
+  template <typename T>
+  void value(const std::optional<T>& item) {
+    if (item)
+      value(*item);
+    else
+      null();
+  }
   template <typename T>
   void field(std::string_view name, const T& item) {
     key(name);

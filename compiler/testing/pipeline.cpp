@@ -99,7 +99,7 @@ Pipeline& Pipeline::backend(std::string_view names) {
 
 Pipeline& Pipeline::target(compiler::TargetRequest request) {
   check_early(fmt::format("target({})", request.target->name));
-  compiler::add_ops(request.target->ops);
+  compiler::add_ops(request.target->kernels.ops);
   options_.targets.push_back(std::move(request));
   return *this;
 }

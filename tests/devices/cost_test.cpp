@@ -60,7 +60,7 @@ const std::set<std::string> kCostPrograms = {"add.Tensor_column_1",
 
 const compiler::Target& cost_model() {
   for (const compiler::Target* target : compiler::known_targets()) {
-    if (target->call_cost) return *target;
+    if (target->reporting.call_cost) return *target;
   }
   ADD_FAILURE() << "no backend predicts costs";
   abort();

@@ -41,7 +41,7 @@ constexpr double kLooser = 16;
 compiler::CompileOptions compile_options() {
   static const compiler::Target target = [] {
     compiler::Target out = xnnpack::kTarget;
-    out.profitable = nullptr;  // what only moves elements, too
+    out.partition.profitable = nullptr;  // what only moves elements, too
     return out;
   }();
   compiler::CompileOptions options;

@@ -34,19 +34,19 @@ const Names kScalars = {"aten.mul.Scalar"};
 
 Names refused;  // by the target of this test
 
-compiler::Verdict supports(const compiler::Node& node, const compiler::TargetOptions& options) {
+compiler::Verdict supports(const compiler::Node& node, const compiler::TargetContext& context) {
   if (refused.count(node.op->name())) return compiler::Verdict::no("refused by this test");
-  return xnnpack::supports(node, options);
+  return xnnpack::supports(node, context);
 }
-compiler::Verdict keep(const compiler::Node& node, const compiler::TargetOptions& options) {
-  return supports(node, options);
+compiler::Verdict keep(const compiler::Node& node, const compiler::TargetContext& context) {
+  return supports(node, context);
 }
 
 const compiler::Target& target() {
   static const compiler::Target target = [] {
     compiler::Target out = xnnpack::kTarget;
-    out.supports = supports;
-    out.keep = keep;
+    out.partition.supports = supports;
+    out.partition.keep = keep;
     return out;
   }();
   return target;
@@ -96,7 +96,7 @@ TEST_F(Seed, TheCutsAddUp) {
 
 // additive_masks drops the guard of attention against rows of nothing but minus infinity, which tests scores.
 TEST_F(Seed, IsOneDelegateWithoutAnyOfTheOtherPasses) {
-  for (const std::string_view pass : xnnpack::kTarget.passes) {
+  for (const std::string_view pass : xnnpack::kTarget.passes.names) {
     if (pass == "additive_masks") continue;
     Pipeline p = model();
     p.backend("xnnpack").skip(std::string(pass));

@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "compiler/support/content_hash.h"
 #include "tests/toy_backend/payload.h"
 #include "tests/toy_backend/target.h"
 
@@ -9,9 +10,8 @@ namespace wick::toy {
 
 using compiler::Delegate;
 using compiler::Graph;
-using compiler::Node;
 using compiler::Result;
-using compiler::TargetOptions;
+using compiler::TargetContext;
 using compiler::Value;
 
 namespace {
@@ -20,7 +20,7 @@ uint32_t num_elements(const Value& value) { return static_cast<uint32_t>(compile
 
 }  // namespace
 
-Result<Delegate> lower(const Graph& graph, const TargetOptions& options) {
+Result<Delegate> lower(const Graph& graph, const TargetContext& context) {
   Delegate delegate;
   delegate.id = kBackendId;
   Payload payload;
@@ -30,7 +30,8 @@ Result<Delegate> lower(const Graph& graph, const TargetOptions& options) {
   payload.num_inputs = static_cast<uint32_t>(graph.inputs.size());
   for (const Value* constant : graph.constants()) {
     add(constant);
-    delegate.constants.push_back({fmt::format("toy.{}", payload.num_constants++), constant->data});
+    payload.constants.push_back(compiler::content_hash(constant->data.bytes()));
+    delegate.constants.push_back({constant_name(payload.constants.back()), constant->data});
   }
   for (const auto& node : graph.nodes()) {
     payload.num_elements = num_elements(*node->result());
@@ -43,7 +44,7 @@ Result<Delegate> lower(const Graph& graph, const TargetOptions& options) {
   for (const auto& output : graph.outputs) payload.outputs.push_back(values.at(output.value));
   delegate.payload = write_payload(payload);
   delegate.num_nodes = payload.nodes.size();
-  const std::string_view mode = options.setting(kMode);
+  const std::string_view mode = context.options.setting(kMode);
   delegate.specs.push_back({kMode.name, {mode.begin(), mode.end()}});
   return delegate;
 }

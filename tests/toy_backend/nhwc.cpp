@@ -9,7 +9,7 @@ namespace wick::toy {
 
 using compiler::Builder;
 using compiler::Node;
-using compiler::TargetOptions;
+using compiler::TargetContext;
 using compiler::Value;
 using compiler::Verdict;
 using compiler::layout::LayoutRule;
@@ -31,7 +31,7 @@ bool all_are(const std::vector<int64_t>& list, int64_t value) {
   return std::all_of(list.begin(), list.end(), [&](int64_t item) { return item == value; });
 }
 
-Verdict takes_convolution(const Node& node, const TargetOptions&) {
+Verdict takes_convolution(const Node& node, const TargetContext&) {
   if (!node.is("aten.convolution.default")) return Verdict::no("an operator other than convolution");
   const Value *x = node.tensor("input"), *filter = node.tensor("weight");
   if (x->rank() != 4 || x->dtype() != DType::f32) return Verdict::no("an image other than f32 [n, c, h, w]");
@@ -44,7 +44,7 @@ Verdict takes_convolution(const Node& node, const TargetOptions&) {
   return plain ? Verdict::yes() : Verdict::no("strides, padding, dilation or groups");
 }
 
-std::vector<Value*> to_conv2d(Builder& b, Node& node, const TargetOptions&) {
+std::vector<Value*> to_conv2d(Builder& b, Node& node, const TargetContext&) {
   return {b.call("toy.conv2d", {node.tensor("input"), node.tensor("weight")})};
 }
 
@@ -97,10 +97,8 @@ void conv2d_out(KernelContext& context, Span<EValue*> args) {
 
 const compiler::Target kNhwcTarget = {
     .name = "toy-nhwc",
-    .supports = takes_convolution,
-    .rewrite = to_conv2d,
-    .ops = kRows,
-    .layout = channels_last,
+    .partition = {.supports = takes_convolution},
+    .kernels = {.rewrite = to_conv2d, .ops = kRows, .layout = channels_last},
 };
 
 }  // namespace wick::toy

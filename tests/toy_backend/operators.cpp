@@ -9,7 +9,7 @@ using compiler::Args;
 using compiler::Builder;
 using compiler::Ints;
 using compiler::Node;
-using compiler::TargetOptions;
+using compiler::TargetContext;
 using compiler::Value;
 
 namespace {
@@ -28,7 +28,7 @@ constexpr compiler::OpDef kRows[] = {
 
 Span<const compiler::OpDef> operators() { return kRows; }
 
-std::vector<Value*> rewrite(Builder& b, Node& node, const TargetOptions&) {
+std::vector<Value*> rewrite(Builder& b, Node& node, const TargetContext&) {
   const auto operands = node.operands();
   if (node.result()->is_quantized()) {
     Args args = {operands[0], operands[1]};

@@ -7,7 +7,7 @@
 namespace wick::toy {
 
 using compiler::Node;
-using compiler::TargetOptions;
+using compiler::TargetContext;
 using compiler::Value;
 using compiler::Verdict;
 
@@ -36,7 +36,7 @@ bool is_quantized(const Node& node) {
 
 }  // namespace
 
-Verdict supports(const Node& node, const TargetOptions&) {
+Verdict supports(const Node& node, const TargetContext&) {
   const bool is_add = node.is("aten.add.Tensor");
   if (!is_add && !node.is("aten.mul.Tensor")) return Verdict::no("an operator other than add and mul");
   if (is_add && node.real("alpha") != 1) return Verdict::no("a factor for the second summand");
@@ -55,7 +55,7 @@ Verdict supports(const Node& node, const TargetOptions&) {
   return Verdict::yes();
 }
 
-Verdict profitable(const std::vector<const Node*>& nodes, const TargetOptions&) {
+Verdict profitable(const std::vector<const Node*>& nodes, const TargetContext&) {
   const auto count = [](const Node* node) { return compiler::numel(node->result()->sizes()).value(); };
   const bool same =
       std::all_of(nodes.begin(), nodes.end(), [&](const Node* node) { return count(node) == count(nodes[0]); });

@@ -36,13 +36,10 @@ constexpr compiler::TargetOption kOptions[] = {kMode};
 
 const compiler::Target kTarget = {
     .name = "toy",
-    .id = kBackendId,
-    .supports = supports,
-    .profitable = profitable,
-    .lower = lower,
-    .passes = {"toy_double"},
-    .own_passes = kPasses,
-    .options = kOptions,
+    .partition = {.supports = supports, .profitable = profitable},
+    .passes = {.names = {"toy_double"}, .own = kPasses},
+    .delegate = {.id = kBackendId, .lower = lower},
+    .options = {.list = kOptions},
 };
 
 const BackendRuntime kRuntime = {delegates, nullptr};
@@ -53,11 +50,9 @@ namespace wick::toy_kernels {
 
 const compiler::Target kTarget = {
     .name = "toy-kernels",
-    .supports = toy::supports,
-    .passes = {"toy_double", "fold_quantization"},
-    .own_passes = toy::kPasses,
-    .rewrite = toy::rewrite,
-    .ops = toy::operators(),
+    .partition = {.supports = toy::supports},
+    .passes = {.names = {"toy_double", "fold_quantization"}, .own = toy::kPasses},
+    .kernels = {.rewrite = toy::rewrite, .ops = toy::operators()},
 };
 
 const BackendRuntime kRuntime = {nullptr, toy::kernels};

@@ -15,14 +15,14 @@ extern const compiler::Target kNhwcTarget;  // form kernels, channels last
 extern const BackendRuntime kRuntime;
 
 // support.cpp
-compiler::Verdict supports(const compiler::Node& node, const compiler::TargetOptions& options);
-compiler::Verdict profitable(const std::vector<const compiler::Node*>& nodes, const compiler::TargetOptions& options);
+compiler::Verdict supports(const compiler::Node& node, const compiler::TargetContext& context);
+compiler::Verdict profitable(const std::vector<const compiler::Node*>& nodes, const compiler::TargetContext& context);
 // lower.cpp
-compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const compiler::TargetOptions& options);
+compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const compiler::TargetContext& context);
 // operators.cpp
 Span<const compiler::OpDef> operators();
 std::vector<compiler::Value*> rewrite(compiler::Builder& builder, compiler::Node& node,
-                                      const compiler::TargetOptions& options);
+                                      const compiler::TargetContext& context);
 // runtime.cpp, kernels.cpp
 const Backend& delegates();
 KernelTable kernels();

@@ -47,6 +47,23 @@ TEST(ToyBackend, RunsAsADelegate) {
   EXPECT_EQ(delegate.constants.size(), 1u);
 }
 
+// Names of constants hold in the whole file.
+TEST(ToyBackend, SeveralDelegatesHaveConstantsOfTheirOwn) {
+  Pipeline p = pipeline(R"(graph f(%x: f32[2, 3]) {
+    const %w: f32[2, 3] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    const %v: f32[2, 3] = [7.0, 2.0, 1.0, 3.0, 5.0, 8.0]
+    %a = aten.mul.Tensor(%x, %w)
+    %b = aten.add.Tensor(%a, %w)
+    %t = aten.atan(%b)
+    %c = aten.mul.Tensor(%t, %v)
+    %d = aten.add.Tensor(%c, %w)
+    return %d
+  })");
+  p.target(&kTarget).at(Stage::partition).check_delegates(2);
+  p.run_and_compare();
+  EXPECT_EQ(p.failures(), "");
+}
+
 TEST(ToyBackend, RunsAsKernels) {
   Pipeline p = pipeline(kChain);
   p.target(&toy_kernels::kTarget).at(Stage::partition).check_delegates(0).check_outside({});

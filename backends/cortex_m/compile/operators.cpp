@@ -451,10 +451,12 @@ constexpr OpDef kRows[] = {
      "int output_zero_point, int output_multiplier, int output_shift) -> Tensor",
      infer_two, nullptr, "wick_cortex_m::mul.out", kElements | kNoStock},
     {"wick_cortex_m::layer_norm(Tensor input, Tensor scales, Tensor offsets, bool centered, int input_zero_point, "
-     "int epsilon, int shift, int output_zero_point, int activation_min, int activation_max) -> Tensor",
+     "int epsilon, int shift, int output_zero_point, int activation_min, int activation_max, int epsilon_bits) -> "
+     "Tensor",
      infer_layer_norm, nullptr, "wick_cortex_m::layer_norm.out", kElements | kNoStock},
     {"wick_cortex_m::group_norm(Tensor input, Tensor scales, Tensor offsets, int groups, int input_zero_point, "
-     "int epsilon, int shift, int output_zero_point, int activation_min, int activation_max) -> Tensor",
+     "int epsilon, int shift, int output_zero_point, int activation_min, int activation_max, int epsilon_bits) -> "
+     "Tensor",
      infer_group_norm, nullptr, "wick_cortex_m::group_norm.out", kElements | kNoStock},
     {"wick_cortex_m::log_softmax(Tensor input, int multiplier, int shift, int output_zero_point, "
      "int output_multiplier, int output_shift, int activation_min, int activation_max) -> Tensor",

@@ -7,8 +7,8 @@
 
 namespace wick::cortex_m {
 
-/// What was found, with what is wanted, and what the user can do about it. Both have words; without any, nothing is
-/// refused.
+/// A reason: `found` says what was found and what is wanted, `help` what the user can do about it. Both have words;
+/// without any, nothing is refused.
 struct Refusal {
   std::string found, help;
   bool empty() const { return found.empty(); }
@@ -18,7 +18,11 @@ inline compiler::Verdict refused(Refusal refusal) {
   return compiler::Verdict::no(std::move(refusal.found), std::move(refusal.help));
 }
 
-// What to do, where several rules say the same.
+inline compiler::Verdict verdict_of(Refusal refusal) {
+  return refusal.empty() ? compiler::Verdict::yes() : refused(std::move(refusal));
+}
+
+// Help that several rules give.
 inline constexpr char kQuantizeIt[] =
     "annotate it in the quantizer, per tensor with int8 or int16: a quantize and a dequantize node behind the operator "
     "that makes it";

@@ -124,13 +124,13 @@ const OpRule* find_rule(const Node& node) {
 }
 
 // A data movement that decomposes does so into others.
-Verdict keep(const Node& node, const compiler::TargetOptions&) {
+Verdict keep(const Node& node, const compiler::TargetContext&) {
   const bool is_guarded = node.is("aten._safe_softmax.default");  // additive_masks handles its guard
   const OpRule* rule = is_guarded ? nullptr : find_rule(node);
   return rule && rule != &kMovementRule ? Verdict::yes() : Verdict::no("");
 }
 
-Verdict supports(const Node& node, const compiler::TargetOptions& options) {
+Verdict supports(const Node& node, const compiler::TargetContext& context) {
   const OpRule* rule = find_rule(node);
   const bool on_elements = rule && node.op->has(compiler::kElements);
   if (!on_elements && !is_quantized(node))
@@ -141,17 +141,17 @@ Verdict supports(const Node& node, const compiler::TargetOptions& options) {
     return refused({"the backend has no integer form of this operator",
                     "write it with operators that have one (docs/cortex_m.md lists them), or move it in front of the "
                     "first quantize node or behind the last dequantize node"});
-  if (configuration(options).stock_only && computes_on_int16(node) && !converts_numbers(node))
+  if (configuration(context.options).stock_only && computes_on_int16(node) && !converts_numbers(node))
     return refused({"stock has no operators on int16", "quantize to int8, or compile with another profile than stock"});
-  const bool any_batch = rule->open == OpenSizes::batch && !configuration(options).stock_only;
+  const bool any_batch = rule->open == OpenSizes::batch && !configuration(context.options).stock_only;
   const Refusal reason =
       refuse_all_sizes(node, rule->open == OpenSizes::rows || any_batch ? rule->open : OpenSizes::none);
-  return reason.empty() ? rule->supports(node, configuration(options)) : refused(reason);
+  return reason.empty() ? rule->supports(node, configuration(context.options)) : refused(reason);
 }
 
-std::vector<Value*> rewrite(compiler::Builder& builder, Node& node, const compiler::TargetOptions& options) {
+std::vector<Value*> rewrite(compiler::Builder& builder, Node& node, const compiler::TargetContext& context) {
   const OpRule& rule = *find_rule(node);
-  std::vector<Value*> values = rule.rewrite(builder, node, configuration(options));
+  std::vector<Value*> values = rule.rewrite(builder, node, configuration(context.options));
   for (size_t i = 0; i < values.size(); ++i) values[i] = bounded(builder, values[i], *node.result(i), rule);
   return values;
 }

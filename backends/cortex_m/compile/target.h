@@ -9,10 +9,10 @@ extern const compiler::Target kTarget;
 inline constexpr size_t kMaxRank = 16;  // of the runtime's tensors
 
 // support.cpp
-compiler::Verdict keep(const compiler::Node& node, const compiler::TargetOptions& options);
-compiler::Verdict supports(const compiler::Node& node, const compiler::TargetOptions& options);
+compiler::Verdict keep(const compiler::Node& node, const compiler::TargetContext& context);
+compiler::Verdict supports(const compiler::Node& node, const compiler::TargetContext& context);
 std::vector<compiler::Value*> rewrite(compiler::Builder& builder, compiler::Node& node,
-                                      const compiler::TargetOptions& options);
+                                      const compiler::TargetContext& context);
 
 uint64_t macs(const compiler::Node& node);
 

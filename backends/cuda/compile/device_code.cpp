@@ -18,6 +18,7 @@ using compiler::Delegate;
 using compiler::Diag;
 using compiler::Result;
 using compiler::Status;
+using compiler::TargetContext;
 using compiler::TargetOptions;
 
 namespace {
@@ -102,16 +103,16 @@ Status check_settings(const TargetOptions& options) {
   return list.ok() ? Status() : Status(list.diag());
 }
 
-Status add_device_code(const BuiltPlan& built, const TargetOptions& options, Plan& plan, Delegate& delegate) {
+Status add_device_code(const BuiltPlan& built, const TargetContext& context, Plan& plan, Delegate& delegate) {
   auto kept = std::make_shared<Kept>();
   for (const NamedKernel& kernel : built.kernels) kept->kernels.push_back(text_of(kernel));
   kept->steps = built.notes;
   kept->views = built.views;
   const std::vector<KernelText>& kernels = kept->kernels;
   delegate.kept = kept;
-  ASSIGN_OR_RETURN(const std::vector<Architecture> wanted, architectures(options));
+  ASSIGN_OR_RETURN(const std::vector<Architecture> wanted, architectures(context.options));
   note_missing_warpgroups(wanted, plan, delegate);
-  if (options.for_report || wanted.empty()) {
+  if (context.for_report || wanted.empty()) {
     const std::vector<Architecture> named = wanted.empty() ? std::vector<Architecture>{{90}} : wanted;
     for (const Architecture architecture : named) add_module(architecture, empty_module(architecture), plan, delegate);
     return {};
@@ -123,9 +124,9 @@ Status add_device_code(const BuiltPlan& built, const TargetOptions& options, Pla
   return {};
 }
 
-Status write_files(const std::vector<const Delegate*>& delegates, const TargetOptions& options,
+Status write_files(const std::vector<const Delegate*>& delegates, const TargetContext& context,
                    std::vector<compiler::FileWriter>& files) {
-  const std::string twin(options.setting(kTwinOption)), folder(options.setting(kEmitSourceOption));
+  const std::string twin(context.options.setting(kTwinOption)), folder(context.options.setting(kEmitSourceOption));
   if (twin.empty() && folder.empty()) return {};
   std::map<std::string, KernelText> by_name;
   for (const Delegate* delegate : delegates) {

@@ -22,10 +22,10 @@ constexpr compiler::TargetOption kEmitSourceOption = {"emit-source", "",
 bool compiles_for_warpgroups(const compiler::TargetOptions& options);
 compiler::Status check_settings(const compiler::TargetOptions& options);
 /// Adds device code for the architectures asked for to the plan and the delegate, and what write_files() needs.
-compiler::Status add_device_code(const BuiltPlan& built, const compiler::TargetOptions& options, Plan& plan,
+compiler::Status add_device_code(const BuiltPlan& built, const compiler::TargetContext& context, Plan& plan,
                                  compiler::Delegate& delegate);
 /// The twin library and the sources of all delegates of a program.
 compiler::Status write_files(const std::vector<const compiler::Delegate*>& delegates,
-                             const compiler::TargetOptions& options, std::vector<compiler::FileWriter>& files);
+                             const compiler::TargetContext& context, std::vector<compiler::FileWriter>& files);
 
 }  // namespace wick::cuda

@@ -38,25 +38,25 @@ void verify(const BuiltPlan& built, const LoweredGraph& lowered, const compiler:
 
 }  // namespace
 
-compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const compiler::TargetOptions& options) {
+compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const compiler::TargetContext& context) {
   compiler::Delegate delegate;
   delegate.id = kBackendId;
   RETURN_IF_ERROR(compiler::catch_failure([&] {
     LoweredGraph lowered;
-    lowered.allows_tf32 = options.setting(kAllowTf32Option) == "on";
-    lowered.has_warpgroups = compiles_for_warpgroups(options);
+    lowered.allows_tf32 = context.options.setting(kAllowTf32Option) == "on";
+    lowered.has_warpgroups = compiles_for_warpgroups(context.options);
     add_ranges(graph, lowered.ranges);
     const compiler::SymScope scope(lowered.ranges);
-    Lowering(graph, lowered, {options.setting(kMaterializeViewsOption) == "on"}).run();
+    Lowering(graph, lowered, {context.options.setting(kMaterializeViewsOption) == "on"}).run();
     fuse_kernels(lowered);
     require_sound(find_missing_part(lowered));
     guard_writes(lowered);
     BuiltPlan built = build_plan(lowered, graph);
     verify(built, lowered, graph);
-    built.plan.method = options.method;
-    built.plan.model = options.model;
-    built.plan.partition = static_cast<uint32_t>(options.partition);
-    throw_if_error(add_device_code(built, options, built.plan, delegate));
+    built.plan.method = context.method;
+    built.plan.model = context.model;
+    built.plan.partition = static_cast<uint32_t>(context.partition);
+    throw_if_error(add_device_code(built, context, built.plan, delegate));
     add_constants(built, delegate);
     for (const compiler::Node* node : built.node_of_handle) delegate.origins.push_back(node->origin);
     char buffer[512];

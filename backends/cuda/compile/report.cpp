@@ -16,7 +16,7 @@ using compiler::DelegateStep;
 using compiler::Diag;
 using compiler::NodeName;
 using compiler::Result;
-using compiler::TargetOptions;
+using compiler::TargetContext;
 
 namespace {
 
@@ -98,13 +98,13 @@ NodeName name_of(const compiler::Node& node) {
   return name;
 }
 
-Result<DelegateReport> report(const Delegate& delegate, const TargetOptions& options) {
+Result<DelegateReport> report(const Delegate& delegate, const TargetContext& context) {
   Plan plan;
   char buffer[512];
   ErrorText text(buffer);
   if (read_plan({delegate.payload.data(), delegate.payload.size()}, &plan, &text) != Error::Ok)
     return Diag(Code::corrupt_file, std::string("a delegate of CUDA: ") + text.c_str());
-  const Chip& chip = *find_chip(options.setting(kChipOption));
+  const Chip& chip = *find_chip(context.options.setting(kChipOption));
   const auto* kept = static_cast<const Kept*>(delegate.kept.get());
   DelegateReport out;
   out.method = plan.method;

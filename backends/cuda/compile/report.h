@@ -33,6 +33,6 @@ inline constexpr compiler::TargetOption kChipOption = {"chip", "h200|h100|a100|b
 
 /// From the plan, and what was kept of lowering. Errors: corrupt_file if the payload is no plan.
 compiler::Result<compiler::DelegateReport> report(const compiler::Delegate& delegate,
-                                                  const compiler::TargetOptions& options);
+                                                  const compiler::TargetContext& context);
 
 }  // namespace wick::cuda

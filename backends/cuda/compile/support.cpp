@@ -168,9 +168,9 @@ bool shows_elements_of_host(const Node& node) {
 
 }  // namespace
 
-Verdict knows_sizes(const std::vector<const Node*>& nodes, const compiler::TargetOptions& options) {
+Verdict knows_sizes(const std::vector<const Node*>& nodes, const compiler::TargetContext& context) {
   Symbols known = known_to(nodes);
-  inputs_for_sizes(nodes, options.graph, known);
+  inputs_for_sizes(nodes, context.graph, known);
   Verdict verdict = Verdict::yes();
   for (const Node* node : nodes) {
     Symbols needed;
@@ -184,33 +184,33 @@ Verdict knows_sizes(const std::vector<const Node*>& nodes, const compiler::Targe
   return verdict;
 }
 
-Verdict profitable(const std::vector<const Node*>& nodes, const compiler::TargetOptions& options) {
+Verdict profitable(const std::vector<const Node*>& nodes, const compiler::TargetContext& context) {
   if (std::all_of(nodes.begin(), nodes.end(), [](const Node* node) { return shows_elements_of_host(*node); }))
     return Verdict::no("the partition holds only views: bringing their elements to the device would save nothing");
-  return knows_sizes(nodes, options);
+  return knows_sizes(nodes, context);
 }
 
-std::vector<Value*> reads_sizes_of(const std::vector<const Node*>& nodes, const compiler::TargetOptions& options) {
+std::vector<Value*> reads_sizes_of(const std::vector<const Node*>& nodes, const compiler::TargetContext& context) {
   Symbols known = known_to(nodes);
-  return inputs_for_sizes(nodes, options.graph, known);
+  return inputs_for_sizes(nodes, context.graph, known);
 }
 
 bool same(const Sym& a, const Sym& b) { return (a - b).is(0); }
 bool no_larger(const Sym& a, const Sym& b) { return SymScope::range(b - a).min >= 0; }
 Verdict agreed(bool condition) { return condition ? Verdict::yes() : Verdict::no(kOnlyAtRunTime); }
 
-Verdict gives_floats(const Node& node, const compiler::TargetOptions&) {
+Verdict gives_floats(const Node& node, const compiler::TargetContext&) {
   return is_floating(node.result()->dtype()) ? Verdict::yes() : Verdict::no("results that are integers have no kernel");
 }
 
-Verdict holds(const Value& state, const compiler::TargetOptions&) {
+Verdict holds(const Value& state, const compiler::TargetContext&) {
   if (std::string reason = refuse_tensor(nullptr, state); !reason.empty()) return Verdict::no(std::move(reason));
   return is_static(state.sizes()) ? Verdict::yes() : Verdict::no("its size is known only at run time");
 }
 
 const OpRule* find_rule(const Node& node) { return rules().find(node); }
 
-Verdict supports(const Node& node, const compiler::TargetOptions& options) {
+Verdict supports(const Node& node, const compiler::TargetContext& context) {
   const OpRule* rule = find_rule(node);
   if (!rule) return Verdict::no(fmt::format("{} has no kernel", node.op->name()));
   for (const Value* operand : node.operands()) {
@@ -222,7 +222,7 @@ Verdict supports(const Node& node, const compiler::TargetOptions& options) {
   }
   if (is_only_read_as_number(node)) return Verdict::no("it is only read as a number of the program");
   if (std::string reason = refuse_sizes(node); !reason.empty()) return Verdict::no(std::move(reason));
-  return rule->supports ? rule->supports(node, options) : Verdict::yes();
+  return rule->supports ? rule->supports(node, context) : Verdict::yes();
 }
 
 }  // namespace wick::cuda

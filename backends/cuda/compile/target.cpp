@@ -10,14 +10,14 @@
 namespace wick::cuda {
 
 using compiler::Node;
-using compiler::TargetOptions;
+using compiler::TargetContext;
 using compiler::Verdict;
 
 namespace {
 
-Verdict keep(const Node& node, const TargetOptions& options) {
+Verdict keep(const Node& node, const TargetContext& context) {
   const OpRule* rule = find_rule(node);
-  return rule && rule->keeps_whole ? supports(node, options) : Verdict::no("");
+  return rule && rule->keeps_whole ? supports(node, context) : Verdict::no("");
 }
 
 constexpr compiler::TargetOption kOptions[] = {
@@ -30,36 +30,28 @@ constexpr compiler::Pass kPasses[] = {
      "before decompose, which keeps the attention that it makes"},
 };
 
-compiler::Target make_target() {
-  compiler::Target target;
-  target.name = "cuda";
-  target.id = kBackendId;
-  target.keep = keep;
-  target.supports = supports;
-  target.profitable = profitable;
-  target.reads_sizes_of = reads_sizes_of;
-  target.lower = lower;
-  target.holds = holds;
-  target.passes = {"recognize_quantization", "keep_integer_weights", "positions_as_tensors", "recognize_attention",
-                   "recognize_linears",      "complex_as_pairs",     "recognize_norms"};
-  target.own_passes = kPasses;
-  target.options = kOptions;
-  target.draws_random = true;
-  target.takes_graphs = true;
-  target.names_model = true;
-  target.device = {1, "cuda:0"};
-  target.facts = {.max_rank = kMaxRank,
-                  .max_unknown_view_sizes = kMaxRank,
-                  .max_transform_points = 1 << 16,
-                  .takes_parts_of_complex = true};
-  target.check_settings = check_settings;
-  target.write_files = write_files;
-  target.report = report;
-  return target;
-}
-
 }  // namespace
 
-const compiler::Target kTarget = make_target();
+const compiler::Target kTarget = {
+    .name = "cuda",
+    .partition =
+        {.keep = keep, .supports = supports, .profitable = profitable, .draws_random = true, .takes_graphs = true},
+    .passes = {.names = {"recognize_quantization", "keep_integer_weights", "positions_as_tensors",
+                         "recognize_attention", "recognize_linears", "complex_as_pairs", "recognize_norms"},
+               .own = kPasses,
+               .facts = {.max_rank = kMaxRank,
+                         .max_unknown_view_sizes = kMaxRank,
+                         .max_transform_points = 1 << 16,
+                         .takes_parts_of_complex = true}},
+    .delegate = {.id = kBackendId,
+                 .lower = lower,
+                 .device = {1, "cuda:0"},
+                 .names_model = true,
+                 .holds = holds,
+                 .reads_sizes_of = reads_sizes_of,
+                 .write_files = write_files},
+    .reporting = {.delegate = report},
+    .options = {.list = kOptions, .check = check_settings},
+};
 
 }  // namespace wick::cuda

@@ -13,14 +13,14 @@ constexpr compiler::TargetOption kAllowTf32Option = {
     "allow-tf32", "off|on", "matmuls and convolutions of f32 round their factors to TF32 (10 bits); sums stay f32",
     true};
 
-compiler::Verdict supports(const compiler::Node& node, const compiler::TargetOptions& options);
-compiler::Verdict holds(const compiler::Value& state, const compiler::TargetOptions& options);
+compiler::Verdict supports(const compiler::Node& node, const compiler::TargetContext& context);
+compiler::Verdict holds(const compiler::Value& state, const compiler::TargetContext& context);
 /// The sizes that the kernels of a partition need must follow from those of its inputs or of the graph's. A node that
 /// needs another one stays outside.
-compiler::Verdict knows_sizes(const std::vector<const compiler::Node*>& nodes, const compiler::TargetOptions& options);
-compiler::Verdict profitable(const std::vector<const compiler::Node*>& nodes, const compiler::TargetOptions& options);
+compiler::Verdict knows_sizes(const std::vector<const compiler::Node*>& nodes, const compiler::TargetContext& context);
+compiler::Verdict profitable(const std::vector<const compiler::Node*>& nodes, const compiler::TargetContext& context);
 std::vector<compiler::Value*> reads_sizes_of(const std::vector<const compiler::Node*>& nodes,
-                                             const compiler::TargetOptions& options);
-compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const compiler::TargetOptions& options);
+                                             const compiler::TargetContext& context);
+compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const compiler::TargetContext& context);
 
 }  // namespace wick::cuda

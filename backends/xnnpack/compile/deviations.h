@@ -30,7 +30,6 @@ inline constexpr Deviation kExponential{"results beyond 2^127 may become infinit
 inline constexpr Deviation kLogSumExp{"NaN may come out as infinity", true};
 inline constexpr Deviation kLength{"NaN may be dropped, or hide an infinity", true, false, false, true};
 inline constexpr Deviation kStep{"infinity may become NaN, or NaN a number", true, true};
-inline constexpr Deviation kThreshold{"infinity becomes the largest number, and NaN may be dropped", true, true};
 inline constexpr Deviation kLargeAngle{"numbers beyond 1e6 give other results with newer releases of the library"};
 inline constexpr Deviation kOverflow{"finite where eager overflows"};
 

@@ -44,15 +44,15 @@ std::vector<uint32_t> positions(const Order& from, const Order& to) {
   return out;
 }
 
-compiler::Result<Delegate> lower(const Graph& graph, const compiler::TargetOptions& options) {
+compiler::Result<Delegate> lower(const Graph& graph, const compiler::TargetContext& context) {
   Delegate delegate;
   const compiler::SymScope scope(graph.ranges);
-  RETURN_IF_ERROR(compiler::catch_failure([&] { delegate = Lowering(graph, options).run(); }));
+  RETURN_IF_ERROR(compiler::catch_failure([&] { delegate = Lowering(graph, context).run(); }));
   return delegate;
 }
 
-Lowering::Lowering(const Graph& graph, const compiler::TargetOptions& options)
-    : graph_(graph), options_(options), layouts_(assign_layouts(graph, layout_rules())) {}
+Lowering::Lowering(const Graph& graph, const compiler::TargetContext& context)
+    : graph_(graph), context_(context), layouts_(assign_layouts(graph, layout_rules())) {}
 
 Delegate Lowering::run() {
   delegate_.id = kBackendId;
@@ -76,11 +76,11 @@ Delegate Lowering::run() {
 }
 
 compiler::ValueRange Lowering::numbers_of(const Value* value) const {
-  return options_.ranges ? options_.ranges->of(value) : compiler::ValueRange();
+  return context_.ranges ? context_.ranges->of(value) : compiler::ValueRange();
 }
 
 bool Lowering::overflows_half(const Value* value) const {
-  return options_.ranges && options_.ranges->overflows_half(value);
+  return context_.ranges && context_.ranges->overflows_half(value);
 }
 
 // A node whose only reader clamps does the clamping itself.

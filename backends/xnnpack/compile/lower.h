@@ -18,7 +18,7 @@
 namespace wick::xnnpack {
 
 /// Writes the partition as a payload. Requires: every node is taken by `supports`. Errors: internal.
-compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const compiler::TargetOptions& options);
+compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const compiler::TargetContext& context);
 
 /// Bounds that a payload node clamps its result to.
 struct OutputRange {
@@ -51,7 +51,7 @@ std::vector<uint32_t> positions(const Order& from, const Order& to);
 /// need, emit nodes, and then set the payload value that holds the result.
 class Lowering {
  public:
-  Lowering(const compiler::Graph& graph, const compiler::TargetOptions& options);
+  Lowering(const compiler::Graph& graph, const compiler::TargetContext& context);
   compiler::Delegate run();
 
   // --- reading ---
@@ -73,7 +73,7 @@ class Lowering {
   compiler::ValueRange numbers_of(const compiler::Value* value) const;
   bool overflows_half(const compiler::Value* value) const;
   /// Whether results must be eager's for infinite inputs, too.
-  bool is_strict() const { return options_.strict_nan; }
+  bool is_strict() const { return context_.options.strict_nan; }
   /// Bounds that the last payload node of `node` must clamp to: those of the clamp that is its only reader.
   OutputRange range_of(const compiler::Node& node) const;
 
@@ -205,7 +205,7 @@ class Lowering {
   void separate_weights();
 
   const compiler::Graph& graph_;
-  const compiler::TargetOptions& options_;
+  const compiler::TargetContext& context_;
   Layouts layouts_;
   Payload payload_;
   std::vector<Sizes> shapes_;  // of payload_.values

@@ -194,7 +194,7 @@ uint32_t Lowering::int4_rows(const QuantizedConstant& constant, const compiler::
 // The library has groups of 4-bit elements with bf16 scales.
 uint32_t Lowering::group_constant(const QuantizedConstant& constant, const compiler::ConstantData& elements,
                                   const Sizes& result_dims) {
-  const bool rounded = options_.setting(kGroupScales) == "bf16";
+  const bool rounded = context_.options.setting(kGroupScales) == "bf16";
   Quantization quantization;
   quantization.kind = Quantization::Kind::per_group;
   quantization.group_size = static_cast<uint32_t>(constant.blocks[1]);

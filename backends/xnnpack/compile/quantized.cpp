@@ -16,7 +16,7 @@
 namespace wick::xnnpack {
 
 using compiler::Node;
-using compiler::TargetOptions;
+using compiler::TargetContext;
 using compiler::Value;
 using compiler::Verdict;
 
@@ -101,8 +101,8 @@ compiler::NumberList QuantizedConstant::row_scales() const {
   return compiler::NumberList::of(scales.dtype, out);
 }
 
-std::string rounding_of_scales(const Node& node, const TargetOptions& options) {
-  if (options.setting(kGroupScales) == "exact" || !is_dynamic_product(node)) return "";
+std::string rounding_of_scales(const Node& node, const TargetContext& context) {
+  if (context.options.setting(kGroupScales) == "exact" || !is_dynamic_product(node)) return "";
   const auto weight = quantized_constant(*node.tensor("weight"));
   const bool rounds = weight && !weight->is_per_tensor() && !weight->has_scale_by_row() && weight->sizes.size() == 2 &&
                       has_several_parts(weight->scales);
@@ -197,20 +197,20 @@ std::string refuse_dynamic_weights(const Node& node) {
   return "";
 }
 
-std::string refuse_dynamic_product(const Node& node, const Value& x, const TargetOptions& options) {
+std::string refuse_dynamic_product(const Node& node, const Value& x, const TargetContext& context) {
   const auto operands = node.operands();
   if ((!is_linear(node) && !is_convolution(node)) || operands[0] != &x ||
       std::count(operands.begin(), operands.end(), &x) != 1)
     return "an operator that does not compute on int8 reads it";
-  const Verdict verdict = supports_numbers(node, options);
+  const Verdict verdict = supports_numbers(node, context);
   return verdict.taken ? refuse_dynamic_weights(node) : verdict.reason;
 }
 
 // Whether all that reads `x`, with parameters for each row or for the tensor, computes on int8.
-Verdict readers_on_int8(const Value& x, bool by_rows, const TargetOptions& options) {
+Verdict readers_on_int8(const Value& x, bool by_rows, const TargetContext& context) {
   const Node *conv = nullptr, *linear = nullptr;
   for (const Node* reader : x.users()) {
-    const std::string reason = refuse_dynamic_product(*reader, x, options);
+    const std::string reason = refuse_dynamic_product(*reader, x, context);
     if (!reason.empty()) return Verdict::no("it is for a matmul or convolution that is not taken on int8:  " + reason);
     (is_linear(*reader) ? linear : conv) = reader;
   }
@@ -231,30 +231,30 @@ const Value& elements_of(const Node& node, const compiler::ConversionForm& form)
 
 }  // namespace
 
-Verdict read_on_int8(const Value& elements, const TargetOptions& options) {
+Verdict read_on_int8(const Value& elements, const TargetContext& context) {
   const compiler::Quantization& q = *elements.tensor().quantization;
   const bool fits = elements.dtype() == DType::i8 && has_whole_range(q) && (q.is_per_tensor() || has_row_blocks(q));
   if (!fits || (q.real != DType::f32 && q.real != DType::f16)) return Verdict::no(kNotByRows);
   const std::string shape = refuse_shape(elements, Unknown::one);
   if (!shape.empty()) return Verdict::no(shape);
   if (elements.num_uses() != elements.users().size()) return Verdict::no("its elements leave the program");
-  return readers_on_int8(elements, !q.is_per_tensor(), options);
+  return readers_on_int8(elements, !q.is_per_tensor(), context);
 }
 
-bool may_fold(const Node& node, const TargetOptions& options) {
+bool may_fold(const Node& node, const TargetContext& context) {
   if (!node.op->has(compiler::kElements)) return false;
   if (const auto chain = compiler::quantization_chain(node))
-    return readers_on_int8(*chain->dequantize->result(), chain->by_rows, options).taken;
+    return readers_on_int8(*chain->dequantize->result(), chain->by_rows, context).taken;
   const compiler::ConversionForm* form = compiler::conversion_of(node);
   return form && form->conversion != compiler::Conversion::choose && elements_of(node, *form).dtype() == DType::i8 &&
          compiler::stated_quantization(node);
 }
 
-std::string why_not_folded(const Node& node, const TargetOptions& options) {
+std::string why_not_folded(const Node& node, const TargetContext& context) {
   const compiler::ConversionForm* form = compiler::conversion_of(node);
   if (!form) return "";
   if (const auto chain = compiler::quantization_chain(node)) {
-    const Verdict verdict = readers_on_int8(*chain->dequantize->result(), chain->by_rows, options);
+    const Verdict verdict = readers_on_int8(*chain->dequantize->result(), chain->by_rows, context);
     return verdict.taken ? kNotByRows : verdict.reason;
   }
   if (form->conversion == compiler::Conversion::choose) return kNotByRows;
@@ -360,7 +360,7 @@ std::optional<Affine> static_int8(const Node& node) {
   return !scales.operands.empty() && rule->on_int8(node, scales) ? result : std::nullopt;
 }
 
-std::string refuse_quantized(const Node& node, const TargetOptions& options) {
+std::string refuse_quantized(const Node& node, const TargetContext& context) {
   bool computes = node.result()->is_quantized(), chosen = false;
   for (const Value* operand : node.operands()) {
     if (!operand->is_quantized()) continue;
@@ -371,7 +371,7 @@ std::string refuse_quantized(const Node& node, const TargetOptions& options) {
   }
   if (!computes || static_int8(node)) return "";
   if (!chosen || node.result()->is_quantized()) return "quantized operands and results that it does not compute on";
-  return read_on_int8(*node.operands()[0], options).reason;
+  return read_on_int8(*node.operands()[0], context).reason;
 }
 
 }  // namespace wick::xnnpack

@@ -43,7 +43,7 @@ std::optional<QuantizedConstant> quantized_constant(const compiler::Value& value
 inline bool is_plain_constant(const compiler::Value& value) { return value.is_constant() && !value.is_quantized(); }
 /// Says, in a sentence, that option group-scales rounds scales of this node's weight; the node is a linear that is
 /// taken. "" otherwise.
-std::string rounding_of_scales(const compiler::Node& node, const compiler::TargetOptions& options);
+std::string rounding_of_scales(const compiler::Node& node, const compiler::TargetContext& context);
 /// Says, in a sentence, that the weight of a node that is taken is quantized, but stored as floats. "" otherwise.
 std::string widening_of_weight(const compiler::Node& node);
 /// What the node gives, row-major.
@@ -52,13 +52,13 @@ std::vector<float> dequantized(const QuantizedConstant& constant);
 /// Whether only int8 matmuls and convolutions read elements whose parameters are chosen at run time. The library has
 /// parameters for each row, or for each image of a convolution. If the elements have one pair for the tensor, stock
 /// ExecuTorch also computes it by rows. If they have no zero points, the library chooses its own.
-compiler::Verdict read_on_int8(const compiler::Value& elements, const compiler::TargetOptions& options);
+compiler::Verdict read_on_int8(const compiler::Value& elements, const compiler::TargetContext& context);
 
 /// Whether the pass fold_quantization may make a node that converts to or from int8, or chooses its parameters, part of
 /// types, as far as this backend is concerned.
-bool may_fold(const compiler::Node& node, const compiler::TargetOptions& options);
+bool may_fold(const compiler::Node& node, const compiler::TargetContext& context);
 /// Why a node that quantizes, dequantizes or chooses parameters has not become part of types. "" for other nodes.
-std::string why_not_folded(const compiler::Node& node, const compiler::TargetOptions& options);
+std::string why_not_folded(const compiler::Node& node, const compiler::TargetContext& context);
 std::string refuse_elements(const compiler::Value& value);
 inline constexpr char kParameters[] =
     "its range is not -128 .. 127, its zero point lies outside, or its scale is not a normal number known at compile "
@@ -73,7 +73,7 @@ bool keeps_integer_weights(const compiler::Node& node);
 /// operator fits them. Empty for other nodes.
 std::optional<Affine> static_int8(const compiler::Node& node);
 /// Why the library does not compute on the quantized operands and results of a node, or "". Not for conversions.
-std::string refuse_quantized(const compiler::Node& node, const compiler::TargetOptions& options);
+std::string refuse_quantized(const compiler::Node& node, const compiler::TargetContext& context);
 
 // --- conditions of operators (OpRule::on_int8) ---
 

@@ -60,26 +60,27 @@ const std::vector<const OpRule*>& all_rules() { return rules().rows(); }
 
 const OpRule* find_rule(const Node& node) { return rules().find(node); }
 
-Verdict supports_numbers(const Node& node, const compiler::TargetOptions& options) {
+Verdict supports_numbers(const Node& node, const compiler::TargetContext& context) {
   const OpRule* rule = find_rule(node);
-  if (!rule) return Verdict::no(refuse_operator(node, options));
+  if (!rule) return Verdict::no(refuse_operator(node, context));
   if (!rule->converts) {
     std::string reason = compiler::refuse_tensors(node, {kFloats, kMaxRank, rule->unknown, true});
     if (reason.empty()) reason = refuse_unproven(node, rule);
     if (!reason.empty()) return Verdict::no(std::move(reason));
   }
-  Verdict verdict = rule->supports ? rule->supports(node, options) : Verdict::yes();
+  Verdict verdict = rule->supports ? rule->supports(node, context) : Verdict::yes();
   if (!verdict.taken) return verdict;
   const Deviation* known = verdict.reason.empty() ? deviation(node) : nullptr;
-  if (known && options.strict_nan) return Verdict::no(fmt::format("{}, which --strict-nan refuses", known->text));
-  if (options.ranges) {
-    std::string seen = known ? refuse_deviation(node, *known, *options.ranges) : "";
-    if (seen.empty()) seen = refuse_small_numbers(node, *options.ranges);
-    if (seen.empty()) seen = refuse_zero_sign(node, *options.ranges, rule->zero_sign);
+  if (known && context.options.strict_nan)
+    return Verdict::no(fmt::format("{}, which --strict-nan refuses", known->text));
+  if (context.ranges) {
+    std::string seen = known ? refuse_deviation(node, *known, *context.ranges) : "";
+    if (seen.empty()) seen = refuse_small_numbers(node, *context.ranges);
+    if (seen.empty()) seen = refuse_zero_sign(node, *context.ranges, rule->zero_sign);
     if (!seen.empty()) return Verdict::no(std::move(seen));
   }
   // How the payload's weight differs from the program's.
-  std::string change = rounding_of_scales(node, options);
+  std::string change = rounding_of_scales(node, context);
   verdict.asked_for = !change.empty();
   if (!verdict.asked_for) change = widening_of_weight(node);
   if (known) change += (change.empty() ? "" : "; ") + std::string(known->text);
@@ -87,10 +88,10 @@ Verdict supports_numbers(const Node& node, const compiler::TargetOptions& option
   return verdict;
 }
 
-Verdict supports(const Node& node, const compiler::TargetOptions& options) {
-  Verdict verdict = supports_numbers(node, options);
+Verdict supports(const Node& node, const compiler::TargetContext& context) {
+  Verdict verdict = supports_numbers(node, context);
   if (!verdict.taken || find_rule(node)->converts) return verdict;
-  std::string reason = refuse_quantized(node, options);
+  std::string reason = refuse_quantized(node, context);
   return reason.empty() ? verdict : Verdict::no(std::move(reason));
 }
 

@@ -5,26 +5,28 @@
 
 #include "backends/xnnpack/compile/lower.h"
 #include "backends/xnnpack/compile/ops/op_rules.h"
+#include "backends/xnnpack/compile/passes/passes.h"
 #include "backends/xnnpack/compile/quantized.h"
+#include "compiler/layout/dim_order.h"
 
 namespace wick::xnnpack {
 
 using compiler::Node;
-using compiler::TargetOptions;
+using compiler::TargetContext;
 using compiler::Verdict;
 
 namespace {
 
 // A matrix product over batches decomposes to one over a single batch dimension, which the passes know; with several
 // sizes known only at run time the views around that one could not be taken.
-Verdict keep(const Node& node, const TargetOptions& options) {
+Verdict keep(const Node& node, const TargetContext& context) {
   if (node.is("aten._safe_softmax.default")) return Verdict::no("");  // additive_masks handles its guard
   if (node.is("aten.matmul.default")) {
     size_t unknown = num_symbolic(dims_of(*node.result()));
     for (const compiler::Value* operand : node.operands()) unknown = std::max(unknown, num_symbolic(dims_of(*operand)));
     if (unknown < 2) return Verdict::no("");
   }
-  return may_fold(node, options) || supports(node, options).taken ? Verdict::yes() : Verdict::no("");
+  return may_fold(node, context) || supports(node, context).taken ? Verdict::yes() : Verdict::no("");
 }
 
 bool moves_only(const Node& node) {
@@ -67,24 +69,15 @@ bool costs_more(const Node& node) {
 bool costs_same(const Node& node) { return find_rule(node)->costs_same && is_plain_f32(*node.result()); }
 
 // A call of a delegate costs as much as the work on so many elements.
-constexpr uint64_t kElementsOfCall = uint64_t{1} << 14;
+constexpr int64_t kElementsOfCall = int64_t{1} << 14;
 // Caches hold values of so many elements between the operator that writes them and the one that reads them.
-constexpr uint64_t kCachedElements = uint64_t{1} << 18;
-
-bool has_more_elements(const compiler::Value& value, uint64_t limit) {
-  uint64_t elements = 1;
-  for (const compiler::Sym& size : value.sizes()) {
-    const auto most = static_cast<uint64_t>(std::max<int64_t>(1, compiler::SymScope::range(size).max));
-    if (__builtin_mul_overflow(elements, most, &elements)) return true;
-  }
-  return elements > limit;
-}
+constexpr int64_t kCachedElements = int64_t{1} << 18;
 
 bool works_on_many(const Node& node) {
   const auto operands = node.operands();
-  return has_more_elements(*node.result(), kElementsOfCall) ||
+  return compiler::layout::elements(node.result()->sizes()) > kElementsOfCall ||
          std::any_of(operands.begin(), operands.end(), [](const compiler::Value* operand) {
-           return operand->type.is_tensor() && has_more_elements(*operand, kElementsOfCall);
+           return operand->type.is_tensor() && compiler::layout::elements(operand->sizes()) > kElementsOfCall;
          });
 }
 
@@ -92,7 +85,7 @@ bool works_on_many(const Node& node) {
 // slower than the portable kernels at all that it computes. Where it is slower at some and as fast at the others, that
 // counts once there are more elements than a call costs; and where it is as fast at all, large values between them do:
 // outside they share memory with the results.
-Verdict profitable(const std::vector<const Node*>& nodes, const TargetOptions&) {
+Verdict profitable(const std::vector<const Node*>& nodes, const TargetContext&) {
   std::vector<const Node*> views = border_views(nodes);
   if (!views.empty()) return {false, "a view at the border of a delegate, which is free outside", std::move(views)};
   const std::unordered_set<const Node*> inside(nodes.begin(), nodes.end());
@@ -101,7 +94,7 @@ Verdict profitable(const std::vector<const Node*>& nodes, const TargetOptions&) 
     const auto& users = node->result()->users();
     const bool is_between =
         std::any_of(users.begin(), users.end(), [&](const Node* user) { return inside.count(user) != 0; });
-    spills = spills || (is_between && has_more_elements(*node->result(), kCachedElements));
+    spills = spills || (is_between && compiler::layout::elements(node->result()->sizes()) > kCachedElements);
     if (moves_only(*node)) continue;
     computes = true;
     const bool more = costs_more(*node);
@@ -129,34 +122,33 @@ constexpr compiler::TargetOption kOptions[] = {kGroupScales};
 
 const compiler::Target kTarget = {
     .name = "xnnpack",
-    .id = kBackendId,
-    .keep = keep,
-    .supports = supports,
-    .profitable = profitable,
-    .lower = lower,
-    .passes = {"captured_constants",  "recognize_quantization",
-               "mask_groups",         "respell",
-               "complex_as_pairs",    "gather_by_slices",
-               "cancel_permutations", "merge_dims",
-               "recognize_linears",   "recognize_norms",
-               "additive_masks",      "invert_exponentials",
-               "defer_row_writes",    "scatter_by_slices",
-               "split_linears",       "fold_scale",
-               "fold_norm_affine",    "center_residual",
-               "gather_by_products",  "scatter_by_products",
-               "arithmetic_selects",  "band_by_slices",
-               "quantize_by_rows",    "interleave_by_products",
-               "split_rows_early",    "avoid_views",
-               "narrow_early",        "merge_parts",
-               "block_attention",     "signed_elements",
-               "fold_quantization"},
-    .prepares_constant = prepares_constant,
-    .options = kOptions,
-    .facts = {.max_rank = kMaxRank, .max_unknown_view_sizes = 1},
-    .folds_where_taken = true,
-    .light_elements = kElementsOfCall,
     .by_default = true,
-    .is_stocks = true,
+    .partition = {.keep = keep,
+                  .supports = supports,
+                  .profitable = profitable,
+                  .prepares_constant = prepares_constant,
+                  .light_elements = kElementsOfCall,
+                  .folds_where_taken = true},
+    .passes = {.names = {"captured_constants",  "recognize_quantization",
+                         "mask_groups",         "respell",
+                         "complex_as_pairs",    "gather_by_slices",
+                         "cancel_permutations", "merge_dims",
+                         "recognize_linears",   "recognize_norms",
+                         "additive_masks",      "invert_exponentials",
+                         "defer_row_writes",    "scatter_by_slices",
+                         "split_linears",       "fold_scale",
+                         "fold_norm_affine",    "center_residual",
+                         "gather_by_products",  "scatter_by_products",
+                         "arithmetic_selects",  "band_by_slices",
+                         "quantize_by_rows",    "interleave_by_products",
+                         "split_rows_early",    "avoid_views",
+                         "narrow_early",        "merge_parts",
+                         "block_attention",     "signed_elements",
+                         "fold_quantization"},
+               .own = own_passes(),
+               .facts = {.max_rank = kMaxRank, .max_unknown_view_sizes = 1}},
+    .delegate = {.id = kBackendId, .lower = lower, .is_stocks = true},
+    .options = {.list = kOptions},
 };
 
 }  // namespace wick::xnnpack

@@ -192,4 +192,13 @@ bool size_of(const PayloadValue& value, uint64_t* size_bytes);
 Error check_payload(const Payload& payload, const std::vector<std::vector<uint32_t>>* input_dims,
                     std::vector<std::vector<uint32_t>>* dims, ErrorText* text);
 
+/// One dimension of an image that windows of a max pooling move over, of which one dimension is dilated.
+struct DilatedWindows {
+  uint64_t size, pad_before, stride, dilation;
+};
+/// The library reads, in place of what a dilated window has in the padding, the window's first element behind the
+/// padding in front. Is that in the image for each of `count` windows? Requires: 0 < count, and a window does not lie
+/// entirely in the padding in front.
+bool stay_in_image(const DilatedWindows& windows, uint64_t count);
+
 }  // namespace wick::xnnpack

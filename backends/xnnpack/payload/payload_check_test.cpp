@@ -269,6 +269,8 @@ TEST(XnnpackPayloadCheck, PoolingAndResizing) {
       {N::avg_pooling_2d, "a window of one element", [](P&, O& n) { n.window = {}; }},
       {N::max_pooling_2d, "a stride larger than the window", [](P&, O& n) { n.window.stride[0] = 3; }},
       {N::max_pooling_2d, "a window of padding only", [](P&, O& n) { n.window.pad_top = 2; }},
+      {N::max_pooling_2d, "a dilated window that begins behind the image",
+       [](P&, O& n) { n.window.dilation[1] = 2, n.window.stride[0] = 1, n.window.pad_top = n.window.pad_bottom = 1; }},
       {N::max_pooling_2d, "a window over 9 of 8", [](P&, O& n) { n.window.kernel[1] = 9; }},
       {N::avg_pooling_2d, "stride or dilation of 0", [](P&, O& n) { n.window.kernel[0] = 0; }},
       {N::avg_pooling_2d, "a dilated average", [](P&, O& n) { n.window.dilation[0] = 2; }},

@@ -47,7 +47,7 @@ class PayloadConstants {
   Error find_data(const BackendInit& context, uint32_t value, Span<const uint8_t>* bytes);
   Error find_scales(const BackendInit& context, uint32_t value, uint64_t count, size_t element_bytes,
                     Span<const uint8_t>* bytes);
-  /// What 16-bit scales of a filter's channels are: the type of all products with the filter; invalid: none.
+  /// The type of 16-bit scales of a filter's channels: that of all products with the filter; invalid: they differ.
   DataType narrow_scales_type(uint32_t value) const;
   Span<const uint8_t> widened(Span<const uint8_t> halves, DataType type);
   Span<const uint8_t> inline_scales(const Quantization& quantization, size_t element_bytes);

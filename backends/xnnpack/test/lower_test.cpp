@@ -39,14 +39,14 @@ Lowered lower_text(const std::string& text) {
   out.function = std::move(*function);
   const compiler::SymScope scope(out.function.graph->ranges);
   const compiler::ValueRanges ranges(*out.function.graph);
-  compiler::TargetOptions options;
-  options.ranges = &ranges;
+  compiler::TargetContext context;
+  context.ranges = &ranges;
   for (const auto& node : out.function.graph->nodes()) {
-    const compiler::Verdict verdict = supports(*node, options);
+    const compiler::Verdict verdict = supports(*node, context);
     EXPECT_TRUE(verdict.taken) << compiler::to_text(*node) << ": " << verdict.reason;
     if (!verdict.taken) return out;
   }
-  auto delegate = lower(*out.function.graph, options);
+  auto delegate = lower(*out.function.graph, context);
   if (!delegate.ok()) {
     ADD_FAILURE() << render(delegate.diag()) << text;
     return out;
@@ -407,8 +407,8 @@ TEST(Lower, AResultOfOtherSizesIsABug) {
   const auto function = compiler::parse_graph("graph f(%x: f32[2, 3]) {\n %y = aten.abs(%x)\n return %y\n}");
   ASSERT_TRUE(function.ok());
   const compiler::Node& node = *function->graph->nodes().front();
-  const compiler::TargetOptions options;
-  Lowering lowering(*function->graph, options);
+  const compiler::TargetContext context;
+  Lowering lowering(*function->graph, context);
   const auto set = [&](const Sizes& dims) {
     return compiler::catch_failure([&] { lowering.set_result(node, lowering.value(dims)); });
   };

@@ -226,7 +226,7 @@ TEST(Profitable, LightNodesBeforeANodeOutsideAreNoDelegate) {
   EXPECT_EQ(sum.failures(), "");
 }
 
-// What a model makes of positions behind its layers: `of_sorted` reads %s, as many numbers as there are rows.
+// A model that computes positions behind its layers: `of_sorted` reads %s, as many numbers as there are rows.
 std::string ending(int64_t rows, const char* of_sorted) {
   const std::string n = std::to_string(rows);
   return "graph f(%x: f32[" + n + ", 8]) {\n  const %w: f32[1, 8] = ...\n  %y = aten.linear(%x, %w)\n  %a: f32[" + n +

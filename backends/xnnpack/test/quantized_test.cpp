@@ -65,13 +65,13 @@ std::string refusals(const std::string& text) {
   return out;
 }
 
-Lowered lower_text(const std::string& text, const compiler::TargetOptions& options = {}) {
+Lowered lower_text(const std::string& text, const compiler::TargetContext& context = {}) {
   Lowered out;
   EXPECT_EQ(refusals(text), "") << text;
   auto function = parse_folded(text);
   if (!function.ok()) return out;
   out.function = std::move(*function);
-  auto delegate = lower(*out.function.graph, options);
+  auto delegate = lower(*out.function.graph, context);
   if (!delegate.ok()) {
     ADD_FAILURE() << render(delegate.diag()) << text;
     return out;
@@ -364,8 +364,8 @@ TEST(Quantized, GroupsThatAreRowsOrHaveEqualScalesInEachKeepFloatScales) {
 
 TEST(Quantized, ScalesOfGroupsAreRoundedOnRequestAndItIsSaid) {
   const compiler::TargetSettings settings = {{"group-scales", "bf16"}};
-  compiler::TargetOptions rounded;
-  rounded.settings = &settings;
+  compiler::TargetContext rounded;
+  rounded.options.settings = &settings;
   const std::string inexact = linear_4_bit(64, 32, "0.1, 0.2, 0.3, 0.4"), exact = linear_4_bit(64, 32);
   EXPECT_EQ(lower_text(inexact).count(NodeType::fully_connected), 3);
   const Lowered out = lower_text(inexact, rounded);
@@ -377,8 +377,8 @@ TEST(Quantized, ScalesOfGroupsAreRoundedOnRequestAndItIsSaid) {
     ASSERT_TRUE(function.ok());
     for (const auto& node : function->graph->nodes()) {
       if (!node->is("aten.linear.default")) continue;
-      const auto says_so = [&](const compiler::TargetOptions& options) {
-        const compiler::Verdict verdict = supports(*node, options);
+      const auto says_so = [&](const compiler::TargetContext& context) {
+        const compiler::Verdict verdict = supports(*node, context);
         EXPECT_EQ(verdict.asked_for, verdict.reason.find("groups are rounded to bf16") != std::string::npos)
             << "compile prints it";
         return verdict.asked_for;

@@ -551,32 +551,6 @@ TEST(XnnpackRuntime, ScalesOf16BitsAreOfTheTypeOfTheProducts) {
   }
 }
 
-// A name in the file stands for bytes; the same bytes with other scales are other weights.
-TEST(XnnpackRuntime, EqualFiltersWithOtherScalesDoNotShareTheirPackedForm) {
-  const std::vector<int8_t> filter(2 * 32, 10);
-  Floats sums;
-  std::vector<std::unique_ptr<TestRun>> tests;
-  for (const float scale : {0.5f, 2.f}) {
-    TestDelegate delegate;
-    Quantization per_token, per_channel;
-    per_token.kind = Quantization::Kind::per_token;
-    per_token.num_nonbatch_dims = 1;
-    per_channel.kind = Quantization::Kind::per_channel;
-    per_channel.scale_constant = delegate.named_constant(bytes_of<float>({scale, scale}));
-    const uint32_t in = delegate.input({1, 32}), rows = delegate.value(DataType::qdint8, {1, 32}, per_token);
-    const uint32_t weights = delegate.constant({2, 32}, filter, DataType::qcint8, per_channel);
-    const uint32_t out = delegate.output({1, 2});
-    delegate.node(NodeType::convert, {in}, rows);
-    delegate.node(NodeType::fully_connected, {rows, weights, kNoValue}, out);
-    tests.push_back(std::make_unique<TestRun>(delegate));
-    ASSERT_EQ(tests.back()->load(), Error::Ok) << tests.back()->harness().text;
-    ASSERT_EQ(tests.back()->execute({bytes_of(Floats(32, 1.f))}), Error::Ok);
-    sums.push_back(tests.back()->output<float>()[1]);
-  }
-  EXPECT_NEAR(sums[0], 160, 1);
-  EXPECT_NEAR(sums[1], 640, 4);
-}
-
 TEST(XnnpackRuntime, StaticInt8Convolution) {
   Quantization activation, weight, result, product;
   activation.kind = weight.kind = result.kind = product.kind = Quantization::Kind::per_tensor;

@@ -75,7 +75,7 @@ TEST_P(ScalarOverload, HasTheDtypeOfItsOperand) {
 TEST_P(ScalarOverload, RunsWhereNoDelegateTakesIt) {
   static const compiler::Target others = [] {
     compiler::Target out = xnnpack::kTarget;
-    out.supports = [](const compiler::Node& node, const compiler::TargetOptions&) {
+    out.partition.supports = [](const compiler::Node& node, const compiler::TargetContext&) {
       return node.is("aten.tanh.default") ? compiler::Verdict::yes() : compiler::Verdict::no("not in this test");
     };
     return out;

@@ -465,6 +465,14 @@ constexpr Edge kEdges[] = {
      "%y, %i = aten.max_pool2d_with_indices(%x, " POOL ", [1, 1], [1, 1], true)"},
     {"aten.max_pool2d_with_indices.default", kIn, "%x: f32[2, s0, 6, 6]",
      "range s0: 1..3\n %y, %i = aten.max_pool2d_with_indices(%x, " POOL ")"},
+    {"aten.max_pool2d_with_indices.default", kIn, "%x: f32[1, 3, 7, 7]",
+     "%y, %i = aten.max_pool2d_with_indices(%x, [3, 3], [2, 2], [1, 1], [1, 2])"},
+    {"aten.max_pool2d_with_indices.default", "behind the image", "%x: f32[1, 3, 3, 6]",
+     "%y, %i = aten.max_pool2d_with_indices(%x, [3, 3], [3, 3], [1, 1], [1, 2], true)"},
+    {"aten.max_pool2d_with_indices.default", kIn, "%x: f32[1, 3, s0, 6]",
+     "range s0: 3..9\n %y, %i = aten.max_pool2d_with_indices(%x, [3, 3], [2, 2], [1, 1], [1, 2])"},
+    {"aten.max_pool2d_with_indices.default", "behind the image", "%x: f32[1, 3, s0, 6]",
+     "range s0: 3..9\n %y, %i = aten.max_pool2d_with_indices(%x, [2, 2], [1, 1], [1, 1], [1, 2])"},
     {"aten.max_pool2d_with_indices.default", "a number of channels known only at run time", "%x: f32[s1, s0, 6, 6]",
      "range s0: 1..3\n range s1: 1..3\n %y, %i = aten.max_pool2d_with_indices(%x, " POOL ")"},
     {"aten.max_pool2d_with_indices.default", "stride larger", "%x: f32[1, 3, 7, 7]",
@@ -553,8 +561,8 @@ TEST(Support, WhatBearsANoteIsRefusedByStrictNan) {
     const compiler::Node* node = parse(edge, &function);
     if (!node) continue;
     const compiler::SymScope scope(function.graph->ranges);
-    compiler::TargetOptions strict;
-    strict.strict_nan = true;
+    compiler::TargetContext strict;
+    strict.options.strict_nan = true;
     const compiler::Verdict verdict = supports(*node, strict);
     const std::string note = supports(*node, {}).reason;
     EXPECT_EQ(verdict.taken, note.empty()) << verdict.reason;
@@ -576,7 +584,8 @@ TEST(Support, WhatLosesInfinitiesThatAModelHidesIsRefused) {
       {"%q = aten.reciprocal(%x)\n %y = aten.cumsum(%q, 1)\n %r = aten.neg(%y)", ""},
       {"%q = aten.log(%x)\n %y = aten.sign(%q)\n %r = aten.neg(%y)", "makes NaN from finite inputs"},
       {"%q = aten.reciprocal(%x)\n %y = aten.threshold(%q, 0.5, 2)\n %r = aten.reciprocal(%y)",
-       "makes infinities from finite inputs"},
+       "the model distinguishes -0 from 0"},
+      {"%q = aten.reciprocal(%x)\n %y = aten.threshold(%q, 0.5, 2)\n %r = aten.clamp(%y, none, 9)", ""},
       {"%q = aten.reciprocal(%x)\n %y = aten.threshold(%q, 0.5, 2)\n %r = aten.mul.Scalar(%y, 2)", ""},
       {"%p = aten.abs(%x)\n %q = aten.reciprocal(%p)\n %y = aten.rsqrt(%q)\n %r = aten.sigmoid(%y)", ""},
   };
@@ -586,11 +595,11 @@ TEST(Support, WhatLosesInfinitiesThatAModelHidesIsRefused) {
         compiler::parse_graph(fmt::format("graph f(%x: f32[4, 6]) {{\n {}\n return %r\n}}", test.body));
     ASSERT_TRUE(function.ok()) << compiler::render(function.diag());
     const compiler::ValueRanges ranges(*function->graph);
-    compiler::TargetOptions options;
-    options.ranges = &ranges;
+    compiler::TargetContext context;
+    context.ranges = &ranges;
     for (const auto& node : function->graph->nodes()) {
       if (node->result()->name != "y") continue;
-      const compiler::Verdict verdict = supports(*node, options);
+      const compiler::Verdict verdict = supports(*node, context);
       EXPECT_EQ(verdict.taken, std::string_view(test.reason).empty()) << verdict.reason;
       EXPECT_NE(verdict.reason.find(test.reason), std::string::npos) << verdict.reason;
     }
@@ -666,7 +675,7 @@ TEST(Support, AnOperatorWithoutARowIsRefusedForATrueReason) {
   const auto function = compiler::parse_graph(
       "graph f(%x: f32[2], %c: bool[2]) { %a = aten.exp(%x)\n %y = aten.where.self(%c, %a, %x) return %y }");
   ASSERT_TRUE(function.ok()) << render(function.diag());
-  EXPECT_EQ(supports(*function->graph->nodes().back(), {true}).reason,
+  EXPECT_EQ(supports(*function->graph->nodes().back(), {.options = {.strict_nan = true}}).reason,
             "a select by factors of 0 and 1, which --strict-nan refuses");
 }
 

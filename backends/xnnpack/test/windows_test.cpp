@@ -1,7 +1,8 @@
-// Convolutions that are lowered otherwise than with the windows they have, against portable kernels.
+// Convolutions that are lowered otherwise than with the windows they have, and max pools, against portable kernels.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "common/random.h"
 #include "compiler/testing/pipeline.h"
 #include "wick/portable_kernels.h"
 #include "wick/xnnpack_backend.h"
@@ -59,6 +60,47 @@ TEST_P(ChangedWindow, IsRight) {
 
 INSTANTIATE_TEST_SUITE_P(LargeDepthwise, ChangedWindow, ::testing::ValuesIn(kLarge));
 INSTANTIATE_TEST_SUITE_P(Patches, ChangedWindow, ::testing::ValuesIn(kPatches));
+
+// One dimension of a max pool.
+struct Axis {
+  int kernel, stride, padding, dilation, size;
+};
+
+std::vector<Axis> axes() {
+  std::vector<Axis> out;
+  for (int kernel = 1; kernel <= 3; ++kernel)
+    for (int stride = 1; stride <= 3; ++stride)
+      for (int padding = 0; padding <= kernel / 2; ++padding)
+        for (int dilation = 1; dilation <= 3; ++dilation)
+          for (int size = 1; size <= 7; ++size) {
+            if (size + 2 * padding > dilation * (kernel - 1)) out.push_back({kernel, stride, padding, dilation, size});
+          }
+  return out;
+}
+
+// Windows of which a part, at either end, lies in the padding or behind it.
+TEST(MaxPools, OfAnyWindowAreRightOrOutside) {
+  if (!has_xnnpack_library()) GTEST_SKIP() << "this build has no XNNPACK";
+  const std::vector<Axis> all = axes();
+  size_t delegated = 0, dilated = 0;
+  for (uint64_t i = 0; i < 2000; ++i) {
+    const auto random = philox4x32(20261130, i);
+    const Axis &h = all[random.words[0] % all.size()], &w = all[random.words[1] % all.size()];
+    Pipeline p = Pipeline::from_text(
+        fmt::format("graph f(%x: f32[2, 3, {}, {}]) {{\n %y, %i = aten.max_pool2d_with_indices(%x, [{}, {}], [{}, {}], "
+                    "[{}, {}], [{}, {}], {})\n return %y\n}}",
+                    h.size, w.size, h.kernel, w.kernel, h.stride, w.stride, h.padding, w.padding, h.dilation,
+                    w.dilation, random.words[2] % 2 == 1));
+    p.backend("xnnpack");
+    if (p.delegates() == 0) continue;
+    ++delegated;
+    dilated += h.dilation > 1 || w.dilation > 1;
+    p.run_and_compare();
+    ASSERT_EQ(p.failures(), "") << i;
+  }
+  EXPECT_GT(delegated, 700u);
+  EXPECT_GT(dilated, 200u);
+}
 
 }  // namespace
 }  // namespace wick::testing::windows_test

@@ -15,9 +15,9 @@ std::string text_of(const Node& node) {
 
 class Finder {
  public:
-  Finder(const Graph& graph, const Target& target, const TargetOptions& options, const UnitsOfNodes& units,
+  Finder(const Graph& graph, const Target& target, const TargetContext& context, const UnitsOfNodes& units,
          uint32_t new_unit)
-      : graph_(graph), target_(target), options_(options), units_(units), new_unit_(new_unit) {
+      : graph_(graph), target_(target), context_(context), units_(units), new_unit_(new_unit) {
     position_.resize(units.order.size());
     for (uint32_t at = 0; at < units.order.size(); ++at) {
       position_[units.order[at]] = at;
@@ -29,13 +29,13 @@ class Finder {
   std::string find(Value* state, HeldBuffer* held) {
     held->state = state;
     held->name = state->buffer_name();
-    if (options_.buffers) {
-      const auto outside = options_.buffers->outside.find(state->buffer_name());
-      if (outside != options_.buffers->outside.end()) return outside->second;
-      const auto name = options_.buffers->names.find(state->buffer_name());
-      if (name != options_.buffers->names.end()) held->name = name->second;
+    if (context_.buffers) {
+      const auto outside = context_.buffers->outside.find(state->buffer_name());
+      if (outside != context_.buffers->outside.end()) return outside->second;
+      const auto name = context_.buffers->names.find(state->buffer_name());
+      if (name != context_.buffers->names.end()) held->name = name->second;
     }
-    const Verdict verdict = target_.holds(*state, options_);
+    const Verdict verdict = target_.delegate.holds(*state, context_);
     if (!verdict.taken) return verdict.reason;
     std::optional<uint32_t> last;
     for (const Node* reader : state->users()) {
@@ -69,7 +69,7 @@ class Finder {
 
   const Graph& graph_;
   const Target& target_;
-  const TargetOptions& options_;
+  const TargetContext& context_;
   const UnitsOfNodes& units_;
   uint32_t new_unit_;
   std::vector<uint32_t> position_;     // of nodes
@@ -90,16 +90,16 @@ uint64_t bytes_of(const Value& state) {
 
 }  // namespace
 
-std::vector<HeldBuffer> find_held_buffers(const Graph& graph, const Target& target, const TargetOptions& options,
+std::vector<HeldBuffer> find_held_buffers(const Graph& graph, const Target& target, const TargetContext& context,
                                           const UnitsOfNodes& units, uint32_t new_unit,
                                           std::vector<BufferPlace>& places) {
   std::vector<HeldBuffer> out;
-  Finder finder(graph, target, options, units, new_unit);
+  Finder finder(graph, target, context, units, new_unit);
   for (Value* state : graph.states()) {
     if (!is_used(graph, state)) continue;
     HeldBuffer held;
     BufferPlace place{state->buffer_name(), bytes_of(*state), "", ""};
-    if (target.holds) {
+    if (target.delegate.holds) {
       place.reason = finder.find(state, &held);
       if (place.reason.empty()) place.backend = target.name;
     }

@@ -36,7 +36,7 @@ struct UnitsOfNodes {
 /// new value, or that is a constant or an input of the graph. It is changed by the last of all that read it or compute
 /// its new value. `places` gets a row for each state that is used. A buffer that no delegate has a part in belongs to
 /// unit `new_unit`, which has no nodes.
-std::vector<HeldBuffer> find_held_buffers(const Graph& graph, const Target& target, const TargetOptions& options,
+std::vector<HeldBuffer> find_held_buffers(const Graph& graph, const Target& target, const TargetContext& context,
                                           const UnitsOfNodes& units, uint32_t new_unit,
                                           std::vector<BufferPlace>& places);
 

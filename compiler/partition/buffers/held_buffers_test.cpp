@@ -18,21 +18,21 @@ namespace {
 Target holding() {
   Target target;
   target.name = "red";
-  target.id = "RedBackend";
-  target.supports = [](const Node& node, const TargetOptions&) {
+  target.delegate.id = "RedBackend";
+  target.partition.supports = [](const Node& node, const TargetContext&) {
     const bool known = node.is("aten.relu.default") || node.is("aten.add.Tensor") || node.is("aten.mul.Tensor") ||
                        node.is("higher_order.cond.default");
     return known ? Verdict::yes() : Verdict::no("an operator without rule");
   };
-  target.lower = [](const Graph& graph, const TargetOptions&) -> Result<Delegate> {
+  target.delegate.lower = [](const Graph& graph, const TargetContext&) -> Result<Delegate> {
     const std::string text = to_text(graph, "p");
     Delegate delegate;
     delegate.id = "RedBackend";
     delegate.payload.assign(text.begin(), text.end());
     return delegate;
   };
-  target.takes_graphs = true;
-  target.holds = [](const Value& state, const TargetOptions&) {
+  target.partition.takes_graphs = true;
+  target.delegate.holds = [](const Value& state, const TargetContext&) {
     return state.dtype() == DType::f32 ? Verdict::yes() : Verdict::no("no f32");
   };
   return target;
@@ -45,7 +45,7 @@ struct Held {
 };
 
 // The graph after the target has taken its part of a copy.
-Held hold(const std::string& text, const TargetOptions& options = {}) {
+Held hold(const std::string& text, const TargetContext& context = {}) {
   auto function = parse_graph(text);
   if (!function.ok()) {
     ADD_FAILURE() << render(function.diag());
@@ -54,7 +54,7 @@ Held hold(const std::string& text, const TargetOptions& options = {}) {
   OriginMap sources;
   const std::unique_ptr<Graph> copy = clone(*function->graph, sources);
   const Target target = holding();
-  const auto report = partition(*copy, target, options, ask_all(*copy, target, options));
+  const auto report = partition(*copy, target, context, ask_all(*copy, target, context));
   EXPECT_TRUE(report.ok()) << (report.ok() ? "" : render(report.diag()));
   if (!report.ok()) return {};
   EXPECT_TRUE(verify(*copy).ok()) << to_text(*copy, "copy");
@@ -171,9 +171,9 @@ TEST(HeldBuffers, AreNoneThatOthersUseOrThatAreNotToBe) {
 })";
   BufferRules rules;
   rules.outside["agreed"] = "another method does not";
-  TargetOptions options;
-  options.buffers = &rules;
-  const Held held = hold(text, options);
+  TargetContext context;
+  context.buffers = &rules;
+  const Held held = hold(text, context);
   std::vector<std::string> reasons;
   for (const BufferPlace& place : held.buffers) reasons.push_back(place.name + ": " + place.reason);
   const std::vector<std::string> wanted = {"read: aten.exp.default reads it outside of delegates",
@@ -189,15 +189,15 @@ TEST(HeldBuffers, AreNoneThatOthersUseOrThatAreNotToBe) {
 TEST(HeldBuffers, HaveOtherNamesInDelegatesIfMethodsDiffer) {
   BufferRules rules;
   rules.names["s"] = "s@decode";
-  TargetOptions options;
-  options.buffers = &rules;
+  TargetContext context;
+  context.buffers = &rules;
   const Held held = hold(R"(graph f(%x: f32[2]) {
   state %s: f32[2] "s" = ...
   %a: f32[2] = aten.add.Tensor(%s, %x)
   update %s = %a
   return %s
 })",
-                         options);
+                         context);
   ASSERT_EQ(held.payloads.size(), 1u);
   EXPECT_NE(held.payloads[0].find("\"s@decode\""), std::string::npos) << held.payloads[0];
   // What the program returns is the old value.

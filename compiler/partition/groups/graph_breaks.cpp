@@ -4,24 +4,23 @@
 #include <set>
 #include <unordered_map>
 
+#include "compiler/layout/dim_order.h"
 #include "compiler/partition/dependences.h"
 
 namespace wick::compiler {
 namespace {
 
-// At the upper bounds of the sizes.
+// At the upper bounds of the sizes; none: there is no bound.
 std::optional<uint64_t> most_bytes_of(const Value& value) {
   if (!value.type.is_tensor()) return 0;
-  uint64_t bytes = dtype_size_bytes(value.dtype());
-  for (const Sym& size : value.sizes()) {
-    const int64_t most = SymScope::range(size).max;
-    if (most == kUnbounded) return std::nullopt;
-    if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(std::max<int64_t>(0, most)), &bytes)) return std::nullopt;
-  }
-  return bytes;
+  uint64_t bytes = 0;
+  const int64_t elements = layout::elements(value.sizes());
+  const bool fits = elements != kUnbounded &&
+                    !__builtin_mul_overflow(static_cast<uint64_t>(elements), dtype_size_bytes(value.dtype()), &bytes);
+  return fits ? std::optional(bytes) : std::nullopt;
 }
 
-// Of nodes in all: each break looks at every node of the graph.
+// Each break looks at every node of the graph: so many in all.
 constexpr size_t kMostNodesSeen = size_t{1} << 26;
 
 class Bytes {
@@ -56,10 +55,11 @@ class Breaks {
       found.after = after;
       found.nodes = nodes_between(found.before, after);
       if (found.nodes.empty()) continue;
-      found.nodes_before = static_cast<uint32_t>(members_[found.before].size());
-      found.nodes_after = static_cast<uint32_t>(members_[after].size());
+      found.cost.nodes_before = static_cast<uint32_t>(members_[found.before].size());
+      found.cost.nodes_after = static_cast<uint32_t>(members_[after].size());
       add_bytes(found);
-      found.delegates_if_inside = count_with(found.nodes);
+      found.cost.delegates_now = graph_.num_units;
+      found.cost.delegates_if_inside = count_with(found.nodes);
       out.push_back(std::move(found));
     }
     return out;
@@ -106,11 +106,11 @@ class Breaks {
     };
     for (const uint32_t i : members_[found.before]) add(i, true);
     for (const uint32_t i : found.nodes) add(i, false);
-    found.bytes_out = out.sum();
-    found.bytes_in = in.sum();
+    found.cost.bytes_out = out.sum();
+    found.cost.bytes_in = in.sum();
   }
 
-  // Of delegates, by dependences alone.
+  // The number of delegates, by dependences alone.
   uint32_t count_with(const std::vector<uint32_t>& more) const {
     std::vector<bool> wanted(graph_.nodes.size());
     for (uint32_t i = 0; i < wanted.size(); ++i) wanted[i] = !is_outside(i);

@@ -1,4 +1,4 @@
-// What keeps a backend's nodes from being one delegate, and what that costs.
+// Graph breaks: nodes that keep two delegates apart, and what that costs.
 #pragma once
 #include <optional>
 #include <vector>
@@ -17,16 +17,22 @@ struct PartitionedNodes {
   uint32_t num_units;
 };
 
+struct BreakCost {
+  /// In one run, at the upper bounds of sizes: bytes of the values of the first delegate that the nodes between or the
+  /// second one read, and of those that the second one reads from the first or from these nodes. None: a size has no
+  /// bound.
+  std::optional<uint64_t> bytes_out, bytes_in;
+  uint32_t nodes_before = 0, nodes_after = 0;  // of the two delegates
+  /// Delegates of the graph, and how many there would be if the backend took the nodes between.
+  uint32_t delegates_now = 0, delegates_if_inside = 0;
+};
+
 /// A border between two delegates of a graph of which one runs after the other.
 struct BreakBetween {
   uint32_t before = 0, after = 0;  // units
   /// Outside, need something of `before`, and `after` needs them: by index, in order.
   std::vector<uint32_t> nodes;
-  /// Of the values of `before` that these nodes or `after` read, and of those that `after` reads from `before` or from
-  /// these nodes: bytes in one run, at the upper bounds of sizes. None: a size has no bound.
-  std::optional<uint64_t> bytes_out, bytes_in;
-  uint32_t nodes_before = 0, nodes_after = 0;  // of the two delegates
-  uint32_t delegates_if_inside = 0;            // of the graph, if the backend took these nodes
+  BreakCost cost;
 };
 
 /// One for each two consecutive delegates with nodes of this kind. Of graphs of many delegates and nodes, only between

@@ -8,14 +8,14 @@
 namespace wick::compiler::graph_breaks_test {
 namespace {
 
-Verdict supports(const Node& node, const TargetOptions&) {
+Verdict supports(const Node& node, const TargetContext&) {
   for (const char* op : {"aten.relu.default", "aten.add.Tensor", "aten.cat.default"}) {
     if (node.is(op)) return Verdict::yes();
   }
   return Verdict::no("an operator without rule");
 }
 
-Result<Delegate> lower(const Graph& graph, const TargetOptions&) {
+Result<Delegate> lower(const Graph& graph, const TargetContext&) {
   Delegate delegate;
   delegate.id = "B";
   delegate.payload = {1};
@@ -23,7 +23,7 @@ Result<Delegate> lower(const Graph& graph, const TargetOptions&) {
   return delegate;
 }
 
-const Target kTarget = {"b", "B", nullptr, supports, nullptr, lower, {}};
+const Target kTarget = {.name = "b", .partition = {.supports = supports}, .delegate = {.id = "B", .lower = lower}};
 
 std::string text(const std::optional<uint64_t>& bytes) { return bytes ? fmt::format("{}", *bytes) : "?"; }
 
@@ -31,9 +31,9 @@ std::string text(const std::optional<uint64_t>& bytes) { return bytes ? fmt::for
 std::string breaks(const std::string& graph, bool for_report = true) {
   Result<Function> function = parse_graph(graph);
   if (!function.ok()) return render(function.diag());
-  TargetOptions options;
-  options.for_report = for_report;
-  Result<PartitionReport> part = partition(*function->graph, kTarget, options, ask_all(*function->graph, kTarget, {}));
+  TargetContext context;
+  context.for_report = for_report;
+  Result<PartitionReport> part = partition(*function->graph, kTarget, context, ask_all(*function->graph, kTarget, {}));
   if (!part.ok()) return render(part.diag());
   PartitionReport report;
   report.add(std::move(*part));
@@ -46,9 +46,9 @@ std::string breaks(const std::string& graph, bool for_report = true) {
       EXPECT_FALSE(node.reason.empty()) << node.op;
       nodes += (nodes.empty() ? "" : ", ") + node.op;
     }
-    out +=
-        fmt::format("{}: {} > {} > {} > {} > {}, {} to {}\n", found.body_of, found.nodes_before, text(found.bytes_out),
-                    nodes, text(found.bytes_in), found.nodes_after, found.delegates_now, found.delegates_if_inside);
+    out += fmt::format("{}: {} > {} > {} > {} > {}, {} to {}\n", found.body_of, found.cost.nodes_before,
+                       text(found.cost.bytes_out), nodes, text(found.cost.bytes_in), found.cost.nodes_after,
+                       found.cost.delegates_now, found.cost.delegates_if_inside);
   }
   return out;
 }

@@ -101,8 +101,8 @@ Results log_of_sum(Builder& b, Node& node) {
 
 constexpr int64_t kLargestResized = 256;  // rows or columns: matrices have as many squared
 
-// What the operator makes of a column of `size` pixels, as a matrix [output, input]: it resizes the unit vectors, one
-// in each channel.
+// The operator on a column of `size` pixels, as a matrix [output, input]: it resizes the unit vectors, one in each
+// channel.
 Value* resizing_matrix(Builder& b, Node& node, int64_t size, size_t axis) {
   std::vector<float> unit(static_cast<size_t>(size * size));
   for (int64_t i = 0; i < size; ++i) unit[static_cast<size_t>(i * size + i)] = 1;

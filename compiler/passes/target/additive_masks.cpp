@@ -13,9 +13,9 @@
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/constants/weights.h"
 #include "compiler/passes/match/attention_masks.h"
+#include "compiler/passes/match/bounds.h"
 #include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/passes.h"
-#include "compiler/passes/regions/bounds.h"
 #include "compiler/passes/rewrite.h"
 
 namespace wick::compiler {

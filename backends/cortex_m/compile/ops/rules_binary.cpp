@@ -200,10 +200,7 @@ std::vector<Value*> rewrite_div(Builder& b, Node& node, const Configuration&) {
   return {with_infinities(b, node, b.call("cortex_m.quantized_div", std::move(args)))};
 }
 
-Verdict supports_extremum(const Node& node, const Configuration&) {
-  const Refusal reason = refuse_int8(node);
-  return reason.empty() ? Verdict::yes() : refused(reason);
-}
+Verdict supports_extremum(const Node& node, const Configuration&) { return verdict_of(refuse_int8(node)); }
 
 // The operands on the result's scale. The kernels take rank 4 at most, so tensors of a higher rank become rows.
 std::vector<Value*> rewrite_extremum(Builder& b, Node& node, const Configuration&) {

@@ -106,7 +106,7 @@ Verdict supports_prelu(const Node& node, const Configuration& configuration) {
   Channelwise read;
   Refusal reason = read_prelu(node, &read);
   if (reason.empty()) reason = refuse_conversion(*node.tensor("self"), *node.result(), configuration);
-  return reason.empty() ? Verdict::yes() : refused(reason);
+  return verdict_of(reason);
 }
 
 std::vector<Value*> rewrite_prelu(Builder& b, Node& node, const Configuration& configuration) {

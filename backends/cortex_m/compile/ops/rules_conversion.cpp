@@ -58,16 +58,14 @@ Verdict supports_convert(const Node& node, const Configuration& configuration) {
       const Refusal reason = refuse_parameters(*each);
       if (!reason.empty()) return refused(reason);
     }
-    const Refusal reason = refuse_conversion(*x, *y, configuration);
-    return reason.empty() ? Verdict::yes() : refused(reason);
+    return verdict_of(refuse_conversion(*x, *y, configuration));
   }
   const Value& elements = x->is_quantized() ? *x : *y;
   const Value& real = x->is_quantized() ? *y : *x;
   if (real.dtype() != DType::f32)
     return refused(
         {"numbers other than f32", "convert to f32 in front of the quantize node, or behind the dequantize node"});
-  const Refusal reason = refuse_parameters(elements);
-  return reason.empty() ? Verdict::yes() : refused(reason);
+  return verdict_of(refuse_parameters(elements));
 }
 
 compiler::Args conversion_args(Value* x, const Value& elements) {

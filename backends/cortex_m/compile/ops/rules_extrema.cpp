@@ -21,7 +21,7 @@ Verdict supports_extremum(const Node& node, const Configuration& configuration) 
     reason = refuse_elements(*y, "its result");
     if (reason.empty()) reason = refuse_conversion(*x, *y, configuration);
   }
-  return reason.empty() ? Verdict::yes() : refused(reason);
+  return verdict_of(reason);
 }
 
 std::vector<Value*> rewrite_extremum(Builder& b, Node& node, const Configuration&) {

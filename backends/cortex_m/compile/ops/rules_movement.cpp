@@ -91,8 +91,7 @@ std::vector<Value*> rewrite_movement(Builder& b, Node& node, const Configuration
 
 // The position of the largest or smallest number is that of the element.
 Verdict supports_position(const Node& node, const Configuration&) {
-  const Refusal reason = refuse_elements(*node.tensor("self"), "its input");
-  return reason.empty() ? Verdict::yes() : refused(reason);
+  return verdict_of(refuse_elements(*node.tensor("self"), "its input"));
 }
 
 std::vector<Value*> rewrite_position(Builder& b, Node& node, const Configuration&) {

@@ -20,12 +20,12 @@ namespace {
 
 constexpr int64_t kLongestRow = 32768, kLargestGroup = 262144, kLargestWideGroup = 32768;  // of int16
 constexpr double kLargestEpsilon = 0x1p60, kUsualEpsilon = 0x1p-23;                        // of rms_norm: that of f32
-constexpr int kScaleBits = 30, kMaxShift = 40, kOffsetBits = 16;
+constexpr int kScaleBits = 30, kMaxShift = 40, kOffsetBits = 16, kMaxEpsilonBits = 32;
 
 struct Norm {
   int64_t rows = 1, count = 1;  // elements of a row
   int64_t parameters = 1;       // of all rows, or of the channels
-  int64_t epsilon = 0, shift = 0;
+  int64_t epsilon = 0, epsilon_bits = 0, shift = 0;
   bool centered = true;
   std::vector<int32_t> scales, offsets;
 };
@@ -70,13 +70,15 @@ Refusal refuse_values(const Node& node) {
   return {};
 }
 
-// Epsilon in the kernel's units: those of (count * element)^2.
+// Epsilon in the kernel's units: those of (count * element)^2, of which variances of short rows are few.
 Refusal read_epsilon(const Node& node, Norm* norm) {
   const double epsilon = node.is_none("eps") ? kUsualEpsilon : node.real("eps");
   const double in_steps = epsilon * std::pow(static_cast<double>(norm->count) / affine(*node.tensor("input")).scale, 2);
   if (!(in_steps >= 0 && in_steps <= kLargestEpsilon))
     return {"the scale of its input is too small", "use a larger scale of its input"};
-  norm->epsilon = static_cast<int64_t>(round_half_even(std::min(in_steps, kLargestEpsilon)));
+  while (norm->epsilon_bits < kMaxEpsilonBits && std::ldexp(in_steps, norm->epsilon_bits + 1) <= kLargestEpsilon)
+    ++norm->epsilon_bits;
+  norm->epsilon = static_cast<int64_t>(round_half_even(std::ldexp(in_steps, norm->epsilon_bits)));
   return {};
 }
 
@@ -138,7 +140,7 @@ std::vector<Value*> rewrite_norm(Builder& b, Node& node, const Configuration&) {
   Value* y = b.call("wick_cortex_m.layer_norm",
                     {rows, constant(b, {norm.count}, norm.scales, "scales"),
                      constant(b, {norm.count}, norm.offsets, "offsets"), norm.centered, int64_t{from.zero},
-                     norm.epsilon, norm.shift, int64_t{to.zero}, int64_t{to.min}, int64_t{to.max}});
+                     norm.epsilon, norm.shift, int64_t{to.zero}, int64_t{to.min}, int64_t{to.max}, norm.epsilon_bits});
   return with_statistics(b, node, b.reshape(y, node.result()->sizes()));
 }
 
@@ -151,7 +153,7 @@ std::vector<Value*> rewrite_group_norm(Builder& b, Node& node, const Configurati
       b.call("wick_cortex_m.group_norm",
              {node.tensor("input"), constant(b, {norm.parameters}, norm.scales, "scales"),
               constant(b, {norm.parameters}, norm.offsets, "offsets"), node.static_integer("group"), int64_t{from.zero},
-              norm.epsilon, norm.shift, int64_t{to.zero}, int64_t{to.min}, int64_t{to.max}}));
+              norm.epsilon, norm.shift, int64_t{to.zero}, int64_t{to.min}, int64_t{to.max}, norm.epsilon_bits}));
 }
 
 constexpr OpRule kRules[] = {

@@ -1,5 +1,4 @@
-#include "backends/cortex_m/compile/passes/absorb_padding.h"
-
+#include "backends/cortex_m/compile/passes/passes.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "compiler/ops/rules.h"
 #include "compiler/passes/rewrite.h"

@@ -1,8 +1,7 @@
-#include "backends/cortex_m/compile/passes/fold_elements.h"
-
 #include <algorithm>
 
 #include "backends/cortex_m/compile/passes/layers/moved_constant.h"
+#include "backends/cortex_m/compile/passes/passes.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "compiler/layout/constant_elements.h"
 #include "compiler/passes/rewrite.h"

@@ -1,5 +1,4 @@
-#include "backends/cortex_m/compile/passes/fold_hardsigmoid.h"
-
+#include "backends/cortex_m/compile/passes/passes.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "compiler/layout/constant_elements.h"
 #include "compiler/passes/rewrite.h"

@@ -1,8 +1,7 @@
-#include "backends/cortex_m/compile/passes/fuse_activations.h"
-
 #include <algorithm>
 
 #include "backends/cortex_m/compile/ops/op_rule.h"
+#include "backends/cortex_m/compile/passes/passes.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "compiler/ops/pointwise/clamp.h"
 #include "compiler/passes/rewrite.h"

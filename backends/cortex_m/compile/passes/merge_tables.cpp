@@ -1,11 +1,10 @@
-#include "backends/cortex_m/compile/passes/merge_tables.h"
-
 #include <algorithm>
 #include <unordered_set>
 
 #include "backends/cortex_m/compile/all_elements.h"
 #include "backends/cortex_m/compile/line_tables.h"
 #include "backends/cortex_m/compile/ops/int16/int16_rules.h"
+#include "backends/cortex_m/compile/passes/passes.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "compiler/layout/constant_elements.h"
 #include "compiler/passes/rewrite.h"

@@ -1,9 +1,8 @@
-#include "backends/cortex_m/compile/passes/normalize_rows.h"
-
 #include <algorithm>
 #include <cmath>
 #include <unordered_set>
 
+#include "backends/cortex_m/compile/passes/passes.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "compiler/layout/constant_elements.h"
 #include "compiler/ops/arguments.h"

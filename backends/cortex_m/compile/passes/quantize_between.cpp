@@ -1,5 +1,3 @@
-#include "backends/cortex_m/compile/passes/quantize_between.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -14,6 +12,7 @@
 #include "backends/cortex_m/compile/ops/int16/shown_rounding.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/ops/tables.h"
+#include "backends/cortex_m/compile/passes/passes.h"
 #include "backends/cortex_m/compile/passes/split_weights.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "backends/cortex_m/compile/requantization.h"

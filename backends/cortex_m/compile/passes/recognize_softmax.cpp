@@ -1,6 +1,5 @@
-#include "backends/cortex_m/compile/passes/recognize_softmax.h"
-
 #include "backends/cortex_m/compile/ops/int16/magnitudes.h"
+#include "backends/cortex_m/compile/passes/passes.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "compiler/ops/arguments.h"
 #include "compiler/ops/rules.h"

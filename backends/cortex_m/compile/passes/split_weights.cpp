@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/cortex_m/compile/passes/passes.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "backends/cortex_m/compile/requantization.h"
 #include "compiler/layout/constant_elements.h"

@@ -16,6 +16,4 @@ bool has_float_weights(const compiler::Node& node);
 std::vector<compiler::Node*> split_layer(compiler::Graph& graph, compiler::Node& node, double tolerance,
                                          const compiler::PipelineOptions& options);
 
-compiler::Result<compiler::Changed> split_weights(compiler::Graph& graph, const compiler::PipelineOptions& options);
-
 }  // namespace wick::cortex_m

@@ -1,7 +1,6 @@
-#include "backends/cortex_m/compile/passes/spread_quantization.h"
-
 #include <algorithm>
 
+#include "backends/cortex_m/compile/passes/passes.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "compiler/ops/rules.h"
 #include "compiler/passes/rewrite.h"

@@ -1,8 +1,7 @@
-#include "backends/cortex_m/compile/passes/tensor_bounds.h"
-
 #include <algorithm>
 
 #include "backends/cortex_m/compile/passes/layers/moved_constant.h"
+#include "backends/cortex_m/compile/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
 namespace wick::cortex_m {

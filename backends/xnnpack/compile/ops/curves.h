@@ -43,7 +43,7 @@ bool is_weighed(const compiler::Value* value);
 /// One row of a function of a number, on any dim order and sizes.
 constexpr OpRule curve_row(const char* op, void (*lower)(Lowering&, const compiler::Node&),
                            compiler::Verdict (*supports)(const compiler::Node&,
-                                                         const compiler::TargetOptions&) = nullptr) {
+                                                         const compiler::TargetContext&) = nullptr) {
   return {op, supports, any_dim_order, lower, Unknown::any};
 }
 

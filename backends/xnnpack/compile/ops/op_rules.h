@@ -27,7 +27,7 @@ using compiler::Unknown;
 struct OpRule {
   const char* op;
   /// Conditions beyond those of support.cpp for every node. Null: none.
-  compiler::Verdict (*supports)(const compiler::Node& node, const compiler::TargetOptions& options);
+  compiler::Verdict (*supports)(const compiler::Node& node, const compiler::TargetContext& context);
   LayoutRule (*layout)(const compiler::Node& node);
   void (*lower)(Lowering& lowering, const compiler::Node& node);
   Unknown unknown = Unknown::none;  // of each operand and of the result
@@ -90,9 +90,9 @@ const OpRule* find_rule(const compiler::Node& node);
 const std::vector<const OpRule*>& all_rules();
 
 /// As `supports`, for a node whose operands and results may be quantized in any way.
-compiler::Verdict supports_numbers(const compiler::Node& node, const compiler::TargetOptions& options);
+compiler::Verdict supports_numbers(const compiler::Node& node, const compiler::TargetContext& context);
 /// Whether the backend takes a node, all conditions together.
-compiler::Verdict supports(const compiler::Node& node, const compiler::TargetOptions& options);
+compiler::Verdict supports(const compiler::Node& node, const compiler::TargetContext& context);
 
 /// Sizes of a tensor.
 Sizes dims_of(const compiler::Value& value);

@@ -19,7 +19,7 @@ namespace {
 struct Refusal {
   std::string_view prefix;  // of operators
   const char* reason = nullptr;
-  std::string (*why)(const Node& node, const compiler::TargetOptions& options) = nullptr;
+  std::string (*why)(const Node& node, const compiler::TargetContext& context) = nullptr;
 };
 constexpr char kNoOperator[] = "XNNPACK has no operator for it: {}";
 constexpr char kBooleans[] = "the library has no booleans";
@@ -45,7 +45,7 @@ std::string refuse_to_write(const Node& node) {
 }
 
 // Elements at places: slices side by side, or a permute.
-std::string refuse_places(const Node& node, const compiler::TargetOptions&) {
+std::string refuse_places(const Node& node, const compiler::TargetContext&) {
   const auto operands = node.operands();
   const bool known = std::all_of(operands.begin(), operands.end(), [](const Value* operand) {
     return !operand->type.is_tensor() || is_floating(operand->dtype()) || operand->is_constant();
@@ -55,13 +55,13 @@ std::string refuse_places(const Node& node, const compiler::TargetOptions&) {
   return reason.empty() ? "positions at irregular distances, in more than 32 pieces" : reason;
 }
 
-std::string refuse_strides(const Node& node, const compiler::TargetOptions&) {
+std::string refuse_strides(const Node& node, const compiler::TargetContext&) {
   const std::string reason = refuse_to_write(node);
   return reason.empty() ? "strides that slices, permutes and expands cannot express" : reason;
 }
 
 // Masks of 0 and 1, or slices of skewed rows.
-std::string refuse_triangle(const Node& node, const compiler::TargetOptions&) {
+std::string refuse_triangle(const Node& node, const compiler::TargetContext&) {
   std::string reason = refuse_to_write(node);
   if (!reason.empty()) return reason;
   const Value* x = compiler::tensor_or_null(node.arg("self"));
@@ -95,7 +95,7 @@ const Node* foreign_part(const Value* condition, int depth = 0) {
   return reads_floats && !compares(*node) ? node : nullptr;
 }
 
-std::string refuse_choice(const Node& node, const compiler::TargetOptions& options) {
+std::string refuse_choice(const Node& node, const compiler::TargetContext& context) {
   const Value& result = *node.result();
   if (result.dtype() == DType::boolean) return fmt::format(kNoOperator, kBooleans);
   if (result.dtype() != DType::f32 && result.dtype() != DType::f16) return refuse_dtype(result);
@@ -108,7 +108,7 @@ std::string refuse_choice(const Node& node, const compiler::TargetOptions& optio
   if (result.dtype() == DType::f16)
     return fmt::format("a select between f16 values, {}; only selects in f32 are taken",
                        compiler::to_text(result.type));
-  if (options.strict_nan) return "a select by factors of 0 and 1, which --strict-nan refuses";
+  if (context.options.strict_nan) return "a select by factors of 0 and 1, which --strict-nan refuses";
   const auto operands = node.operands();
   const bool is_early = std::none_of(operands.begin(), operands.end(), [](const Value* operand) {
     return operand->type.is_tensor() && is_floating(operand->dtype()) && operand->producer;
@@ -119,12 +119,12 @@ std::string refuse_choice(const Node& node, const compiler::TargetOptions& optio
 
 // --- others ---
 
-std::string refuse_bits(const Node& node, const compiler::TargetOptions&) {
+std::string refuse_bits(const Node& node, const compiler::TargetContext&) {
   const Value& result = *node.result();
   return result.dtype() == DType::boolean ? fmt::format(kNoOperator, kBooleans) : refuse_dtype(result);
 }
 
-std::string refuse_creation(const Node& node, const compiler::TargetOptions&) {
+std::string refuse_creation(const Node& node, const compiler::TargetContext&) {
   if (!is_floating(node.result()->dtype())) return refuse_dtype(*node.result());
   if (has_unknown_size(node.result()))
     return fmt::format("a constant of sizes known only at run time: {}", compiler::to_text(node.result()->type));
@@ -132,7 +132,7 @@ std::string refuse_creation(const Node& node, const compiler::TargetOptions&) {
                      compiler::to_text(node.result()->type));
 }
 
-std::string refuse_composite(const Node& node, const compiler::TargetOptions&) {
+std::string refuse_composite(const Node& node, const compiler::TargetContext&) {
   const std::string reason = refuse_to_write(node);
   return reason.empty() ? "XNNPACK has no operator for it" : reason;
 }
@@ -191,13 +191,13 @@ constexpr Refusal kRefusals[] = {
 
 }  // namespace
 
-std::string refuse_operator(const Node& node, const compiler::TargetOptions& options) {
+std::string refuse_operator(const Node& node, const compiler::TargetContext& context) {
   for (const Refusal& refusal : kRefusals) {
     if (!node.op->name().starts_with(refusal.prefix)) continue;
-    if (refusal.why) return refusal.why(node, options);
+    if (refusal.why) return refusal.why(node, context);
     return fmt::format(kNoOperator, refusal.reason);
   }
-  std::string unfolded = why_not_folded(node, options);
+  std::string unfolded = why_not_folded(node, context);
   if (!unfolded.empty()) return unfolded;
   const bool makes_tensor = !node.results().empty() && node.result()->type.is_tensor();
   if (makes_tensor && !is_floating(node.result()->dtype())) return refuse_dtype(*node.result());

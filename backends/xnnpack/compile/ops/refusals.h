@@ -8,6 +8,6 @@ namespace wick::xnnpack {
 
 /// What was found and what is wanted. If a pass rewrites the operator in some cases, the reason is what that pass
 /// requires.
-std::string refuse_operator(const compiler::Node& node, const compiler::TargetOptions& options);
+std::string refuse_operator(const compiler::Node& node, const compiler::TargetContext& context);
 
 }  // namespace wick::xnnpack

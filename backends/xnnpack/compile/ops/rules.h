@@ -22,7 +22,7 @@ extern const RuleFamily kActivationRules, kConvolutionRules, kCurveRules, kLinea
 inline constexpr char kAgreeOnlyAtRunTime[] = "sizes whose equality is known only at run time";
 
 /// For matmuls and convolutions: the weight is a constant, possibly quantized, and so is the bias.
-compiler::Verdict constant_weights(const compiler::Node& node, const compiler::TargetOptions& options);
+compiler::Verdict constant_weights(const compiler::Node& node, const compiler::TargetContext& context);
 /// The bias of a matmul or convolution, or kNoValue. On int8 it has the library's form.
 uint32_t bias_of(Lowering& lowering, const compiler::Value* bias, DataType type);
 

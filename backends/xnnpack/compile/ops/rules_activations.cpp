@@ -10,7 +10,7 @@
 namespace wick::xnnpack {
 
 using compiler::Node;
-using compiler::TargetOptions;
+using compiler::TargetContext;
 using compiler::ValueRange;
 using compiler::Verdict;
 
@@ -69,7 +69,7 @@ void lower_mish(Lowering& l, const Node& node) {
 // Above the threshold eager returns x itself: log(1 + e^x) - x is below x's last place from 14 on.
 constexpr double kLeastThreshold = 14;
 
-Verdict plain_softplus(const Node& node, const TargetOptions&) {
+Verdict plain_softplus(const Node& node, const TargetContext&) {
   const auto beta = number(node, "beta"), threshold = number(node, "threshold");
   if (!beta || !threshold) return Verdict::no("a factor known only at run time");
   if (!(*beta > 0) || !std::isfinite(*beta)) return Verdict::no("a beta that is not positive");
@@ -94,7 +94,7 @@ void lower_log_sigmoid(Lowering& l, const Node& node) {
                 [&](uint32_t x) { return difference(l, clamped(l, x, at_most(0)), soft_tail(l, x)); });
 }
 
-Verdict known_elu(const Node& node, const TargetOptions&) {
+Verdict known_elu(const Node& node, const TargetContext&) {
   const auto alpha = number(node, "alpha"), scale = number(node, "scale"), input = number(node, "input_scale");
   if (!alpha || !scale || !input) return Verdict::no("a factor known only at run time");
   if (!(*input > 0)) return Verdict::no("an input scale that is not positive");
@@ -121,7 +121,7 @@ void lower_elu(Lowering& l, const Node& node) {
 
 // --- with corners ---
 
-Verdict known_slope(const Node& node, const TargetOptions&) {
+Verdict known_slope(const Node& node, const TargetContext&) {
   const auto slope = number(node, "negative_slope");
   if (!slope) return Verdict::no("'negative_slope' is known only at run time");
   if (!std::isfinite(static_cast<float>(*slope))) return Verdict::no("'negative_slope' is infinite");
@@ -144,7 +144,7 @@ void lower_leaky_relu(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, x, [&](uint32_t wide) { return leaky_relu(l, wide, slope); });
 }
 
-Verdict known_lambda(const Node& node, const TargetOptions&) {
+Verdict known_lambda(const Node& node, const TargetContext&) {
   const auto lambda = number(node, "lambd");
   if (!lambda) return Verdict::no("'lambd' is known only at run time");
   return *lambda >= 0x1p-100 && std::isfinite(*lambda) ? Verdict::yes() : Verdict::no("a lambda that is not positive");
@@ -167,13 +167,21 @@ void lower_hardshrink(Lowering& l, const Node& node) {
   });
 }
 
-Verdict known_threshold(const Node& node, const TargetOptions&) {
+Verdict known_threshold(const Node& node, const TargetContext&) {
   const auto threshold = number(node, "threshold"), value = number(node, "value");
   if (!threshold || !value) return Verdict::no("a threshold known only at run time");
   const bool finite = std::isfinite(static_cast<float>(*threshold)) && std::isfinite(static_cast<float>(*value));
   // Numbers less a smaller threshold may be so small that the library takes them for zero.
   const bool exact = *threshold == 0 || std::abs(*threshold) >= 0x1p-100;
   return finite && exact ? Verdict::yes() : Verdict::no("a threshold or value without exact differences");
+}
+
+// x s, s = 0 or 1; of an x that may have overflowed what lies between the limits s / (1 - s), which is infinite or 0.
+uint32_t where_chosen(Lowering& l, uint32_t x, uint32_t chosen, const ValueRange& numbers) {
+  const bool overflows = numbers.above || numbers.below || !(numbers.max <= 0x1p126 && numbers.min >= -0x1p126);
+  if (!overflows) return product(l, x, chosen);
+  const uint32_t limit = quotient(l, chosen, plus(l, times(l, chosen, -1), 1));
+  return l.binary(NodeType::maximum, l.binary(NodeType::minimum, x, limit), times(l, limit, -1));
 }
 
 // x for x > threshold, else value: x s + (value - value s), s = (x > threshold)
@@ -183,7 +191,7 @@ void lower_threshold(Lowering& l, const Node& node) {
   if (threshold == value) return l.set_result(node, clamped(l, x, at_least(static_cast<float>(value))));
   lower_in_fp32(l, node, x, [&](uint32_t wide) {
     const uint32_t chosen = is_positive(l, threshold == 0 ? wide : plus(l, wide, -threshold));
-    const uint32_t kept = product(l, clamped(l, wide, kAllFinite), chosen);
+    const uint32_t kept = where_chosen(l, wide, chosen, operand_numbers(l, node));
     return value == 0 ? kept : sum(l, kept, plus(l, times(l, chosen, -value), value));
   });
 }
@@ -213,7 +221,7 @@ constexpr OpRule kActivationRows[] = {
     costs_more(deviates(kDropsNan, curve_row("aten.softplus.default", lower_softplus, plain_softplus))),
     loses_sign(ZeroSign::lost, curve_row("aten.softshrink.default", lower_softshrink, known_lambda)),
     loses_sign(ZeroSign::lost,
-               deviates(kThreshold, curve_row("aten.threshold.default", lower_threshold, known_threshold))),
+               deviates(kDropsNan, curve_row("aten.threshold.default", lower_threshold, known_threshold))),
 };
 
 }  // namespace

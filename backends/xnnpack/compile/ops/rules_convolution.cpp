@@ -10,7 +10,7 @@
 namespace wick::xnnpack {
 
 using compiler::Node;
-using compiler::TargetOptions;
+using compiler::TargetContext;
 using compiler::Value;
 using compiler::Verdict;
 
@@ -102,8 +102,8 @@ PayloadNode::Window window_of(const Convolution& conv) {
   return window;
 }
 
-Verdict plain_convolution(const Node& node, const TargetOptions& options) {
-  Verdict constant = constant_weights(node, options);
+Verdict plain_convolution(const Node& node, const TargetContext& context) {
+  Verdict constant = constant_weights(node, context);
   if (!constant.taken) return constant;
   for (const char* name : {"stride", "padding", "dilation", "output_padding"}) {
     for (const compiler::Sym& amount : node.ints(name)) {

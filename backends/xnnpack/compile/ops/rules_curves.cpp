@@ -10,7 +10,7 @@
 namespace wick::xnnpack {
 
 using compiler::Node;
-using compiler::TargetOptions;
+using compiler::TargetContext;
 using compiler::ValueRange;
 using compiler::Verdict;
 
@@ -80,7 +80,7 @@ void lower_log1p(Lowering& l, const Node& node) {
     const uint32_t small = quotient(l, near, plus(l, clamped(l, near, at_most(0)), 1));
     const uint32_t inner = product(l, log_one_plus(l, l.unary(NodeType::abs, small)), sign(l, near));
     const uint32_t beyond = quotient(l, plus(l, z, 1), plus(l, near, 1));
-    return sum(l, inner, l.unary(NodeType::log, beyond));
+    return sum(l, inner, logarithm(l, beyond, operand_numbers(l, node)));
   });
 }
 
@@ -88,7 +88,7 @@ void lower_log1p(Lowering& l, const Node& node) {
 
 constexpr double kMaxPower = 8;
 
-Verdict simple_power(const Node& node, const TargetOptions&) {
+Verdict simple_power(const Node& node, const TargetContext&) {
   const auto exponent = number(node, "exponent");
   if (!exponent) return Verdict::no("an exponent known only at run time");
   const double quarters = *exponent * 4;
@@ -230,7 +230,7 @@ void lower_round(Lowering& l, const Node& node) {
 
 // --- quotients by powers of two, which are exact ---
 
-Verdict power_of_two(const Node& node, const TargetOptions&) {
+Verdict power_of_two(const Node& node, const TargetContext&) {
   const auto divisor = number(node, "other");
   if (!divisor) return Verdict::no("a divisor known only at run time");
   int exponent = 0;
@@ -258,8 +258,8 @@ void lower_fmod(Lowering& l, const Node& node) {
   });
 }
 
-Verdict rounded_quotient(const Node& node, const TargetOptions& options) {
-  return node.is_none("rounding_mode") ? Verdict::no("a quotient that is not rounded") : power_of_two(node, options);
+Verdict rounded_quotient(const Node& node, const TargetContext& context) {
+  return node.is_none("rounding_mode") ? Verdict::no("a quotient that is not rounded") : power_of_two(node, context);
 }
 
 void lower_rounded_quotient(Lowering& l, const Node& node) {

@@ -8,7 +8,7 @@
 namespace wick::xnnpack {
 
 using compiler::Node;
-using compiler::TargetOptions;
+using compiler::TargetContext;
 using compiler::Value;
 using compiler::Verdict;
 
@@ -43,7 +43,7 @@ Verdict known_matrices(const Node& node, const Value* weight) {
   return unknown == 0 ? Verdict::yes() : Verdict::no("a weight that is computed at run time, and unknown sizes");
 }
 
-Verdict plain_linear(const Node& node, const TargetOptions&) {
+Verdict plain_linear(const Node& node, const TargetContext&) {
   const Value* bias = node.optional_tensor("bias");
   if (bias && bias->rank() != 1) return Verdict::no("a bias that is not one row");
   if (node.operands()[0]->rank() < 1) return Verdict::no("an input without dimensions");
@@ -123,7 +123,7 @@ void lower_linear(Lowering& l, const Node& node) {
 }
 
 // [.., m, k] x [.., k, n]
-Verdict known_columns(const Node& node, const TargetOptions&) {
+Verdict known_columns(const Node& node, const TargetContext&) {
   const Sizes left = dims_of(*node.operands()[0]), right = dims_of(*node.operands()[1]);
   bool agree = left.back() == right[right.size() - 2];
   for (size_t i = 0; i + 2 < left.size() && i + 2 < right.size(); ++i)
@@ -131,11 +131,11 @@ Verdict known_columns(const Node& node, const TargetOptions&) {
   return agree ? Verdict::yes() : Verdict::no(kAgreeOnlyAtRunTime);
 }
 
-Verdict same_rank_batches(const Node& node, const TargetOptions& options) {
+Verdict same_rank_batches(const Node& node, const TargetContext& context) {
   const size_t rank = node.operands()[0]->rank();
   if (rank < 3 || node.operands().size() != 2 || node.operands()[1]->rank() != rank)
     return Verdict::no("a matmul of tensors of different ranks");
-  return known_columns(node, options);
+  return known_columns(node, context);
 }
 
 void lower_bmm(Lowering& l, const Node& node) {
@@ -150,7 +150,7 @@ void lower_mm(Lowering& l, const Node& node) {
   l.set_result(node, batch_product(l, batched(a), batched(b), lies_swapped(l, right)));
 }
 
-Verdict plain_addmm(const Node& node, const TargetOptions&) {
+Verdict plain_addmm(const Node& node, const TargetContext&) {
   if (!number(node, "beta") || !number(node, "alpha")) return Verdict::no("alpha or beta known only at run time");
   for (const char* name : {"beta", "alpha"}) {
     std::string reason = refuse_factor(node, name);
@@ -208,7 +208,7 @@ constexpr OpRule kLinearRows[] = {
 
 const RuleFamily kLinearRules = {kLinearRows, std::size(kLinearRows)};
 
-Verdict constant_weights(const Node& node, const TargetOptions&) {
+Verdict constant_weights(const Node& node, const TargetContext&) {
   if (node.operands()[0]->rank() < 1) return Verdict::no("an input without dimensions");
   if (!is_weight(*node.tensor("weight"))) return Verdict::no("a weight that is computed at run time");
   const Value* bias = node.optional_tensor("bias");

@@ -10,7 +10,7 @@ namespace wick::xnnpack {
 
 using compiler::Node;
 using compiler::Sym;
-using compiler::TargetOptions;
+using compiler::TargetContext;
 using compiler::Value;
 using compiler::Verdict;
 
@@ -57,7 +57,7 @@ constexpr int64_t kMaxPieces = 64;  // of a tensor that is taken apart: each is 
 
 // The library infers one size of a view. With more of them it can add, move and drop dimensions of size 1, and take
 // tensors apart and join them.
-Verdict viewable(const Node& node, const TargetOptions& options) {
+Verdict viewable(const Node& node, const TargetContext& context) {
   const Sizes from = dims_of(*node.operands()[0]), to = result_dims(node);
   const bool only_ones = without_ones(from) == without_ones(to), drops = to.size() < from.size();
   if (num_symbolic(to) <= 1 || (only_ones && !drops)) return Verdict::yes();
@@ -75,7 +75,7 @@ Verdict viewable(const Node& node, const TargetOptions& options) {
   constexpr size_t kRoom = 2;  // dropping one needs two more dimensions
   if (to.size() + kRoom > kMaxRank) return no(" in more dimensions than the library can drop one of");
   const std::string reason =
-      options.ranges ? refuse_zero_sign(node, *options.ranges, ZeroSign::lost_from_operands) : "";
+      context.ranges ? refuse_zero_sign(node, *context.ranges, ZeroSign::lost_from_operands) : "";
   return reason.empty() ? Verdict::yes() : Verdict::no(reason);
 }
 
@@ -107,7 +107,7 @@ std::optional<Slice> slice_of(const Node& node) {
   return slice;
 }
 
-Verdict known_slice(const Node& node, const TargetOptions&) {
+Verdict known_slice(const Node& node, const TargetContext&) {
   const auto slice = slice_of(node);
   if (!slice) return Verdict::no("a slice whose bounds are known only at run time");
   const bool in_pieces = slice->step != 1 && num_symbolic(dims_of(*node.operands()[0])) > 1;
@@ -125,11 +125,11 @@ void lower_slice(Lowering& l, const Node& node) {
   l.set_result(node, every_step(l, x, at, slice.start, slice.step, slice.count));
 }
 
-Verdict known_index(const Node& node, const TargetOptions& options) {
+Verdict known_index(const Node& node, const TargetContext& context) {
   const auto index = number(node, "index");
   const bool counts_back = index && *index < 0 && !dims_of(*node.operands()[0])[dim_of(node)].is_const();
   if (!index || counts_back) return Verdict::no("an index known only at run time");
-  return viewable(node, options);
+  return viewable(node, context);
 }
 
 void lower_select(Lowering& l, const Node& node) {
@@ -141,7 +141,7 @@ void lower_select(Lowering& l, const Node& node) {
 }
 
 // x with the rows from `start` on replaced by those of `source`.
-Verdict known_scatter(const Node& node, const TargetOptions&) {
+Verdict known_scatter(const Node& node, const TargetContext&) {
   for (const char* name : {"start", "end"}) {
     if (!node.is_none(name) && !number(node, name)) return Verdict::no("bounds known only at run time");
   }
@@ -169,13 +169,13 @@ void lower_slice_scatter(Lowering& l, const Node& node) {
 
 void lower_view(Lowering& l, const Node& node) { l.set_result(node, l.as_result(node, l.operand(node, 0))); }
 
-Verdict known_view(const Node& node, const TargetOptions& options) {
+Verdict known_view(const Node& node, const TargetContext& context) {
   const Sizes from = dims_of(*node.operands()[0]), to = result_dims(node);
   if (!(compiler::numel(from) == compiler::numel(to)))
     return Verdict::no("a view that fixes a size known only at run time");
   // s0 * (s1 - 1) is bounded as s0*s1 - s0: by more than the product of the bounds.
   if (elements(from) != elements(to)) return Verdict::no(kInexactBound);
-  return viewable(node, options);
+  return viewable(node, context);
 }
 
 // Permutes cost nothing: the layout says where the dimensions lie.
@@ -184,7 +184,7 @@ void lower_permute(Lowering& l, const Node& node) {
   l.set_result(node, l.operand(from, l.order_of(from)));
 }
 
-Verdict known_halves(const Node& node, const TargetOptions&) {
+Verdict known_halves(const Node& node, const TargetContext&) {
   const bool known = dims_of(*node.operands()[0])[dim_of(node)].is_const();
   return known ? Verdict::yes() : Verdict::no("halves whose size is known only at run time");
 }
@@ -199,7 +199,7 @@ void lower_glu(Lowering& l, const Node& node) {
   });
 }
 
-Verdict known_growth(const Node& node, const TargetOptions&) {
+Verdict known_growth(const Node& node, const TargetContext&) {
   const Sizes from = dims_of(*node.operands()[0]), to = result_dims(node);
   for (size_t i = 0; i < to.size(); ++i) {
     const size_t added = to.size() - from.size();
@@ -245,7 +245,7 @@ void lower_cat(Lowering& l, const Node& node) {
   l.set_result(node, l.concatenate(std::move(parts), position(l.order(node), static_cast<size_t>(dim))));
 }
 
-Verdict same_ranks(const Node& node, const TargetOptions&) {
+Verdict same_ranks(const Node& node, const TargetContext&) {
   const Sizes result = result_dims(node);
   const auto along = static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), result.size()));
   Sym sum = 0;
@@ -263,7 +263,7 @@ Verdict same_ranks(const Node& node, const TargetOptions&) {
   return most == bound(result[along]) ? Verdict::yes() : Verdict::no(kInexactBound);
 }
 
-Verdict known_pad(const Node& node, const TargetOptions&) {
+Verdict known_pad(const Node& node, const TargetContext&) {
   if (!number(node, "value")) return Verdict::no("a padding value known only at run time");
   Sizes padded = dims_of(*node.operands()[0]);
   const compiler::Ints amounts = node.ints("pad");
@@ -317,7 +317,7 @@ void lower_roll(Lowering& l, const Node& node) {
   l.set_result(node, x);
 }
 
-Verdict known_roll(const Node& node, const TargetOptions&) {
+Verdict known_roll(const Node& node, const TargetContext&) {
   if (node.ints("dims").empty()) return Verdict::no("a roll of the flattened tensor");
   for (const Sym& shift : node.ints("shifts")) {
     if (!shift.is_const()) return Verdict::no("a shift known only at run time");
@@ -330,7 +330,7 @@ Verdict known_roll(const Node& node, const TargetOptions&) {
   return Verdict::yes();
 }
 
-Verdict known_repeats(const Node& node, const TargetOptions&) {
+Verdict known_repeats(const Node& node, const TargetContext&) {
   for (const Sym& count : node.ints("repeats")) {
     if (!count.is_const()) return Verdict::no("a number of repetitions known only at run time");
   }

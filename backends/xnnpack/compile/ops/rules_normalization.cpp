@@ -11,7 +11,7 @@
 namespace wick::xnnpack {
 
 using compiler::Node;
-using compiler::TargetOptions;
+using compiler::TargetContext;
 using compiler::Value;
 using compiler::Verdict;
 
@@ -19,7 +19,7 @@ namespace {
 
 // --- one dimension innermost ---
 
-Verdict plain_softmax(const Node& node, const TargetOptions&) {
+Verdict plain_softmax(const Node& node, const TargetContext&) {
   return node.result()->rank() > 0 ? Verdict::yes() : Verdict::no("a softmax of a scalar");
 }
 void lower_softmax(Lowering& l, const Node& node) {
@@ -41,7 +41,7 @@ LayoutRule norm_layout(const Node& node) {
   return normalized_rank(node) == 1 ? innermost(node.result()->rank() - 1) : contiguous(node);
 }
 
-Verdict constant_affine(const Node& node, const TargetOptions&) {
+Verdict constant_affine(const Node& node, const TargetContext&) {
   for (const char* name : {"weight", "bias"}) {
     if (node.op->parsed->find(name) < 0) continue;
     const Value* value = node.optional_tensor(name);
@@ -172,17 +172,17 @@ void lower_group_norm(Lowering& l, const Node& node) {
   has_known_area(node) ? lower_known_groups(l, node) : lower_unknown_groups(l, node);
 }
 
-Verdict known_groups(const Node& node, const TargetOptions& options) {
+Verdict known_groups(const Node& node, const TargetContext& context) {
   const Sizes dims = result_dims(node);
   if (!node.integer("group").is_const() || !dims[1].is_const())
     return Verdict::no("a number of groups or channels known only at run time");
   if (dims.size() == 5 && !dims[0].is_const() && !dims[4].is_const())
     return Verdict::no("a batch and a volume of sizes known only at run time");
-  return constant_affine(node, options);
+  return constant_affine(node, context);
 }
 
 // Statistics that are constants: one factor and one summand per channel.
-Verdict constant_statistics(const Node& node, const TargetOptions&) {
+Verdict constant_statistics(const Node& node, const TargetContext&) {
   for (const char* name : {"weight", "bias", "running_mean", "running_var"}) {
     const Value* value = node.optional_tensor(name);
     if (value && !is_plain_constant(*value)) return Verdict::no(fmt::format("a {} that is computed at run time", name));
@@ -209,7 +209,7 @@ void lower_batch_norm(Lowering& l, const Node& node) {
   l.set_result(node, l.binary(NodeType::add, scaled, l.constant(summand, dims), l.range_of(node)));
 }
 
-Verdict constant_slope(const Node& node, const TargetOptions&) {
+Verdict constant_slope(const Node& node, const TargetContext&) {
   const Value* weight = node.tensor("weight");
   if (!is_plain_constant(*weight)) return Verdict::no("a weight that is computed at run time");
   if (weight->rank() != 1) return Verdict::no("a weight whose rank is not 1");

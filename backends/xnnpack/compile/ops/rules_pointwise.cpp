@@ -15,7 +15,7 @@
 namespace wick::xnnpack {
 
 using compiler::Node;
-using compiler::TargetOptions;
+using compiler::TargetContext;
 using compiler::Value;
 using compiler::Verdict;
 
@@ -33,29 +33,29 @@ Verdict numbers_known(const Node& node, std::initializer_list<const char*> names
   return Verdict::yes();
 }
 
-Verdict known_numbers(const Node& node, const TargetOptions&) {
+Verdict known_numbers(const Node& node, const TargetContext&) {
   return numbers_known(node, {"alpha", "self", "other", "value", "min", "max", "min_val", "max_val"});
 }
 
 constexpr char kSmallFactor[] = "a constant factor below 2^-126, which the library takes for zero";
 
 // Sums whose factor the library can multiply by.
-Verdict known_sum(const Node& node, const TargetOptions& options) {
-  Verdict known = known_numbers(node, options);
+Verdict known_sum(const Node& node, const TargetContext& context) {
+  Verdict known = known_numbers(node, context);
   if (!known.taken || node.op->parsed->find("alpha") < 0) return known;
   std::string reason = refuse_factor(node, "alpha");
   return reason.empty() ? known : Verdict::no(std::move(reason));
 }
 
-Verdict known_bounds(const Node& node, const TargetOptions& options) {
-  Verdict known = known_numbers(node, options);
+Verdict known_bounds(const Node& node, const TargetContext& context) {
+  Verdict known = known_numbers(node, context);
   if (!known.taken) return known;
   OutputRange range;
   return clamp_range(node, &range) ? Verdict::yes() : Verdict::no("bounds that leave no range");
 }
 
-Verdict constant_operand_fits(const Node& node, const TargetOptions& options) {
-  Verdict known = known_numbers(node, options);
+Verdict constant_operand_fits(const Node& node, const TargetContext& context) {
+  Verdict known = known_numbers(node, context);
   if (!known.taken) return known;
   if (node.op->parsed->find("rounding_mode") >= 0 && !node.is_none("rounding_mode"))
     return Verdict::no("a rounded quotient");
@@ -71,7 +71,7 @@ Verdict constant_operand_fits(const Node& node, const TargetOptions& options) {
 
 bool is_taken_float(DType dtype) { return dtype == DType::f32 || dtype == DType::f16; }
 
-Verdict float_conversion(const Node& node, const TargetOptions&) {
+Verdict float_conversion(const Node& node, const TargetContext&) {
   const Value *from = compiler::tensor_or_null(node.arg("self")), *to = node.result();
   if (!from || !is_taken_float(from->dtype()) || !is_taken_float(to->dtype())) {
     return Verdict::no(fmt::format("a conversion of {} to {}; only those between f32 and f16 are taken",
@@ -190,7 +190,7 @@ constexpr OpRule unary(const char* op) {
   return {op, nullptr, any_dim_order, lower_unary<type>, Unknown::any};
 }
 template <NodeType type>
-constexpr OpRule binary(const char* op, Verdict (*supports)(const Node&, const TargetOptions&)) {
+constexpr OpRule binary(const char* op, Verdict (*supports)(const Node&, const TargetContext&)) {
   return {op, supports, any_dim_order, lower_binary<type>, Unknown::any, true};
 }
 

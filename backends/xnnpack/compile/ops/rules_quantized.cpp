@@ -5,16 +5,16 @@
 namespace wick::xnnpack {
 
 using compiler::Node;
-using compiler::TargetOptions;
+using compiler::TargetContext;
 using compiler::Value;
 using compiler::Verdict;
 
 namespace {
 
-Verdict known_elements(const Value& numbers, const Value& elements, const TargetOptions& options) {
+Verdict known_elements(const Value& numbers, const Value& elements, const TargetContext& context) {
   if (elements.dtype() != DType::i8) return Verdict::no(refuse_elements(elements));
   if (numbers.is_constant()) return Verdict::no("a constant");
-  if (is_chosen_at_run_time(elements)) return read_on_int8(elements, options);
+  if (is_chosen_at_run_time(elements)) return read_on_int8(elements, context);
   const auto& q = *elements.tensor().quantization;
   if (!affine_of(elements) || q.quant_min != -128 || q.quant_max != 127) return Verdict::no(kParameters);
   if (numbers.dtype() != DType::f32) return Verdict::no("an input that is not f32");
@@ -33,10 +33,10 @@ Verdict known_parameters(const Value& elements, const Value& numbers) {
   return numbers.dtype() == DType::f32 ? Verdict::yes() : Verdict::no("a result that is not f32");
 }
 
-Verdict known_conversion(const Node& node, const TargetOptions& options) {
+Verdict known_conversion(const Node& node, const TargetContext& context) {
   const Value &from = *node.operands()[0], &to = *node.result();
   if (from.is_quantized() == to.is_quantized()) return Verdict::no("a conversion from one quantization to another");
-  return to.is_quantized() ? known_elements(from, to, options) : known_parameters(from, to);
+  return to.is_quantized() ? known_elements(from, to, context) : known_parameters(from, to);
 }
 
 LayoutRule conversion_layout(const Node& node) {

@@ -10,7 +10,7 @@
 namespace wick::xnnpack {
 
 using compiler::Node;
-using compiler::TargetOptions;
+using compiler::TargetContext;
 using compiler::Value;
 using compiler::Verdict;
 
@@ -96,7 +96,7 @@ LayoutRule reduce_layout(const Node& node) {
 }
 
 // Dimensions that cannot become one stay two: the library's mean is over two.
-Verdict few_dims(const Node& node, const TargetOptions&) {
+Verdict few_dims(const Node& node, const TargetContext&) {
   const Value& x = *node.operands()[0];
   if (x.rank() == 0) return Verdict::no("a reduction of a scalar");
   const std::vector<bool> reduced = reduced_dims(node);
@@ -273,8 +273,8 @@ void lower_reduction(Lowering& l, const Node& node) {
   l.set_result(node, l.as_result(node, reduce(l, from)));
 }
 
-Verdict enough_elements(const Node& node, const TargetOptions& options) {
-  Verdict verdict = few_dims(node, options);
+Verdict enough_elements(const Node& node, const TargetContext& context) {
+  Verdict verdict = few_dims(node, context);
   if (!verdict.taken) return verdict;
   const auto correction = node.is_none("correction") ? std::optional<double>(1) : number(node, "correction");
   if (!correction) return Verdict::no("a correction known only at run time");
@@ -346,7 +346,7 @@ void lower_log_sum_exp(Lowering& l, const Node& node) {
 }
 
 // Two dimensions of size 1 more make images of rows.
-Verdict rows_or_images(const Node& node, const TargetOptions&) {
+Verdict rows_or_images(const Node& node, const TargetContext&) {
   const Sizes dims = result_dims(node);
   if (dims.empty()) return Verdict::no("a softmax of a scalar");
   const bool is_known = dims[softmax_layout(node).dim].is_const();
@@ -384,7 +384,7 @@ void lower_log_softmax(Lowering& l, const Node& node) {
   });
 }
 
-Verdict largest_taken(const Node& node, const TargetOptions&) {
+Verdict largest_taken(const Node& node, const TargetContext&) {
   const Sizes dims = dims_of(*node.operands()[0]);
   if (dims.empty()) return Verdict::no("a reduction of a scalar");
   const std::vector<bool> reduced = reduced_dims(node);
@@ -398,8 +398,8 @@ Verdict largest_taken(const Node& node, const TargetOptions&) {
 
 constexpr int64_t kMaxFactors = 16;
 
-Verdict few_factors(const Node& node, const TargetOptions& options) {
-  Verdict verdict = largest_taken(node, options);
+Verdict few_factors(const Node& node, const TargetContext& context) {
+  Verdict verdict = largest_taken(node, context);
   if (!verdict.taken) return verdict;
   const auto dim = static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), node.operands()[0]->rank()));
   const int64_t size = dims_of(*node.operands()[0])[dim].value();
@@ -429,7 +429,7 @@ LayoutRule scan_layout(const Node& node) {
                    : innermost(static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), rank)));
 }
 
-Verdict known_scan(const Node& node, const TargetOptions&) {
+Verdict known_scan(const Node& node, const TargetContext&) {
   const Sizes dims = result_dims(node);
   if (dims.empty()) return Verdict::no("a running sum of a scalar");
   const compiler::Sym& size = dims[scan_layout(node).dim];

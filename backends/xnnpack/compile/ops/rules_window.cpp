@@ -8,7 +8,7 @@
 namespace wick::xnnpack {
 
 using compiler::Node;
-using compiler::TargetOptions;
+using compiler::TargetContext;
 using compiler::Verdict;
 
 namespace {
@@ -84,7 +84,7 @@ int64_t padding_behind(const Pooling& pool, size_t i) {
 
 bool is_trivial(const Pooling& pool) { return pool.kernel[0] == 1 && pool.kernel[1] == 1; }
 
-Verdict plain_pooling(const Node& node, const TargetOptions&) {
+Verdict plain_pooling(const Node& node, const TargetContext&) {
   const Pooling pool = pooling_of(node);
   for (const Pooling& part : parts_of_pool(pool)) {
     if (is_trivial(part) && (part.stride[0] != 1 || part.stride[1] != 1) && num_symbolic(part.input) > 0)
@@ -97,8 +97,23 @@ Verdict plain_pooling(const Node& node, const TargetOptions&) {
   return Verdict::yes();
 }
 
-Verdict max_pooling(const Node& node, const TargetOptions& options) {
-  Verdict verdict = plain_pooling(node, options);
+// stay_in_image, for every size that the image may have.
+bool always_stay_in_image(const Pooling& pool, size_t i) {
+  const auto padding = static_cast<uint64_t>(pool.padding[i]), stride = static_cast<uint64_t>(pool.stride[i]),
+             dilation = static_cast<uint64_t>(pool.dilation[i]);
+  const compiler::Sym& size = pool.input[i];
+  if (size.is_const())
+    return stay_in_image({static_cast<uint64_t>(size.value()), padding, stride, dilation},
+                         static_cast<uint64_t>(pool.output[i].value()));
+  // The last window begins at most so far behind the image's end as the padding is larger than a window.
+  const int64_t before = pool.padding[i] % pool.dilation[i], least = compiler::SymScope::range(size).min;
+  const bool begins_inside =
+      pool.padding[i] + padding_behind(pool, i) - before < pool.dilation[i] * (pool.kernel[i] - 1) + 1;
+  return begins_inside && (before == 0 || least >= pool.dilation[i]);
+}
+
+Verdict max_pooling(const Node& node, const TargetContext& context) {
+  Verdict verdict = plain_pooling(node, context);
   if (!verdict.taken) return verdict;
   const Sizes dims = dims_of(*node.operands()[0]);
   // Lowering::add_by_channel.
@@ -106,7 +121,11 @@ Verdict max_pooling(const Node& node, const TargetOptions& options) {
     return Verdict::no("a number of channels known only at run time beside other unknown sizes");
   for (const Pooling& part : parts_of_pool(pooling_of(node))) {
     const bool skips = part.stride[0] > part.kernel[0] || part.stride[1] > part.kernel[1];
-    if (skips && !is_trivial(part)) return Verdict::no("a stride larger than the window");
+    if (is_trivial(part)) continue;
+    if (skips) return Verdict::no("a stride larger than the window");
+    const bool dilated = part.dilation[0] > 1 || part.dilation[1] > 1;
+    if (dilated && !(always_stay_in_image(part, 0) && always_stay_in_image(part, 1)))
+      return Verdict::no("a dilated window of which the library would read an element behind the image");
   }
   return Verdict::yes();
 }
@@ -118,8 +137,8 @@ bool counts_padding(const Node& node, const Pooling& pool) {
   return padded && node.boolean("count_include_pad");
 }
 
-Verdict average_pooling(const Node& node, const TargetOptions& options) {
-  Verdict verdict = plain_pooling(node, options);
+Verdict average_pooling(const Node& node, const TargetContext& context) {
+  Verdict verdict = plain_pooling(node, context);
   if (!verdict.taken) return verdict;
   const Pooling pool = pooling_of(node);
   const bool divides = !node.is_none("divisor_override");
@@ -207,7 +226,7 @@ void lower_avg_pool(Lowering& l, const Node& node) {
 // Windows of different sizes: each a mean of its own.
 constexpr int64_t kMaxWindows = 16;
 
-Verdict known_windows(const Node& node, const TargetOptions&) {
+Verdict known_windows(const Node& node, const TargetContext&) {
   if (node.result()->rank() != 4) return Verdict::no("an image without batch");
   const Sizes in = dims_of(*node.operands()[0]), out = result_dims(node);
   if (out[2].is(1) && out[3].is(1) && in[1].is_const()) return Verdict::yes();
@@ -279,7 +298,7 @@ bool factors_match(const Node& node) {
   return true;
 }
 
-Verdict plain_resize(const Node& node, const TargetOptions&) {
+Verdict plain_resize(const Node& node, const TargetContext&) {
   if (num_symbolic({node.result()->sizes().begin() + 2, node.result()->sizes().end()}) > 0)
     return Verdict::no("an image whose size is known only at run time");
   if (!factors_match(node)) return Verdict::no("a scale factor that is not the quotient of the sizes");
@@ -312,8 +331,8 @@ void lower_trilinear(Lowering& l, const Node& node) {
   });
 }
 
-Verdict whole_factors(const Node& node, const TargetOptions& options) {
-  Verdict verdict = plain_resize(node, options);
+Verdict whole_factors(const Node& node, const TargetContext& context) {
+  Verdict verdict = plain_resize(node, context);
   if (!verdict.taken) return verdict;
   const Sizes in = dims_of(*node.operands()[0]), out = result_dims(node);
   for (size_t i = 2; i < in.size(); ++i) {

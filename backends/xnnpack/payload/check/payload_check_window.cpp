@@ -1,4 +1,6 @@
 // Nodes over images [n, h, w, c]: convolutions, pooling, resizing.
+#include <algorithm>
+
 #include "backends/xnnpack/payload/payload_check.h"
 
 namespace wick::xnnpack {
@@ -89,6 +91,15 @@ Error check_grouped(NodeCheck& node, Gemm kind) {
 
 }  // namespace
 
+bool stay_in_image(const DilatedWindows& windows, uint64_t count) {
+  const uint64_t before = windows.pad_before % windows.dilation, last = (count - 1) * windows.stride;
+  if (last >= before && last - before >= windows.size) return false;
+  if (before == 0) return true;
+  // Windows whose second element is the first in the image.
+  const uint64_t second = std::min(count - 1, (before - 1) / windows.stride) * windows.stride;
+  return second + windows.dilation - before < windows.size;
+}
+
 Error check_convolution(NodeCheck& node) {
   Error error = check_grouped(node, Gemm::convolution);
   if (error != Error::Ok) return error;
@@ -148,12 +159,15 @@ Error check_pooling(NodeCheck& node) {
   if (error == Error::Ok) error = slide_both(node, size);
   if (error != Error::Ok) return error;
   if (w.kernel[0] == 1 && w.kernel[1] == 1) return node.fail("a window of one element");
+  const bool dilated = w.dilation[0] > 1 || w.dilation[1] > 1;
   for (size_t i = 0; i < 2; ++i) {
     const Axis axis = axis_of(node.node, node.dims(0), i);
     if (is_max && axis.stride > axis.kernel) return node.fail("a stride larger than the window");
     if (!is_max && axis.dilation != 1) return node.fail("a dilated average");
     if (axis.pad_before >= axis.extent() || axis.pad_after >= axis.extent())
       return node.fail("a window of padding only");
+    if (dilated && !stay_in_image({axis.size, axis.pad_before, axis.stride, axis.dilation}, size[i]))
+      return node.fail("a dilated window that begins behind the image");
   }
   return set_image(node, size, node.dims(0)[3]);
 }

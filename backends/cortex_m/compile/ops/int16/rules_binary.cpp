@@ -143,7 +143,7 @@ Verdict supports_on_scale(const Node& node, const Configuration& configuration) 
   for (const Value* operand : node.operands()) {
     if (reason.empty()) reason = refuse_conversion(*operand, *node.result(), configuration);
   }
-  return reason.empty() ? Verdict::yes() : refused(reason);
+  return verdict_of(reason);
 }
 
 std::vector<Value*> rewrite_extremum(Builder& b, Node& node, const Configuration&) {

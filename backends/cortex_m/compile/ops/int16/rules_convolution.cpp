@@ -35,8 +35,7 @@ Refusal read(const Node& node, Convolution* c, Int16Sums* sums) {
 Verdict supports_convolution(const Node& node, const Configuration&) {
   Convolution c;
   Int16Sums sums;
-  const Refusal reason = read(node, &c, &sums);
-  return reason.empty() ? Verdict::yes() : refused(reason);
+  return verdict_of(read(node, &c, &sums));
 }
 
 Value* transposed(Builder& b, Value* x, const Convolution& c, const Int16Sums& sums, Isa isa) {

@@ -54,8 +54,7 @@ Refusal read_linear(const Node& node, Int16Sums* sums) {
 
 Verdict supports_linear(const Node& node, const Configuration&) {
   Int16Sums sums;
-  const Refusal reason = read_linear(node, &sums);
-  return reason.empty() ? Verdict::yes() : refused(reason);
+  return verdict_of(read_linear(node, &sums));
 }
 
 std::vector<Value*> rewrite_linear(Builder& b, Node& node, const Configuration&) {

@@ -205,7 +205,7 @@ Refusal refuse_pool(const Node& node) {
 Verdict supports_avg_pool(const Node& node, const Configuration&) {
   Refusal reason = computes_on_int16(node) ? refuse_int16(node) : refuse_int8(node);
   if (reason.empty()) reason = refuse_pool(node);
-  return reason.empty() ? Verdict::yes() : refused(reason);
+  return verdict_of(reason);
 }
 
 std::vector<Value*> rewrite_adaptive_avg_pool(Builder& b, Node& node, const Configuration& configuration) {
@@ -278,8 +278,7 @@ Verdict supports_mean(const Node& node, const Configuration&) {
   const Mean mean = read_mean(node);
   if (mean.reduced == 0 || mean.inner == 0)
     return refused({"a batch known only at run time is not in front of what is reduced", kFixedBatch});
-  const Refusal reason = refuse_mean(node, mean.reduced, mean.divisor());
-  return reason.empty() ? Verdict::yes() : refused(reason);
+  return verdict_of(refuse_mean(node, mean.reduced, mean.divisor()));
 }
 
 bool is_over_plane(const Node& node) {
@@ -362,8 +361,7 @@ Verdict supports_max_pool(const Node& node, const Configuration& configuration) 
     const Refusal reason = refuse_elements(*each, each == x ? "its input" : "its result");
     if (!reason.empty()) return refused(reason);
   }
-  const Refusal reason = refuse_conversion(*x, *y, configuration);
-  return reason.empty() ? Verdict::yes() : refused(reason);
+  return verdict_of(refuse_conversion(*x, *y, configuration));
 }
 
 // max over taps that lie `dilation` apart, along one dimension after the other, by an operator of two tensors.

@@ -1,9 +1,8 @@
-#include "backends/cortex_m/compile/passes/cells/join_cells.h"
-
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "backends/cortex_m/compile/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
 namespace wick::cortex_m {

@@ -1,9 +1,8 @@
-#include "backends/cortex_m/compile/passes/cells/recognize_cells.h"
-
 #include <fmt/format.h>
 
 #include <optional>
 
+#include "backends/cortex_m/compile/passes/passes.h"
 #include "compiler/ops/rules.h"
 #include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/rewrite.h"

@@ -1,9 +1,8 @@
-#include "backends/cortex_m/compile/passes/layers/linear_layers.h"
-
 #include <numeric>
 #include <unordered_map>
 
 #include "backends/cortex_m/compile/passes/layers/moved_constant.h"
+#include "backends/cortex_m/compile/passes/passes.h"
 #include "compiler/analysis/data_movement.h"
 #include "compiler/ops/rules.h"
 #include "compiler/passes/rewrite.h"

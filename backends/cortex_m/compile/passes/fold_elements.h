@@ -1,9 +1,0 @@
-// C++20.
-#pragma once
-#include "compiler/passes/pass.h"
-
-namespace wick::cortex_m {
-
-compiler::Result<compiler::Changed> fold_elements(compiler::Graph& graph);
-
-}  // namespace wick::cortex_m
