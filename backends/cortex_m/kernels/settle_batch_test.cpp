@@ -90,24 +90,17 @@ class SettleBatch : public ::testing::TestWithParam<bool> {
   template <typename Body>
   std::set<std::string> for_each_settled(const Body& body) {
     std::set<std::string> kernels;
-    for (const Span<const CaseSource>& family : {case_sources(), int4_case_sources(), int16_case_sources()}) {
-      for (const CaseSource& source : family) {
-        for (int32_t i = 0; i < kCalls; ++i) {
-          source_ = &source;
-          call_.random = Stream(static_cast<uint64_t>(i));
-          call_.clear();
-          source.make(call_);
-          const Tensor& out = call_.out();
-          if (out.rank == 0 || out.sizes[0] < 2 || out.numel == 0) continue;
-          const int32_t batch = out.sizes[0];
-          const size_t image = out.nbytes() / static_cast<size_t>(batch);
-          if (!run(ShapeDynamism::upper_bound, 1, out.nbytes()).message.empty()) continue;
-          SCOPED_TRACE(source.name);
-          kernels.insert(source.name);
-          body(batch, image);
-        }
-      }
-    }
+    for_each_call(call_, kCalls, [&](const CaseSource& source) {
+      source_ = &source;
+      const Tensor& out = call_.out();
+      if (out.rank == 0 || out.sizes[0] < 2 || out.numel == 0) return;
+      const int32_t batch = out.sizes[0];
+      const size_t image = out.nbytes() / static_cast<size_t>(batch);
+      if (!run(ShapeDynamism::upper_bound, 1, out.nbytes()).message.empty()) return;
+      SCOPED_TRACE(source.name);
+      kernels.insert(source.name);
+      body(batch, image);
+    });
     return kernels;
   }
 

@@ -27,22 +27,15 @@ class SharedMemory : public ::testing::Test {
   /// body(arg, tensor) for each tensor with elements, scratch or not, of a few calls of each kernel.
   template <typename Body>
   void for_each_tensor(bool scratch, const Body& body) {
-    for (const Span<const CaseSource>& family : {case_sources(), int4_case_sources(), int16_case_sources()}) {
-      for (const CaseSource& source : family) {
-        for (int32_t i = 0; i < kCalls; ++i) {
-          source_ = &source;
-          call_.random = Stream(static_cast<uint64_t>(i));
-          call_.clear();
-          source.make(call_);
-          ASSERT_EQ(message(), "") << source.name;
-          for (size_t arg = 0; arg < call_.args().size(); ++arg) {
-            const EValue& value = *call_.args()[arg];
-            if (value.tag == Tag::tensor && value.tensor->numel > 0 && call_.is_scratch(arg) == scratch)
-              body(arg, *value.tensor);
-          }
-        }
+    for_each_call(call_, kCalls, [&](const CaseSource& source) {
+      source_ = &source;
+      ASSERT_EQ(message(), "") << source.name;
+      for (size_t arg = 0; arg < call_.args().size(); ++arg) {
+        const EValue& value = *call_.args()[arg];
+        if (value.tag == Tag::tensor && value.tensor->numel > 0 && call_.is_scratch(arg) == scratch)
+          body(arg, *value.tensor);
       }
-    }
+    });
   }
   std::string message() {
     KernelContext context({}, nullptr, nullptr);

@@ -284,19 +284,7 @@ namespace {
 using testing::Pipeline;
 using testing::Stage;
 
-struct Elements {
-  const char* dtype;
-  int zero, min, max;
-};
-constexpr Elements kNarrow = {"i8", 5, -128, 127}, kWide = {"i16", 0, -32767, 32767};
-
-std::string on_grid(const std::string& to, const std::string& from, const Elements& e, double largest) {
-  const std::string q = parameters(2.1 * largest / (e.max - e.min), e.zero, e.min, e.max);
-  return quantize_line((to + "q").c_str(), from.c_str(), q, e.dtype) +
-         dequantize_line(to.c_str(), (to + "q").c_str(), q, e.dtype);
-}
-
-// Of eight bits, or of four if `levels` is 15.
+// Weights of eight bits, or of four if `levels` is 15.
 std::string weights(const char* name, const char* sizes, size_t count, int levels = 255) {
   std::vector<int> elements;
   for (size_t i = 0; i < count; ++i) elements.push_back(static_cast<int>(i * 37) % levels - levels / 2);

@@ -66,21 +66,6 @@ namespace {
 using testing::Pipeline;
 using testing::Stage;
 
-struct Elements {
-  const char* dtype;
-  int zero, min, max;
-};
-constexpr Elements kNarrow = {"i8", 5, -128, 127}, kUnsigned = {"u8", 120, 0, 255}, kWide = {"i16", 0, -32767, 32767};
-
-// For numbers up to `largest` in size.
-std::string scaled(const Elements& e, double largest) {
-  return parameters(2.1 * largest / (e.max - e.min), e.zero, e.min, e.max);
-}
-std::string on_grid(const std::string& to, const std::string& from, const Elements& e, double largest) {
-  return quantize_line((to + "q").c_str(), from.c_str(), scaled(e, largest), e.dtype) +
-         dequantize_line(to.c_str(), (to + "q").c_str(), scaled(e, largest), e.dtype);
-}
-
 // Every mix of the three but those of one dtype, and without uint8 of two operands, which is int8 there.
 std::vector<std::pair<Elements, Elements>> mixes() {
   return {{kNarrow, kWide}, {kWide, kNarrow}, {kUnsigned, kWide}, {kWide, kUnsigned}};

@@ -1,9 +1,8 @@
 // The pass on the text form of graphs: before and after.
-#include "backends/cortex_m/compile/passes/fuse_activations.h"
-
 #include <gtest/gtest.h>
 
 #include "backends/compile_table.h"
+#include "backends/cortex_m/compile/passes/passes.h"
 #include "compiler/ir/text/text.h"
 
 namespace wick::cortex_m {

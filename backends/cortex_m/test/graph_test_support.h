@@ -27,6 +27,25 @@ inline std::string fake_quantized(const char* d, const char* x, const char* e, c
   return quantize_line(e, x, q) + dequantize_line(d, e, q);
 }
 
+/// A dtype of elements, and the parameters that they have in these tests.
+struct Elements {
+  const char* dtype;
+  int zero, min, max;
+};
+inline constexpr Elements kNarrow = {"i8", 5, -128, 127}, kUnsigned = {"u8", 120, 0, 255},
+                          kWide = {"i16", 0, -32767, 32767};
+
+/// Parameters for numbers up to `largest` in size.
+inline std::string scaled(const Elements& e, double largest) {
+  return parameters(2.1 * largest / (e.max - e.min), e.zero, e.min, e.max);
+}
+/// %`to` is what is left of the number %`from` after quantizing it, the elements are %`to`q.
+inline std::string on_grid(const std::string& to, const std::string& from, const Elements& e, double largest) {
+  const std::string q = scaled(e, largest);
+  return quantize_line((to + "q").c_str(), from.c_str(), q, e.dtype) +
+         dequantize_line(to.c_str(), (to + "q").c_str(), q, e.dtype);
+}
+
 template <typename T>
 std::string constant_line(const char* name, const char* type, const std::vector<T>& elements) {
   return fmt::format("  const %{}: {} = [{}]\n", name, type, fmt::join(elements, ", "));

@@ -3,11 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/compile_table.h"
-#include "backends/cortex_m/compile/passes/absorb_padding.h"
-#include "backends/cortex_m/compile/passes/fold_elements.h"
-#include "backends/cortex_m/compile/passes/fold_hardsigmoid.h"
-#include "backends/cortex_m/compile/passes/merge_tables.h"
-#include "backends/cortex_m/compile/passes/spread_quantization.h"
+#include "backends/cortex_m/compile/passes/passes.h"
 #include "compiler/ir/text/text.h"
 
 namespace wick::cortex_m::prepare_passes_test {

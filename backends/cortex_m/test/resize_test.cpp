@@ -131,18 +131,6 @@ namespace {
 using testing::Pipeline;
 using testing::Stage;
 
-struct Elements {
-  const char* dtype;
-  int zero, min, max;
-};
-constexpr Elements kNarrow = {"i8", 5, -128, 127}, kWide = {"i16", 0, -32767, 32767};
-
-std::string on_grid(const std::string& to, const std::string& from, const Elements& e, double largest) {
-  const std::string q = parameters(2.1 * largest / (e.max - e.min), e.zero, e.min, e.max);
-  return quantize_line((to + "q").c_str(), from.c_str(), q, e.dtype) +
-         dequantize_line(to.c_str(), (to + "q").c_str(), q, e.dtype);
-}
-
 std::string model(const std::string& sizes, const std::string& call, const Elements& from, const Elements& to,
                   double largest) {
   return fmt::format("graph f(%x: f32[{}]) {{\n", sizes) + on_grid("b", "x", from, 2.5) + "  " + call + "\n" +

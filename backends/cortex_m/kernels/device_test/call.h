@@ -54,7 +54,7 @@ class Call {
   Tensor& add_out(DType dtype, std::initializer_list<int32_t> sizes, Order order = Order::contiguous);
 
   Span<EValue*> args() { return {pointers_, count_}; }
-  /// What the executor passes: the return slot stands for the output.
+  /// As the executor passes them: the return slot stands for the output.
   Span<EValue*> args_and_slot() {
     pointers_[count_] = pointers_[count_ - 1];
     return {pointers_, count_ + 1};

@@ -437,7 +437,7 @@ void make_dequantize(Call& call) {
   call.add_out(DType::f32, {count});
 }
 
-/// input_zero_point, epsilon, shift, output_zero_point, activation_min, activation_max.
+/// input_zero_point, epsilon, shift, output_zero_point, activation_min, activation_max, epsilon_bits.
 void add_norm(Call& call, DType dtype) {
   Stream& random = call.random;
   const bool wide = dtype == DType::i16;
@@ -448,6 +448,7 @@ void add_norm(Call& call, DType dtype) {
   const Clamp clamp = random_clamp(random);
   call.add_int(clamp.min * (wide ? 256 : 1));
   call.add_int(clamp.max * (wide ? 256 : 1));
+  if (random.one_in(2)) call.add_int(random.in(0, 32));
 }
 
 void make_layer_norm(Call& call) {

@@ -24,4 +24,19 @@ Span<const CaseSource> case_sources();
 Span<const CaseSource> int4_case_sources();
 Span<const CaseSource> int16_case_sources();
 
+/// body(source) with each of `count` calls that each source makes; `call` is the one that it was made in.
+template <typename Body>
+void for_each_call(Call& call, int32_t count, const Body& body) {
+  for (const Span<const CaseSource>& family : {case_sources(), int4_case_sources(), int16_case_sources()}) {
+    for (const CaseSource& source : family) {
+      for (int32_t i = 0; i < count; ++i) {
+        call.random = Stream(static_cast<uint64_t>(i));
+        call.clear();
+        source.make(call);
+        body(source);
+      }
+    }
+  }
+}
+
 }  // namespace wick::cortex_m

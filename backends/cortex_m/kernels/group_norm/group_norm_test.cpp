@@ -8,14 +8,14 @@ constexpr char kName[] = "wick_cortex_m::group_norm.out", kRows[] = "wick_cortex
 struct Case {
   std::vector<int32_t> sizes;
   std::vector<uint8_t> order = {};
-  int64_t groups = 1, zero = 0, epsilon = 5, shift = 20, output_zero = 0, min = -128, max = 127;
+  int64_t groups = 1, zero = 0, epsilon = 5, epsilon_bits = 0, shift = 20, output_zero = 0, min = -128, max = 127;
   std::vector<int64_t> x = {}, scales = {}, offsets = {};
 
   Outcome call(TestTensor& out) const {
     const TestTensor input = make_ints_in(DType::i8, sizes, x, order);
     const TestTensor s = make_ints(DType::i32, {static_cast<int32_t>(scales.size())}, scales),
                      o = make_ints(DType::i32, {static_cast<int32_t>(offsets.size())}, offsets);
-    return run(kName, {input, s, o, groups, zero, epsilon, shift, output_zero, min, max, out});
+    return run(kName, {input, s, o, groups, zero, epsilon, shift, output_zero, min, max, epsilon_bits, out});
   }
   bool refused(const char* part) const {
     TestTensor out = make_out(DType::i8, sizes, order);
@@ -32,6 +32,7 @@ Case random_case(Random& random) {
   c.order = random_order(random, c.sizes);
   c.zero = random.in(-128, 127);
   c.epsilon = random.in(0, 5000);
+  c.epsilon_bits = random.in(0, 32);
   c.shift = random.in(12, 30);
   c.output_zero = random.in(-128, 127);
   if (random.one_in(3)) c.min = random.in(-128, 0), c.max = random.in(0, 127);
@@ -63,7 +64,7 @@ TEST(CortexMGroupNorm, IsLayerNormOfEachGroup) {
       const TestTensor input = make_ints(DType::i8, {1, cells}, std::vector<int64_t>(begin, begin + count));
       TestTensor wanted = make_out(DType::i8, {1, cells});
       ASSERT_TRUE(runs(kRows, {input, make_ints(DType::i32, {cells}, scales), make_ints(DType::i32, {cells}, offsets),
-                               true, c.zero, c.epsilon, c.shift, c.output_zero, c.min, c.max, wanted}));
+                               true, c.zero, c.epsilon, c.shift, c.output_zero, c.min, c.max, c.epsilon_bits, wanted}));
       const std::vector<int64_t> part(found.begin() + row * count, found.begin() + (row + 1) * count);
       ASSERT_EQ(part, ints(wanted)) << trial;
     }

@@ -1,7 +1,7 @@
 // group_norm(input [N, C, ..], scales [C], offsets [C], groups, input_zero_point, epsilon, shift, output_zero_point,
-// activation_min, activation_max): int8 or int16, contiguous, or channels-last of rank 4. A row of layer_norm,
-// centered, is the elements of one batch whose channels belong to one group of C / groups neighbours; scales and
-// offsets are those of an element's channel. The equation: layer_norm/reference.cpp.
+// activation_min, activation_max, epsilon_bits = 0): int8 or int16, contiguous, or channels-last of rank 4. A row of
+// layer_norm, centered, is the elements of one batch whose channels belong to one group of C / groups neighbours;
+// scales and offsets are those of an element's channel. The equation: layer_norm/reference.cpp.
 #include "backends/cortex_m/kernels/layer_norm/layer_norm.h"
 
 namespace wick::cortex_m::reference {
@@ -25,7 +25,7 @@ struct GroupNorm {
 };
 
 bool read_group_norm(KernelContext& context, Span<EValue*> args, GroupNorm* norm) {
-  const Tensor &x = *args[0]->tensor, &y = *args[10]->tensor;
+  const Tensor &x = *args[0]->tensor, &y = norm_output(args);
   if (!require_norm_elements(context, x, y) ||
       !require(context, x.rank >= 2 && x.rank == y.rank, "wanted an input [N, C, ..] and an output like it"))
     return false;
@@ -50,7 +50,7 @@ bool read_group_norm(KernelContext& context, Span<EValue*> args, GroupNorm* norm
     return false;
   norm->scales = args[1]->tensor->as<const int32_t>();
   norm->offsets = args[2]->tensor->as<const int32_t>();
-  return read_norm(context, args.subspan(4, 6), x.dtype, &norm->norm);
+  return read_norm(context, norm_args(args), x.dtype, &norm->norm);
 }
 
 template <typename T>
@@ -69,7 +69,7 @@ void write_groups(const GroupNorm& norm, const T* x, T* y) {
 void group_norm(KernelContext& context, Span<EValue*> args) {
   GroupNorm norm;
   if (!read_group_norm(context, args, &norm) || args[0]->tensor->numel == 0) return;
-  const Tensor &x = *args[0]->tensor, &y = *args[10]->tensor;
+  const Tensor &x = *args[0]->tensor, &y = norm_output(args);
   if (x.dtype == DType::i8)
     write_groups(norm, x.as<const int8_t>(), y.as<int8_t>());
   else

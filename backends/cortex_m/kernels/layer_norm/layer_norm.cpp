@@ -19,14 +19,12 @@ struct InverseRoot {
   int64_t inverse = 0;
   int32_t shift = 1;
 };
-InverseRoot inverse_root(int64_t v) {
-  if (v == 0) return {};
-  int32_t doublings = 0;  // half as many as bits
-  while (v < int64_t{1} << 60) {
-    v <<= 2;
-    ++doublings;
-  }
-  return {(int64_t{1} << 61) / integer_root(v), 61 - kQuotientBits - doublings};
+/// Takes v = whole + fraction 2^-32, where whole is at least 1 and less than 2^62.
+InverseRoot inverse_root(int64_t whole, uint32_t fraction) {
+  const int32_t doublings = (__builtin_clzll(static_cast<uint64_t>(whole)) - 2) / 2, bits = 2 * doublings;
+  const uint64_t below = bits < 32 ? uint64_t{fraction} >> (32 - bits) : uint64_t{fraction} << (bits - 32);
+  const int64_t scaled = (whole << bits) + static_cast<int64_t>(below);  // at least 2^60
+  return {(int64_t{1} << 61) / integer_root(scaled), 61 - kQuotientBits - doublings};
 }
 
 template <typename T>
@@ -42,7 +40,12 @@ void write_row(const Norm& norm, const NormRow& row, const T* x, T* y) {
     }
   }
   if (!norm.centered) sum = 0;
-  const InverseRoot root = inverse_root(count * squares - sum * sum + norm.epsilon);
+  // Zero if all X are equal to their mean, or 0: then so are the quotients.
+  const int64_t deviation = count * squares - sum * sum;
+  const auto fraction =
+      static_cast<uint32_t>(static_cast<uint64_t>(norm.epsilon) << (kMaxEpsilonBits - norm.epsilon_bits));
+  const InverseRoot root =
+      deviation == 0 ? InverseRoot() : inverse_root(deviation + (norm.epsilon >> norm.epsilon_bits), fraction);
   for (int64_t i = 0; i < row.outer; ++i) {
     const T* run = x + i * row.step;
     for (int64_t j = 0; j < row.inner; ++j) {
@@ -77,7 +80,9 @@ bool read_norm(KernelContext& context, Span<EValue*> args, DType dtype, Norm* no
          read_int(context, *args[3], low, high, &norm->stage.offset, kZero) &&
          read_int(context, *args[4], least, most, &norm->stage.min, "activation_min is outside the dtype") &&
          read_int(context, *args[5], least, most, &norm->stage.max, "activation_max is outside the dtype") &&
-         require(context, norm->stage.min <= norm->stage.max, "activation_min is greater than activation_max");
+         require(context, norm->stage.min <= norm->stage.max, "activation_min is greater than activation_max") &&
+         (args.size() < 7 ||
+          read_int(context, *args[6], 0, kMaxEpsilonBits, &norm->epsilon_bits, "epsilon_bits is outside [0, 32]"));
 }
 
 void write_normalized(const Norm& norm, const NormRow& row, const int8_t* x, int8_t* y) { write_row(norm, row, x, y); }

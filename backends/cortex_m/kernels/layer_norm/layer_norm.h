@@ -5,10 +5,11 @@
 namespace wick::cortex_m {
 
 constexpr int64_t kMaxNormEpsilon = int64_t{1} << 60;
-constexpr int32_t kMaxNormShift = 40, kQuotientBits = 20, kNormOffsetBits = 16;
+constexpr int32_t kMaxNormShift = 40, kMaxEpsilonBits = 32, kQuotientBits = 20, kNormOffsetBits = 16;
 
 struct Norm {
   int64_t epsilon = 0;
+  int32_t epsilon_bits = 0;  // of epsilon, behind the point
   bool centered = true;
   int32_t zero = 0, shift = 0;
   OutputStage stage;  // offset, min and max
@@ -16,8 +17,11 @@ struct Norm {
 
 /// Input and output are int8, or both int16.
 bool require_norm_elements(KernelContext& context, const Tensor& x, const Tensor& y);
-/// args: input_zero_point, epsilon, shift, output_zero_point, activation_min, activation_max. Zero points of int16 are
-/// 0.
+/// The arguments of a call that read_norm takes, and its output; the return slot counts.
+inline Span<EValue*> norm_args(Span<EValue*> args) { return args.subspan(4, args.size() - 6); }
+inline const Tensor& norm_output(Span<EValue*> args) { return *args[args.size() - 2]->tensor; }
+/// args: input_zero_point, epsilon, shift, output_zero_point, activation_min, activation_max; epsilon_bits,
+/// which older programs lack. Zero points of int16 are 0.
 bool read_norm(KernelContext& context, Span<EValue*> args, DType dtype, Norm* norm);
 /// Of a row or group: sums fit 64 bits.
 constexpr int64_t largest_norm(DType dtype, int64_t of_int8) { return dtype == DType::i8 ? of_int8 : 1 << 15; }

@@ -8,7 +8,7 @@ constexpr char kName[] = "wick_cortex_m::layer_norm.out";
 struct Case {
   int32_t rows = 1, count = 1;
   bool centered = true;
-  int64_t zero = 0, epsilon = 0, shift = 20, output_zero = 0, min = -128, max = 127;
+  int64_t zero = 0, epsilon = 0, epsilon_bits = 0, shift = 20, output_zero = 0, min = -128, max = 127;
   std::vector<int64_t> x = {}, scales = {}, offsets = {};
   DType dtype = DType::i8;
 
@@ -16,7 +16,8 @@ struct Case {
     const TestTensor input = make_ints(dtype, {rows, count}, x), s = make_ints(DType::i32, {count}, scales),
                      o = make_ints(DType::i32, {count}, offsets);
     TestTensor out = make_out(dtype, {rows, count});
-    const bool ran = runs(kName, {input, s, o, centered, zero, epsilon, shift, output_zero, min, max, out});
+    const bool ran =
+        runs(kName, {input, s, o, centered, zero, epsilon, shift, output_zero, min, max, epsilon_bits, out});
     *found = ints(out);
     return ran;
   }
@@ -29,6 +30,7 @@ Case random_case(Random& random) {
   c.centered = random.in(0, 2) != 0;
   c.zero = random.in(-128, 127);
   c.epsilon = random.one_in(4) ? 0 : random.in(0, 1000) * c.count;
+  if (random.one_in(2)) c.epsilon_bits = random.in(0, 32);
   c.shift = random.in(15, 30);
   c.output_zero = random.in(-128, 127);
   if (random.one_in(3)) c.min = random.in(-128, 0), c.max = random.in(1, 127);
@@ -64,7 +66,8 @@ TEST(CortexMLayerNorm, IsItsEquation) {
         squares += value * value;
       }
       if (!c.centered) sum = 0;
-      const double v = c.count * squares - sum * sum + static_cast<double>(c.epsilon);
+      const double v =
+          c.count * squares - sum * sum + std::ldexp(static_cast<double>(c.epsilon), -static_cast<int>(c.epsilon_bits));
       for (int32_t i = 0; i < c.count; ++i) {
         const double quotient = v == 0 ? 0 : (static_cast<double>(c.count * (x[i] - c.zero)) - sum) / std::sqrt(v);
         const double scale = std::ldexp(static_cast<double>(c.scales[i]), -static_cast<int>(c.shift));
@@ -88,6 +91,14 @@ TEST(CortexMLayerNorm, ARowByHand) {
   std::vector<int64_t> found;
   ASSERT_TRUE(c.run(&found));
   EXPECT_EQ(found, (std::vector<int64_t>{-13, -4, 4, 14}));
+}
+
+// mean 0.5, deviation sqrt(0.25 + epsilon); epsilon is 0.75 / 4 of the square of a step.
+TEST(CortexMLayerNorm, AVarianceOfOneStepFeelsAFractionOfEpsilon) {
+  Case c{.count = 2, .epsilon = 3, .epsilon_bits = 2, .x = {0, 1}, .scales = {100 << 20, 100 << 20}, .offsets = {0, 0}};
+  std::vector<int64_t> found;
+  ASSERT_TRUE(c.run(&found));
+  EXPECT_EQ(found, (std::vector<int64_t>{-76, 76}));
 }
 
 TEST(CortexMLayerNorm, TheLargestNumbersDoNotOverflow) {
@@ -136,6 +147,11 @@ TEST(CortexMLayerNorm, ChecksItsArguments) {
     c.epsilon = epsilon;
     EXPECT_FALSE(c.run(&found));
   }
+  for (const int64_t bits : {-1, 33}) {
+    Case c = good;
+    c.epsilon_bits = bits;
+    EXPECT_FALSE(c.run(&found));
+  }
   for (const int64_t shift : {-1, 41}) {
     Case c = good;
     c.shift = shift;
@@ -164,6 +180,7 @@ TEST(CortexMLayerNorm, ChecksItsArguments) {
                    three = make_ints(DType::i32, {3}, {1, 1, 1}), bytes = make_ints(DType::i8, {2}, {1, 1});
   TestTensor out = make_out(DType::i8, {1, 2}), other = make_out(DType::i8, {2, 1}),
              words = make_out(DType::i32, {1, 2});
+  // As older programs have it: without bits of epsilon.
   const auto call = [&](const TestTensor& s, const TestTensor& o, TestTensor& y) {
     return runs(kName, {x, s, o, true, 0, 1, 20, 0, -128, 127, y});
   };
