@@ -65,7 +65,7 @@ Indices AdvancedIndex::self_at(Lowering& l, const Indices& shared_at, const Indi
   return own;
 }
 
-compiler::Verdict integer_indices(const Node& node, const compiler::TargetOptions&) {
+compiler::Verdict integer_indices(const Node& node, const compiler::TargetContext&) {
   for (const Value* index : node.tensors("indices")) {
     if (index && (index->dtype() == DType::boolean || index->dtype() == DType::u8))
       return compiler::Verdict::no("its indices are a mask, so how many elements they name depends on data");

@@ -32,7 +32,7 @@ class AdvancedIndex {
 };
 
 /// Masks have as many elements as are true.
-compiler::Verdict integer_indices(const Node& node, const compiler::TargetOptions& options);
+compiler::Verdict integer_indices(const Node& node, const compiler::TargetContext& context);
 /// Index tensors broadcast to one shape, and values to that of the indexed tensor.
 void index_needs(const Node& node, SizeRequirements& out);
 

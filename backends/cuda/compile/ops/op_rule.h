@@ -19,7 +19,7 @@ struct OpRule {
   const char* op;
   void (*lower)(Lowering& lowering, const compiler::Node& node);
   /// Conditions beyond those of support.cpp for every node. Null: none.
-  compiler::Verdict (*supports)(const compiler::Node& node, const compiler::TargetOptions& options) = nullptr;
+  compiler::Verdict (*supports)(const compiler::Node& node, const compiler::TargetContext& context) = nullptr;
   /// Of operators that work element by element: the element in the vocabulary of kernels, {N} for argument N.
   const char* text = nullptr;
   Typing typing = Typing::result;
@@ -76,7 +76,7 @@ inline constexpr char kOnlyAtRunTime[] = "whether its operands' sizes agree is k
 compiler::Verdict agreed(bool condition);
 
 /// Whether the first result holds floating-point numbers.
-compiler::Verdict gives_floats(const Node& node, const compiler::TargetOptions& options);
+compiler::Verdict gives_floats(const Node& node, const compiler::TargetContext& context);
 
 /// The dimension that a node's argument names, counted from 0.
 size_t dim_argument(const compiler::Node& node, std::string_view name, size_t rank);

@@ -18,7 +18,7 @@ using compiler::Verdict;
 
 constexpr int64_t kMostFeatures = 256;
 
-Verdict fits(const Node& node, const compiler::TargetOptions&) {
+Verdict fits(const Node& node, const compiler::TargetContext&) {
   const Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value");
   if (has_argument(node, "dropout_p") && node.real("dropout_p") != 0) return Verdict::no("it drops out");
   if (node.results().size() > 1 && node.result(1)->num_uses() > 0) return Verdict::no("its log-sum-exp is read");

@@ -56,7 +56,7 @@ bool is_condition(const Value& value) {
   return value.type.is_tensor() && value.dtype() == DType::boolean && numel(value.sizes()).is(1);
 }
 
-Verdict supports_cond(const Node& node, const compiler::TargetOptions&) {
+Verdict supports_cond(const Node& node, const compiler::TargetContext&) {
   const Value* condition = node.tensor_or_null(0);
   if (!condition || !is_condition(*condition)) return Verdict::no("its condition is no tensor of one bool");
   for (const auto& graph : node.graphs) {
@@ -78,7 +78,7 @@ std::string refuse_carried(const Graph& body, const Node& node, const Values& in
   return "";
 }
 
-Verdict supports_while(const Node& node, const compiler::TargetOptions&) {
+Verdict supports_while(const Node& node, const compiler::TargetContext&) {
   const Values initial = node.tensors("carried_inputs"), more = node.tensors("additional_inputs");
   Values all = initial;
   all.insert(all.end(), more.begin(), more.end());
@@ -116,10 +116,10 @@ Verdict supports_rounds(const Node& node, const Values& initial) {
   }
   return Verdict::yes();
 }
-Verdict supports_scan(const Node& node, const compiler::TargetOptions&) {
+Verdict supports_scan(const Node& node, const compiler::TargetContext&) {
   return supports_rounds(node, node.tensors("init"));
 }
-Verdict supports_map(const Node& node, const compiler::TargetOptions&) { return supports_rounds(node, {}); }
+Verdict supports_map(const Node& node, const compiler::TargetContext&) { return supports_rounds(node, {}); }
 
 constexpr OpRule kControlRows[] = {
     {"higher_order.cond.default", lower_cond, supports_cond},

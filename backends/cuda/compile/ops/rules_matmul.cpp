@@ -80,8 +80,7 @@ void lower_linear(Lowering& l, const Node& node) {
   }
   if (bias) {
     matmul.term = [&l, &node, bias](const Indices& row, ExpressionPtr sum) {
-      ExpressionPool& pool = l.pool();
-      return add(pool, sum, pool.cast(l.element(bias, l.broadcast(*bias, row, node.result()->sizes())), sum->type));
+      return add(l.pool(), sum, l.element(bias, l.broadcast(*bias, row, node.result()->sizes())));
     };
   }
   lower_product(l, node, matmul);

@@ -179,7 +179,7 @@ void norm_needs(const Node& node, SizeRequirements& out) {
     out.push_back(equal(sizes[sizes.size() - shape.size() + i], shape[i], "the input ends in another shape"));
 }
 
-compiler::Verdict first_result_only(const Node& node, const compiler::TargetOptions&) {
+compiler::Verdict first_result_only(const Node& node, const compiler::TargetContext&) {
   for (size_t i = 1; i < node.results().size(); ++i) {
     if (node.result(i)->num_uses() > 0)
       return compiler::Verdict::no("its statistics are read, which need a kernel of their own");

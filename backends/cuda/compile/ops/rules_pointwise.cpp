@@ -105,8 +105,8 @@ std::string floor_division(const Node& node) {
   return fmt::format("divide_floor_in_steps<{}>({{0}}, {{1}})", dtype == DType::bf16);
 }
 
-// What is an error when it runs is left to kernels that can say so.
-Verdict divides_by_no_zero(const Node& node, const compiler::TargetOptions&) {
+// An error at run time is left to kernels that can say so.
+Verdict divides_by_no_zero(const Node& node, const compiler::TargetContext&) {
   const DType dtype = promoted(node);
   const Arg& divisor = node.arg(1);
   const bool is_float = node.op->parsed->find("rounding_mode") >= 0 && node.is_none("rounding_mode");
@@ -186,7 +186,7 @@ void lower_copy(Lowering& l, const Node& node) {
   });
 }
 
-Verdict whole_factor(const Node& node, const compiler::TargetOptions&) {
+Verdict whole_factor(const Node& node, const compiler::TargetContext&) {
   const bool whole = !node.arg("alpha").is<double>() || is_floating(node.result()->dtype());
   return whole ? Verdict::yes() : Verdict::no("a fraction of integers");
 }
@@ -218,7 +218,7 @@ void lower_view_of_bits(Lowering& l, const Node& node) {
     return l.pool().call(scalar_type(to), of_bits_text(to), {held});
   });
 }
-Verdict bits_fit(const Node& node, const compiler::TargetOptions&) {
+Verdict bits_fit(const Node& node, const compiler::TargetContext&) {
   const DType from = node.tensor("self")->dtype(), to = node.result()->dtype();
   if (dtype_size_bytes(from) != dtype_size_bytes(to)) return Verdict::no("elements become others of another size");
   if (from != to && (dtype_size_bytes(to) == 2 || from == DType::boolean || to == DType::boolean))

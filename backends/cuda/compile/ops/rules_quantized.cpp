@@ -15,7 +15,7 @@ namespace {
 
 using compiler::Arg;
 using compiler::ConversionForm;
-using compiler::TargetOptions;
+using compiler::TargetContext;
 using compiler::Verdict;
 using Blocks = ConversionForm::Blocks;
 
@@ -238,7 +238,7 @@ std::string refuse_parameters(const Node& node, const ConversionForm& form) {
   return "";
 }
 
-Verdict converts(const Node& node, const TargetOptions&) {
+Verdict converts(const Node& node, const TargetContext&) {
   const ConversionForm& form = *compiler::conversion_of(node);
   const bool makes = form.conversion == compiler::Conversion::quantize;
   const DType elements = makes ? node.result()->dtype() : node.tensor("input")->dtype();
@@ -268,12 +268,12 @@ bool are_bytes(const Value* zero, DType elements) {
          range->least >= static_cast<double>(low) && range->largest <= static_cast<double>(high);
 }
 
-Verdict dequantizes_groups(const Node& node, const TargetOptions& options) {
+Verdict dequantizes_groups(const Node& node, const TargetContext& context) {
   const DType elements = node.tensor("input")->dtype();
   const bool bytes = dtype_size_bytes(elements) == 1 && are_bytes(node.optional_tensor("zero_points"), elements);
   if (!bytes || node.result()->dtype() == DType::f64)
     return Verdict::no("neither its elements nor its zero points are bytes");
-  return converts(node, options);
+  return converts(node, context);
 }
 
 // --- scales and zero points of what a tensor holds ---
@@ -323,7 +323,7 @@ void lower_choose(Lowering& l, const Node& node) {
       ScalarType::i64, fmt::format("chosen_zero_point({{0}}, {{1}}, {}, {})", first, last), {range.low, scale});
   finish_parameters(l, node, std::move(draft), {pool.index(0)}, scale, zero);
 }
-Verdict has_range(const Node& node, const TargetOptions&) {
+Verdict has_range(const Node& node, const TargetContext&) {
   const int64_t first = node.static_integer("quant_min"), last = node.static_integer("quant_max");
   const bool sane = first >= INT32_MIN && last <= INT32_MAX && first <= 0 && last >= 0 && first < last;
   return sane && static_cast<float>(node.real("eps")) > 0
@@ -417,7 +417,7 @@ void lower_choose_affine(Lowering& l, const Node& node) {
   const Indices at = loops.parameter_at(pool, draft.rows, node.boolean("keepdim"));
   finish_parameters(l, node, std::move(draft), at, scale, zero);
 }
-Verdict chooses_affine(const Node& node, const TargetOptions&) {
+Verdict chooses_affine(const Node& node, const TargetContext&) {
   const ConversionForm& form = *compiler::conversion_of(node);
   int64_t low = 0, high = 0;
   if (!is_narrow_real(node.tensor("input")->dtype())) return Verdict::no("parameters of f64 are chosen in steps");
@@ -490,9 +490,9 @@ Verdict has_table(const Node& node, int bits) {
                                                width.value() % scales->sizes()[1].value() == 0);
   return divides ? Verdict::yes() : Verdict::no("the groups do not divide the rows of the table");
 }
-Verdict has_byte_table(const Node& node, const TargetOptions&) { return has_table(node, 8); }
-Verdict has_4bit_table(const Node& node, const TargetOptions&) { return has_table(node, 4); }
-Verdict has_2bit_table(const Node& node, const TargetOptions&) { return has_table(node, 2); }
+Verdict has_byte_table(const Node& node, const TargetContext&) { return has_table(node, 8); }
+Verdict has_4bit_table(const Node& node, const TargetContext&) { return has_table(node, 4); }
+Verdict has_2bit_table(const Node& node, const TargetContext&) { return has_table(node, 2); }
 
 #define QD "quantized_decomposed."
 constexpr OpRule kQuantizedRows[] = {

@@ -118,17 +118,17 @@ void lower_binomial(Lowering& l, const Node& node) {
 }
 
 // An element's number takes 32 bits in kernels.
-Verdict few_numbers(const Node& node, const compiler::TargetOptions& options) {
+Verdict few_numbers(const Node& node, const compiler::TargetContext& context) {
   if (compiler::SymScope::range(numel(node.result()->sizes())).max > INT32_MAX)
     return Verdict::no("it draws more than 2^31 random numbers");
-  return gives_floats(node, options);
+  return gives_floats(node, context);
 }
 
-Verdict in_training(const Node& node, const compiler::TargetOptions& options) {
+Verdict in_training(const Node& node, const compiler::TargetContext& context) {
   const double p = node.real("p");
   if (!(p >= 0 && p <= 1)) return Verdict::no("the probability lies outside [0, 1]");
   if (!node.is_none("train") && !node.boolean("train")) return Verdict::no("dropout that drops nothing has no kernel");
-  return few_numbers(node, options);
+  return few_numbers(node, context);
 }
 
 constexpr OpRule kRandomRows[] = {

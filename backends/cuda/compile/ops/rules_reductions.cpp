@@ -152,7 +152,8 @@ std::pair<ExpressionPtr, ExpressionPtr> range_of_elements(Lowering& l, const Val
   return {pool.load(bounds, DType::f64, pool.index(0)), pool.load(bounds, DType::f64, pool.index(1))};
 }
 
-// How many elements lie in each of the equal bins over [min, max], the last one closed. NaN lies in none.
+// How many elements lie in each of the equal bins over [min, max], the last one closed. NaN lies in none. Each step is
+// rounded to the dtype, as in eager.
 void lower_histogram(Lowering& l, const Node& node) {
   ExpressionPool& pool = l.pool();
   const Value *x = node.tensor("self"), *y = node.result();
@@ -160,10 +161,14 @@ void lower_histogram(Lowering& l, const Node& node) {
                                                                       l.scalar(node.arg("max"), ScalarType::f64))
                                                           : range_of_elements(l, x);
   Draft draft = l.draft(y->sizes(), x->sizes());
-  const ExpressionPtr element = pool.cast(l.element(x, draft.columns), ScalarType::f64);
-  const auto [low, high] = bounds;
+  const ScalarType type = scalar_type(x->dtype());
+  const auto own = [&](ExpressionPtr number) { return pool.rounded(pool.cast(number, type), x->dtype()); };
+  const ExpressionPtr element = l.element(x, draft.columns), low = own(bounds.first), high = own(bounds.second);
   const ExpressionPtr bins = pool.cast(pool.index(node.integer("bins")), ScalarType::i64);
-  const ExpressionPtr bin = pool.call(ScalarType::i64, "bin_of({0}, {1}, {2}, {3})", {element, low, high, bins});
+  const ExpressionPtr scaled = own(mul(pool, own(sub(pool, element, low)), own(bins)));
+  const ExpressionPtr place = own(div(pool, scaled, own(sub(pool, high, low))));
+  const ExpressionPtr bin =
+      pool.call(ScalarType::i64, "bin_at({0}, {1}, {2}, {3}, {4})", {element, low, high, place, bins});
   const ExpressionPtr here =
       pool.call(ScalarType::boolean, "({0} == {1})", {bin, pool.cast(draft.rows[0], ScalarType::i64)});
   const ExpressionPtr count = l.reduce(draft, ReductionKind::sum, pool.cast(here, ScalarType::i64));

@@ -252,8 +252,8 @@ void lower_bytes(Lowering& l, const Resize& r) {
 
 // Bytes need tables, so sizes that are known.
 template <Filter filter>
-compiler::Verdict blends(const Node& node, const compiler::TargetOptions& options) {
-  if (node.result()->dtype() != DType::u8) return gives_floats(node, options);
+compiler::Verdict blends(const Node& node, const compiler::TargetContext& context) {
+  if (node.result()->dtype() != DType::u8) return gives_floats(node, context);
   const Resize r(node, filter, 2);
   for (size_t i = 0; i < 2; ++i) {
     if (!r.x->sizes()[2 + i].is_const() || !r.y->sizes()[2 + i].is_const())

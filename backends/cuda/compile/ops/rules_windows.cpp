@@ -254,8 +254,7 @@ Pool fractional_pool(Lowering& l, const Node& node, size_t spatial) {
   Pool pool{x, y, spatial, {}, nullptr};
   const Ints kernel = node.ints("kernel_size");
   for (size_t i = 0; i < spatial; ++i) pool.taps.push_back(entry(kernel, i));
-  const uint32_t check = l.add_check("a random number is not in [0, 1]");
-  pool.window = [&l, x, y, samples, kernel, spatial, check](size_t i, const Indices& y_at, ExpressionPtr k) {
+  pool.window = [&l, x, y, samples, kernel, spatial](size_t i, const Indices& y_at, ExpressionPtr k) {
     ExpressionPool& p = l.pool();
     const size_t lead = y_at.size() - spatial;
     const int64_t in = x->sizes()[lead + i].value(), out = y->sizes()[lead + i].value(),
@@ -273,12 +272,9 @@ Pool fractional_pool(Lowering& l, const Node& node, size_t spatial) {
     };
     const ExpressionPtr start = p.subtract(whole(add(p, p.cast(o, type), sample)), whole(sample));
     const ExpressionPtr is_last = p.less(p.index(out - 2), o);
-    const ExpressionPtr wrong = p.call(ScalarType::i64, "({0} >= 0 && {0} <= 1 ? i64(0) : i64(1))", {sample});
-    // 0, unless the call fails.
-    const ExpressionPtr none = l.checked_index(wrong, 1, false, check);
     const ExpressionPtr begin =
         p.select(is_last, p.index(last), p.minimum(p.maximum(start, p.index(0)), p.index(last)));
-    return Window{p.add(p.add(begin, none), k), yes(p), p.index(1)};
+    return Window{p.add(begin, k), yes(p), p.index(1)};
   };
   return pool;
 }
@@ -383,13 +379,14 @@ void lower_fractional_maximum(Lowering& l, const Node& node) {
   maximum(l, node, fractional_pool(l, node, spatial));
 }
 
-Verdict samples_fit(const Node& node, const compiler::TargetOptions&) {
+Verdict samples_fit(const Node& node, const compiler::TargetContext&) {
   const Value *x = node.tensor("self"), *samples = node.tensor("random_samples");
   const size_t spatial = node.is("aten.fractional_max_pool2d.default") ? 2 : 3, rank = x->rank();
   if (!is_static(x->sizes()) || samples->rank() != 3 || samples->dtype() != x->dtype()) return agreed(false);
-  const Sizes wanted = {rank == spatial + 2 ? x->sizes()[0] : Sym(1), x->sizes()[rank - spatial - 1],
-                        static_cast<int64_t>(spatial)};
-  return agreed(samples->sizes() == wanted);
+  const Sym& rows = samples->sizes()[0];
+  const int64_t batch = rank == spatial + 2 ? x->sizes()[0].value() : 1;
+  return agreed(rows.is_const() && rows.value() >= batch && samples->sizes()[1] == x->sizes()[rank - spatial - 1] &&
+                samples->sizes()[2].is(static_cast<int64_t>(spatial)));
 }
 
 void convolution_needs(const Node& node, SizeRequirements& out) {

@@ -232,7 +232,7 @@ void lower_as_strided_scatter(Lowering& l, const Node& node) {
   l.finish_stores(std::move(draft));
 }
 // All places must lie in the tensor.
-Verdict strides_fit(const Node& node, const compiler::TargetOptions&) {
+Verdict strides_fit(const Node& node, const compiler::TargetContext&) {
   const Value *x = node.tensor("self"), *source = node.tensor("src");
   const compiler::Ints strides = node.ints("stride"), sizes = node.ints("size");
   if (sizes.size() != source->rank()) return Verdict::no("src has another shape than the written region");
@@ -278,7 +278,7 @@ void lower_masked_scatter(Lowering& l, const Node& node) {
 }
 
 // Eager takes a scalar where it takes a vector of one element.
-Verdict ranks_fit(const Node& node, const compiler::TargetOptions&) {
+Verdict ranks_fit(const Node& node, const compiler::TargetContext&) {
   const size_t rank = node.tensor("self")->rank();
   const bool sources = node.op->parsed->find("src") < 0 || node.tensor("src")->rank() == rank;
   if (node.tensor("index")->rank() == rank && sources) return Verdict::yes();

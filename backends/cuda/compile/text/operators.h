@@ -81,10 +81,10 @@ WICK_FUNCTION bool is_nan_value(T x) {
   return x != x;
 }
 
-/// The equal bin over [low, high] that x lies in, or -1.
-WICK_FUNCTION i64 bin_of(f64 x, f64 low, f64 high, i64 bins) {
-  if (!(x >= low && x <= high)) return -1;
-  return smaller(static_cast<i64>((x - low) / (high - low) * static_cast<f64>(bins)), bins - 1);
+/// The one of `bins` bins that `place` lies in, or -1 if x is outside of [low, high].
+template <typename T>
+WICK_FUNCTION i64 bin_at(T x, T low, T high, T place, i64 bins) {
+  return x >= low && x <= high ? smaller(static_cast<i64>(place), bins - 1) : -1;
 }
 
 /// Of the pairs (0, 1), (0, 2) .. (1, 2) .. of `count` rows: where those of a row begin, and the rows of a pair.

@@ -129,7 +129,8 @@ TEST_F(CudaLines, LengthsOfRunTimeAreSorted) {
     expect_bits_of_portable({special(DType::f32, {2, length}, 1)});
 }
 
-// Of equal elements kthvalue names the first; portable kernels name the one that eager names on a processor.
+// Of equal elements kthvalue names the first and mode the last; portable kernels name those that eager names on a
+// processor.
 TEST_F(CudaLines, OrderStatisticsAreThoseOfSortedRows) {
   for (const int length : {50, 1500}) {
     compile(fmt::format(R"(graph f(%x: f32[2, {}]) {{
@@ -142,9 +143,13 @@ TEST_F(CudaLines, OrderStatisticsAreThoseOfSortedRows) {
   %m: f32[2], %c: i64[2] = aten.median.dim(%x, 1)
   %n: f32[2, 1], %d: i64[2, 1] = aten.nanmedian.dim(%x, 1, true)
   %o: f32[2], %e: i64[2] = aten.mode(%x)
+  %v: i64[2, 1] = aten.unsqueeze(%e, 1)
+  %g: f32[2, 1] = aten.gather(%x, 1, %v)
+  %w: f32[2, 1] = aten.add.Scalar(%g, 0.0)
+  %z: f32[2] = aten.add.Scalar(%o, 0.0)
   %p: f32[] = aten.median(%x)
   %q: f32[] = aten.nanmedian(%x)
-  return %k, %s, %l, %u, %m, %c, %n, %d, %o, %e, %p, %q
+  return %k, %s, %l, %u, %m, %c, %n, %d, %z, %w, %p, %q
 }})",
                         length));
     expect_bits_of_portable({numbers(DType::f32, {2, length}, 1)});

@@ -32,7 +32,7 @@ class CudaStateModels : public CudaLower {
       for (const auto& node : result_.methods[i].outside) ADD_FAILURE() << node.op << ": " << node.reason;
       for (const auto& place : result_.methods[i].buffers)
         EXPECT_EQ(place.backend, "cuda") << place.name << ": " << place.reason;
-      const auto report = targets[0].target->report(*result_.method_plans[i].delegates[0], {});
+      const auto report = targets[0].target->reporting.delegate(*result_.method_plans[i].delegates[0], {});
       EXPECT_TRUE(report.ok());
       out.insert(out.end(), report->buffers.begin(), report->buffers.end());
       EXPECT_EQ(report->buffers.size(), result_.methods[i].buffers.size());

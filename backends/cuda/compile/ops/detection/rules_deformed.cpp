@@ -98,7 +98,7 @@ class DeformedConvolution {
 
 void lower_deform_conv(Lowering& l, const Node& node) { DeformedConvolution(l, node).run(); }
 
-compiler::Verdict offsets_fit(const Node& node, const compiler::TargetOptions&) {
+compiler::Verdict offsets_fit(const Node& node, const compiler::TargetContext&) {
   const Value *x = node.tensor("input"), *w = node.tensor("weight"), *offset = node.tensor("offset"),
               *mask = node.tensor("mask"), *y = node.result();
   const Sym groups = node.integer("groups"), offset_groups = node.integer("offset_groups");

@@ -176,7 +176,7 @@ void lower_align_by_position(Lowering& l, const Node& node) { Regions(l, node).a
 void lower_largest(Lowering& l, const Node& node) { Regions(l, node).largest(); }
 void lower_mean_by_position(Lowering& l, const Node& node) { Regions(l, node).mean(); }
 
-Verdict boxes_fit(const Node& node, const compiler::TargetOptions&) {
+Verdict boxes_fit(const Node& node, const compiler::TargetContext&) {
   const Value *image = node.tensor("input"), *y = node.result(0);
   if (image->rank() != 4 || node.tensor("rois")->rank() != 2) return Verdict::no("it takes an image and boxes");
   for (const size_t side : {2u, 3u}) {

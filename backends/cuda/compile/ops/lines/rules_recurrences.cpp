@@ -76,7 +76,7 @@ void lower_gated_delta_rule(Lowering& l, const Node& node) {
   l.finish_stores(std::move(draft));
 }
 
-Verdict signals_fit(const Node& node, const compiler::TargetOptions&) {
+Verdict signals_fit(const Node& node, const compiler::TargetContext&) {
   const Value *x = node.tensor("input_signal_windows"), *a = node.tensor("a_coeff_flipped"),
               *start = node.tensor("padded_output_waveform");
   if (SymScope::range(a->sizes()[1]).min < 1) return Verdict::no("the filter may have no coefficients");
@@ -85,7 +85,7 @@ Verdict signals_fit(const Node& node, const compiler::TargetOptions&) {
   return agreed(fits);
 }
 
-Verdict heads_fit(const Node& node, const compiler::TargetOptions&) {
+Verdict heads_fit(const Node& node, const compiler::TargetContext&) {
   const Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value"),
               *decay = node.tensor("decay"), *beta = node.tensor("beta"), *state = node.tensor("initial_state");
   bool fits = same(q->sizes()[0], k->sizes()[0]) && same(q->sizes()[2], k->sizes()[2]) &&

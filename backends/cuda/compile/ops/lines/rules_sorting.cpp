@@ -211,7 +211,7 @@ void lower_mode(Lowering& l, const Node& node) {
   lines.finish_at(std::move(draft), best);
 }
 
-Verdict sorts_elements(const Node& node, const compiler::TargetOptions&) {
+Verdict sorts_elements(const Node& node, const compiler::TargetContext&) {
   return agreed(no_larger(1, compiler::numel(node.tensor("self")->sizes())));
 }
 

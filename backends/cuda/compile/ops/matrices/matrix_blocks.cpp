@@ -84,10 +84,10 @@ void MatrixBlocks::require_zero(uint32_t info, const char* message) {
 
 bool has_elements(const Value* x) { return SymScope::range(compiler::numel(x->sizes())).max > 0; }
 
-Verdict has_matrices(const Node& node, const compiler::TargetOptions&) {
+Verdict has_matrices(const Node& node, const compiler::TargetContext&) {
   return has_elements(node.tensor(node.op->parsed->args[0].name)) ? Verdict::yes() : Verdict::no(kEmptyMatrix);
 }
-Verdict is_square(const Node& node, const compiler::TargetOptions&) {
+Verdict is_square(const Node& node, const compiler::TargetContext&) {
   const Value* a = node.tensor(node.op->parsed->args[0].name);
   return has_elements(a) ? agreed(same(rows_of(a), columns_of(a))) : Verdict::no(kEmptyMatrix);
 }

@@ -56,7 +56,7 @@ class MatrixBlocks {
 // Whether the node's first operand holds matrices with elements, or square ones.
 inline constexpr char kEmptyMatrix[] = "a matrix is empty";
 bool has_elements(const Value* x);
-compiler::Verdict has_matrices(const Node& node, const compiler::TargetOptions& options);
-compiler::Verdict is_square(const Node& node, const compiler::TargetOptions& options);
+compiler::Verdict has_matrices(const Node& node, const compiler::TargetContext& context);
+compiler::Verdict is_square(const Node& node, const compiler::TargetContext& context);
 
 }  // namespace wick::cuda

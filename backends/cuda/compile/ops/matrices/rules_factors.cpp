@@ -236,9 +236,9 @@ bool same_batch(const Value* a, const Value* b, size_t rest) {
 }
 
 // A right side for each matrix, and of its size.
-Verdict right_side_fits(const Node& node, const compiler::TargetOptions& options) {
+Verdict right_side_fits(const Node& node, const compiler::TargetContext& context) {
   const Value *a = node.tensor(node.op->parsed->args[0].name), *b = node.tensor("B");
-  if (Verdict square = is_square(node, options); !square.taken) return square;
+  if (Verdict square = is_square(node, context); !square.taken) return square;
   if (!has_elements(b)) return Verdict::no(kEmptyMatrix);
   const Sym& n = node.boolean("left") ? rows_of(b) : columns_of(b);
   bool fits = same_batch(a, b, 2) && same(n, rows_of(a));
@@ -248,7 +248,7 @@ Verdict right_side_fits(const Node& node, const compiler::TargetOptions& options
   }
   return agreed(fits);
 }
-Verdict pivots_fit(const Node& node, const compiler::TargetOptions&) {
+Verdict pivots_fit(const Node& node, const compiler::TargetContext&) {
   const Value *lu = node.tensor("LU_data"), *pivots = node.tensor("LU_pivots");
   if (!has_elements(lu)) return Verdict::no(kEmptyMatrix);
   if (!node.boolean("unpack_pivots")) return Verdict::yes();

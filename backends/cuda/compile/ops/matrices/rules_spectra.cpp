@@ -178,13 +178,13 @@ void lower_exponential(Lowering& l, const Node& node) {
   s.give(0, s.exponential(a).buffer, DType::f64);
 }
 
-Verdict side_is_known(const Node& node, const compiler::TargetOptions&) {
+Verdict side_is_known(const Node& node, const compiler::TargetContext&) {
   const Value* a = node.tensor("A");
   if (!has_elements(a)) return Verdict::no(kEmptyMatrix);
   return agreed(no_larger(columns_of(a), rows_of(a)) || no_larger(rows_of(a), columns_of(a)));
 }
 // At least as many rows as columns as scales, and these for each matrix.
-Verdict scales_fit(const Node& node, const compiler::TargetOptions&) {
+Verdict scales_fit(const Node& node, const compiler::TargetContext&) {
   const Value *a = node.tensor("input"), *scales = node.tensor("tau");
   if (!has_elements(a)) return Verdict::no(kEmptyMatrix);
   bool fits = scales->rank() + 1 == a->rank() && no_larger(columns_of(a), rows_of(a)) &&
