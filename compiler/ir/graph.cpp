@@ -71,6 +71,12 @@ Value* Node::tensor(std::string_view name) const {
   if (!a.is<Value*>() || !a.as<Value*>()->type.is_tensor()) wrong(*this, name, "a tensor");
   return a.as<Value*>();
 }
+Span<Value* const> captured_operands(const Node& node) {
+  if (node.graphs.empty() || node.args().empty() || !node.args().back().is<Values>()) return {};
+  const Values& operands = node.args().back().as<Values>();
+  return {operands.data(), operands.size()};
+}
+
 Value* tensor_or_null(const Arg& arg) {
   Value* value = arg.is<Value*>() ? arg.as<Value*>() : nullptr;
   return value && value->type.is_tensor() ? value : nullptr;

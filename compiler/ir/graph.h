@@ -307,4 +307,8 @@ Arg default_arg(const ArgSpec& spec);
 /// The place of a node for diagnostics.
 Where where_of(const Node& node);
 
+/// The operands that control flow gives unchanged to each of its graphs, as their last inputs: its last list. None of
+/// other nodes.
+Span<Value* const> captured_operands(const Node& node);
+
 }  // namespace wick::compiler

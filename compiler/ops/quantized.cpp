@@ -172,9 +172,11 @@ std::optional<double> known_number(const Arg& arg) {
   return value->dtype() == DType::i64 ? std::optional(first_of<int64_t>(*value)) : std::nullopt;
 }
 
+bool is_per_channel(const Node& node) { return node.op->parsed->find("axis") >= 0; }
+
 // Scale, zero point and, of channels, axis of the elements; empty: they are computed, or no elements have them.
 Args element_parameters(Builder& b, const Node& node, const Arg& scale, const Arg& zero, int64_t offset) {
-  if (node.op->parsed->find("axis") < 0) {
+  if (!is_per_channel(node)) {
     const auto step = known_number(scale), middle = known_number(zero);
     if (!step || !middle || !std::isfinite(*step) || !(static_cast<float>(*step) > 0)) return {};
     const auto low = static_cast<double>(node.static_integer("quant_min")),
@@ -217,25 +219,34 @@ Results decompose_fake_quant_channel(Builder& b, Node& node) {
   return {c.mul(c.sub(q, b.cast(zero, x->dtype())), scale)};
 }
 
-// round(x / scale) + zero_point; per tensor or per channel
+// round(x / scale) + zero_point; per tensor or per channel. As in eager, the scale and its inverse are f32, and the sum
+// is f64 if x is, else f32.
 struct FakeElements {
   Value* q = nullptr;  // not clamped
-  Arg scale, zero;
+  Arg scale, zero;     // f32, q's dtype
 };
 FakeElements fake_elements(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
-  auto parameter = [&](const char* name) -> Arg {
-    Value* value = tensor_or_null(node.arg(name));
-    if (!value) return node.real(name);
-    value = b.cast(value, x->dtype());
-    if (node.op->parsed->find("axis") < 0) return value->rank() ? b.reshape(value, {}) : value;
+  const DType wide = x->dtype() == DType::f64 ? DType::f64 : DType::f32;
+  const auto parameter = [&](Value* value, DType dtype) -> Value* {
+    value = b.cast(value, dtype);
+    if (!is_per_channel(node)) return value->rank() ? b.reshape(value, {}) : value;
     return along(b, value, x->rank(), wrap_dim(node.static_integer("axis"), x->rank()));
   };
-  const Arg scale = parameter("scale"), zero = parameter("zero_point");
-  const Arg inverse = tensor_or_null(scale) ? Arg(c.unary("aten.reciprocal", tensor_or_null(scale)))
-                                            : Arg(static_cast<double>(1.0f / static_cast<float>(node.real("scale"))));
-  return {c.add(c.unary("aten.round", c.mul(x, inverse)), zero), scale, zero};
+  Arg scale, inverse;
+  if (Value* given = tensor_or_null(node.arg("scale"))) {
+    Value* single = parameter(given, DType::f32);
+    scale = single;
+    inverse = b.cast(c.unary("aten.reciprocal", single), wide);
+  } else {
+    const auto single = static_cast<float>(node.real("scale"));
+    scale = static_cast<double>(single);
+    inverse = static_cast<double>(1.0f / single);
+  }
+  Value* given_zero = tensor_or_null(node.arg("zero_point"));
+  const Arg zero = given_zero ? Arg(parameter(given_zero, wide)) : Arg(node.real("zero_point"));
+  return {c.add(c.unary("aten.round", c.mul(b.cast(x, wide), inverse)), zero), scale, zero};
 }
 
 // clamp(round(x / scale) + zero_point), rescaled
@@ -244,11 +255,24 @@ Value* fake_quantized(Builder& b, Node& node) {
   Compose c(b);
   const FakeElements fake = fake_elements(b, node);
   Value* q = c.clamp(fake.q, node.arg("quant_min"), node.arg("quant_max"));
-  return c.mul(c.sub(q, fake.zero), fake.scale);
+  // Eager multiplies in f32, but for f64 with scales of channels.
+  const DType product = is_per_channel(node) ? q->dtype() : DType::f32;
+  Value* scale = tensor_or_null(fake.scale);
+  const Arg factor = scale ? Arg(b.cast(scale, product)) : fake.scale;
+  return b.cast(c.mul(b.cast(c.sub(q, fake.zero), product), factor), node.result(0)->dtype());
 }
 Results decompose_fake_quantize(Builder& b, Node& node) { return {fake_quantized(b, node)}; }
 
+void require_fake_quantizable(const Node& node) {
+  require(!is_complex(node.tensor("self")->dtype()), "complex numbers are not quantized");
+  require(!is_per_channel(node) || node.tensor("scale")->dtype() == DType::f32, "the scales of channels must be f32");
+}
+void infer_fake_quantize(Node& node) {
+  require_fake_quantizable(node);
+  infer_same(node);
+}
 void infer_cachemask(Node& node) {
+  require_fake_quantizable(node);
   const Value* x = node.tensor("self");
   set_result(node, 0, x->dtype(), x->sizes());
   set_result(node, 1, DType::boolean, x->sizes());
@@ -552,14 +576,15 @@ const OpDef kQuantizedRows[] = {
      infer_qparams_per_token, decompose_qparams_per_token, nullptr, kElements, Cases("f32[3, 4], i8")},
     {"aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> "
      "Tensor",
-     infer_same, decompose_fake_quantize, nullptr, kPointwise | kFakeQuantizes, Cases("f32[3, 4], 0.1, 3, 0, 255")},
+     infer_fake_quantize, decompose_fake_quantize, nullptr, kPointwise | kFakeQuantizes,
+     Cases("f32[3, 4], 0.1, 3, 0, 255")},
     {"aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int "
      "quant_min, int quant_max) -> Tensor",
-     infer_same, decompose_fake_quantize, nullptr, kPointwise | kFakeQuantizes,
+     infer_fake_quantize, decompose_fake_quantize, nullptr, kPointwise | kFakeQuantizes,
      Cases("f32[3, 4], f32[]{=0.1}, i32[]{=3}, 0, 255")},
     {"aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, "
      "int quant_max) -> Tensor",
-     infer_same, decompose_fake_quantize, nullptr, kFakeQuantizes,
+     infer_fake_quantize, decompose_fake_quantize, nullptr, kFakeQuantizes,
      Cases("f32[3, 4], f32[3]{range=0.1..0.3}, i32[3]{=0, 3, -2}, 0, -128, 127")},
     {"aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, int "
      "quant_max) -> (Tensor, Tensor)",

@@ -4,7 +4,7 @@
 
 namespace wick {
 
-/// Of the forms of a signature, separated by '|', the one that starts here and has so many letters. Null: none.
+/// The form of a signature, whose forms are separated by '|', that has so many letters. Null: none.
 const char* form_of(const char* signature, size_t num_letters);
 
 /// True if args[index] fits its letter of a form of a signature; refreshes the unboxed elements of an int list. `args`

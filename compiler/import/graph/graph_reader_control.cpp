@@ -1,4 +1,5 @@
-// Operators with sub-graphs, and batch norm in training mode, whose writes no schema shows.
+// Operators with sub-graphs or another operator as an argument, and batch norm in training mode, whose writes no schema
+// shows.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -191,8 +191,17 @@ void GraphReader::read_strided(const pt2::Node& node, const OpDef& def, Args arg
   const int at = def.parsed->find("storage_offset");
   const std::optional<Placement> own = placement_of(operand[0]);
   Arg& offset = args[static_cast<size_t>(at)];
-  if (offset.is<None>() && !own) refuse("the file does not record where the tensor begins");
-  offset = (offset.is<None>() ? own->offset : offset.as<Sym>()) - lies->offset;
+  if (offset.is<None>()) {
+    if (!own) refuse("the file does not record where the tensor begins");
+    offset = own->offset - lies->offset;
+  } else if (offset.is<Sym>()) {
+    offset = offset.as<Sym>() - lies->offset;
+  } else {
+    const Value* number = offset.is<Value*>() ? offset.as<Value*>() : nullptr;
+    if (!number || number->type.kind != TypeKind::integer)
+      fail(Code::corrupt_file, fmt::format("{}: the storage offset is not an integer", def.name()));
+    offset = number->type.expr - lies->offset;
+  }
 
   TensorRef whole{ref->storage, -1};
   Value* value = read(whole, builder_);

@@ -1,4 +1,7 @@
 // Operators without effect at inference (identities, asserts) and functions of sizes.
+#include <algorithm>
+#include <cmath>
+
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
 #include "compiler/ops/ranges/ranges.h"
@@ -9,25 +12,60 @@ namespace {
 
 using Results = std::vector<Value*>;
 
-// dropout with train = false
+// Factors of 0 or 1 / (1 - p), and the mask of those that are not 0.
+Results draw_dropout(Builder& b, const Sizes& sizes, DType dtype, double p) {
+  return b.call_multi("aten.native_dropout", {b.full(sizes, 1.0, dtype), p, true});
+}
+
+// A feature is a channel of an image: the second dimension. In place of 0, alpha dropout leaves the limit of a selu,
+// and keeps mean and variance.
 Results decompose_dropout(Builder& b, Node& node) {
+  Compose c(b);
   Value* x = node.tensor("input");
   const double p = node.real("p");
   if (!node.boolean("train") || p == 0) return {x};
-  if (p == 1) return {Compose(b).mul(x, 0.0)};
-  return {b.call_multi("aten.native_dropout", {x, p, true})[0]};
+  if (p == 1) return {c.mul(x, 0.0)};
+  const std::string_view name = node.op->name();
+  const bool by_features = name.starts_with("aten.feature"), alpha = name.find("alpha") != std::string_view::npos;
+  if (!by_features && !alpha) return {b.call_multi("aten.native_dropout", {x, p, true})[0]};
+  const DType real = real_dtype(x->dtype());
+  Sizes sizes = x->sizes();
+  if (by_features) std::fill(sizes.begin() + 2, sizes.end(), Sym(1));
+  const Results drawn = draw_dropout(b, sizes, real, p);
+  if (!alpha) return {c.mul(x, drawn[0])};
+  constexpr double kAlpha = 1.7580993408473766;
+  const double a = 1 / std::sqrt((kAlpha * kAlpha * p + 1) * (1 - p));
+  Value* kept = b.cast(drawn[1], real);
+  Value* shift = c.add(c.mul(c.sub(kept, 1.0), kAlpha * a), kAlpha * a * p);
+  return {c.add(c.mul(x, c.mul(kept, a)), shift)};
 }
 
+// Eager multiplies by a mask of fractions.
+void require_droppable(const Node& node, bool train) {
+  const DType dtype = node.tensor("input")->dtype();
+  require(!train || node.real("p") == 0 || is_floating(dtype) || is_complex(dtype),
+          "dropout in training takes floats or complex numbers");
+}
+void infer_dropout(Node& node) {
+  const bool train = node.boolean("train");
+  require_droppable(node, train);
+  if (train && node.real("p") != 0 && node.op->name().starts_with("aten.feature"))
+    require(node.tensor("input")->rank() >= 2, "feature dropout takes two dimensions or more");
+  infer_same(node);
+}
+bool drops(const Node& node) { return node.is_none("train") || node.boolean("train"); }
 void infer_native_dropout(Node& node) {
+  require_droppable(node, drops(node));
   const Value* x = node.tensor("input");
   set_result(node, 0, x->dtype(), x->sizes());
   set_result(node, 1, DType::boolean, x->sizes());
 }
 Results decompose_native_dropout(Builder& b, Node& node) {
   Value* x = node.tensor("input");
-  const bool train = node.is_none("train") || node.boolean("train");
-  if (train && node.real("p") != 0) return {};
-  return {x, b.full(x->sizes(), true, DType::boolean)};
+  if (!drops(node) || node.real("p") == 0) return {x, b.full(x->sizes(), true, DType::boolean)};
+  if (!is_complex(x->dtype())) return {};
+  const Results drawn = draw_dropout(b, x->sizes(), real_dtype(x->dtype()), node.real("p"));
+  return {Compose(b).mul(x, drawn[0]), drawn[1]};
 }
 
 void infer_size(Node& node) {
@@ -132,14 +170,14 @@ const OpDef kControlRows[] = {
     {"aten::resolve_neg(Tensor(a) self) -> Tensor(a)", infer_same, decompose_identity, nullptr,
      kView | kIdentity | kMoves | kPassesBoth | ranges::operands | shares::unless_negated, Cases("f32[3]")},
     IDENTITY("aten::pin_memory(Tensor(a) self, Device? device=None) -> Tensor(a)"),
-    {"aten::dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout, nullptr,
+    {"aten::dropout(Tensor input, float p, bool train) -> Tensor", infer_dropout, decompose_dropout, nullptr,
      shares::unless_dropping, Cases("f32[3, 4], 0.5, false")},
-    {"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout, nullptr,
+    {"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", infer_dropout, decompose_dropout, nullptr,
      shares::unless_dropping, Cases("f32[2, 3, 2], 0.5, false")},
-    {"aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout, nullptr,
+    {"aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", infer_dropout, decompose_dropout, nullptr,
      shares::unless_dropping, Cases("f32[4], 0.5, false")},
-    {"aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout, nullptr,
-     shares::unless_dropping, Cases("f32[3, 4], 0.5, false")},
+    {"aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", infer_dropout, decompose_dropout,
+     nullptr, shares::unless_dropping, Cases("f32[3, 4], 0.5, false")},
     {"aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", infer_native_dropout,
      decompose_native_dropout, "aten::native_dropout.out", kRandom, Cases("f32[2, 3], 0.5, false")},
     {"aten::sym_size.int(Tensor self, int dim) -> SymInt", infer_size, nullptr, "aten::sym_size.int", kComputed,

@@ -169,6 +169,14 @@ Value* conjunction_of_vectors(Compose& c, Node& node, Value* x, Value* y) {
   if (!second) product = c.b.full(product->sizes(), false, DType::boolean);
   return first ? c.logical_or(node.tensor("self"), product) : product;
 }
+void infer_addr(Node& node) {
+  const Value *x = node.tensor("vec1"), *y = node.tensor("vec2");
+  require_rank(x, 1, "addr: vec1");
+  require_rank(y, 1, "addr: vec2");
+  Sizes sizes{x->sizes()[0], y->sizes()[0]};
+  require(broadcast(node.tensor("self")->sizes(), sizes) == sizes, "addr: self is larger than the result");
+  set_result(node, promote({node.arg("self"), node.arg("vec1"), node.arg("vec2")}), std::move(sizes));
+}
 // Eager rounds each step: alpha * vec1 is the first.
 Results decompose_addr(Builder& b, Node& node) {
   Compose c(b);
@@ -479,7 +487,7 @@ const OpDef kLinearAlgebraRows[] = {
     {"aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr,
      decompose_addmv, nullptr, kAlsoInPlace | Numbers::fit_wide | Summand{"aten.mv.default"},
      Cases("f32[3], f32[3, 4], f32[4]", "i64[3], i64[3, 4], i64[4], beta=2.9, alpha=-1.5"), &kManyTerms},
-    {"aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr,
+    {"aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", infer_addr,
      decompose_addr, nullptr, kAlsoInPlace | Numbers::fit_wide | Summand{"aten.outer.default"},
      Cases("f32[3, 4], f32[3], f32[4]", "bool[3, 4], bool[3], bool[4]", "bool[3, 4], bool[3], bool[4], beta=0",
            "bool[3, 4], bool[3], bool[4], beta=2, alpha=0", "f32[3, 4], bool[3], bool[4], beta=2, alpha=3",

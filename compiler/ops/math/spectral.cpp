@@ -210,7 +210,8 @@ Results decompose_stft(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
   const int64_t n = node.static_integer("n_fft");
-  const bool complex = is_complex(x->dtype());
+  Value* window = node.optional_tensor("window");
+  const bool complex = is_complex(x->dtype()) || (window && is_complex(window->dtype()));
   require(n > 0 && (complex || is_floating(x->dtype())), "stft needs a floating or complex input and a positive n_fft");
   const int64_t hop = node.is_none("hop_length") ? n / 4 : node.static_integer("hop_length");
   const int64_t width = node.is_none("win_length") ? n : node.static_integer("win_length");
@@ -223,7 +224,7 @@ Results decompose_stft(Builder& b, Node& node) {
     x = b.squeeze(padded, 0);
   }
   Value* frames = b.call("aten.unfold", {x, 1, n, hop});  // [batch, frames, n]
-  if (Value* window = node.optional_tensor("window")) {
+  if (window) {
     require_rank(window, 1, "stft: the window");
     const int64_t left = (n - width) / 2;
     if (width != n) window = c.pad(window, {left, n - width - left});
@@ -238,8 +239,20 @@ Results decompose_stft(Builder& b, Node& node) {
                             : b.call("aten._fft_r2c", {frames, Ints{2}, norm, onesided});
   spectrum = b.transpose(spectrum, 1, 2);
   if (vector) spectrum = b.squeeze(spectrum, 0);
-  if (!node.is_none("return_complex") && node.boolean("return_complex")) return {spectrum};
+  if (node.is_none("return_complex") ? complex : node.boolean("return_complex")) return {spectrum};
   return {b.call("aten.view_as_real", {spectrum})};
+}
+
+// --- parts of complex numbers ---
+
+Value* part(Builder& b, Value* x, int64_t which) {
+  Value* pair = b.call("aten.view_as_real", {x});
+  return b.select(pair, static_cast<int64_t>(pair->rank()) - 1, which);
+}
+Value* from_parts(Compose& c, Value* real, Value* imaginary) {
+  const Sizes sizes = broadcast(real->sizes(), imaginary->sizes());
+  Value* pair = c.stack({c.b.expand(real, sizes), c.b.expand(imaginary, sizes)}, static_cast<int64_t>(sizes.size()));
+  return c.b.call("aten.view_as_complex", {pair});
 }
 
 // Frames times window, added where they overlap, over the sum of the squared windows there.
@@ -252,7 +265,6 @@ Results decompose_istft(Builder& b, Node& node) {
   require(is_complex(x->dtype()) && (x->rank() == 2 || x->rank() == 3),
           "istft needs a complex input of two or three dimensions");
   require(n > 0 && hop > 0 && width > 0 && width <= n && hop <= width, "istft: a length is out of range");
-  require(!node.boolean("return_complex"), "istft with a complex result is not supported");
   const bool single = x->rank() == 2;
   if (single) x = b.unsqueeze(x, 0);
   const DType dtype = real_dtype(x->dtype());
@@ -260,19 +272,28 @@ Results decompose_istft(Builder& b, Node& node) {
   const bool onesided = node.is_none("onesided") ? !bins.is(n) : node.boolean("onesided");
   require(may_equal(bins, onesided ? n / 2 + 1 : n), "istft: the input has a different number of bins than n_fft says");
   const int64_t norm = node.boolean("normalized") ? 1 : 2;
-  if (!onesided) x = b.slice(x, 1, 0, n / 2 + 1);  // the rest of a real signal's spectrum mirrors it
-  Value* signal = b.call("aten._fft_c2r", {b.transpose(x, 1, 2), Ints{2}, norm, n});  // [batch, frames, n]
+  const bool complex = node.boolean("return_complex");
+  require(!complex || !onesided, "istft: a one-sided spectrum is that of a real signal");
   Value* window = node.optional_tensor("window");
   if (!window) window = b.full({width}, 1.0, dtype);
+  require(complex || !is_complex(window->dtype()), "istft: a complex window has a complex result");
+  if (!complex && !onesided) x = b.slice(x, 1, 0, n / 2 + 1);  // the rest of a real signal's spectrum mirrors it
+  Value* spectra = b.transpose(x, 1, 2);
+  Value* signal = complex ? b.call("aten._fft_c2c", {spectra, Ints{2}, norm, false})
+                          : b.call("aten._fft_c2r", {spectra, Ints{2}, norm, n});  // [batch, frames, n]
   const int64_t left = (n - width) / 2;
   if (width != n) window = c.pad(window, {left, n - width - left});
   const Sym total = (frames - 1) * Sym(hop) + n;
-  auto overlap_add = [&](Value* columns) {  // [.., n, frames] -> [.., total]
+  const auto add_real = [&](Value* columns) {
     Value* line = c.call("aten.col2im", {columns, Ints{1, total}, Ints{1, n}, Ints{1, 1}, Ints{0, 0}, Ints{1, hop}});
     return b.reshape(line, {columns->sizes()[0], total});
   };
+  const auto overlap_add = [&](Value* columns) {  // [.., n, frames] -> [.., total]
+    if (!is_complex(columns->dtype())) return add_real(columns);
+    return from_parts(c, add_real(part(b, columns, 0)), add_real(part(b, columns, 1)));
+  };
   Value* sum = overlap_add(b.transpose(c.mul(signal, window), 1, 2));
-  Value* weight = overlap_add(b.expand(b.reshape(c.square(window), {1, n, 1}), {1, n, frames}));
+  Value* weight = overlap_add(b.expand(b.reshape(c.mul(window, window), {1, n, 1}), {1, n, frames}));
   const Sym start = node.boolean("center") ? n / 2 : 0;
   Sym end = node.boolean("center") ? total - n / 2 : total;
   if (!node.is_none("length")) end = start + node.integer("length");
@@ -284,10 +305,6 @@ Results decompose_istft(Builder& b, Node& node) {
 
 // --- complex numbers ---
 
-Value* part(Builder& b, Value* x, int64_t which) {
-  Value* pair = b.call("aten.view_as_real", {x});
-  return b.select(pair, static_cast<int64_t>(pair->rank()) - 1, which);
-}
 void infer_part(Node& node) {
   const Value* x = node.tensor("self");
   set_result(node, real_dtype(x->dtype()), x->sizes());
@@ -307,11 +324,6 @@ Results decompose_angle(Builder& b, Node& node) {
   x = b.cast(x, float_dtype(x->dtype()));
   Value* out = c.where(c.compare("lt", x, 0), 3.14159265358979323846, 0.0, x->dtype());
   return {c.where(c.unary("aten.isnan", x), x, out)};
-}
-Value* from_parts(Compose& c, Value* real, Value* imaginary) {
-  const Sizes sizes = broadcast(real->sizes(), imaginary->sizes());
-  Value* pair = c.stack({c.b.expand(real, sizes), c.b.expand(imaginary, sizes)}, static_cast<int64_t>(sizes.size()));
-  return c.b.call("aten.view_as_complex", {pair});
 }
 Results decompose_complex_transform(Builder& b, Node& node) {
   Compose c(b);
@@ -404,7 +416,9 @@ const OpDef kSpectralRows[] = {
      Cases("f32[1, 32], 8, 4, 8, f32[8]{range=0..1}, true, reflect, false, true, true")},
     {"aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool "
      "center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor",
-     nullptr, decompose_istft},
+     nullptr, decompose_istft, nullptr, kPure,
+     Cases("c64[5, 6], 8, 2", "c64[2, 8, 6], 8, 2, None, c64[8], true, false, false, None, true",
+           "c64[2, 8, 6], 8, 2, 6, f32[6]{range=0.5..1}, true, true, false, 9, false")},
     {"aten::real(Tensor(a) self) -> Tensor(a)", infer_part, decompose_real, nullptr,
      kPointwise | kReinterprets | shares::always, Cases("c64[4]")},
     {"aten::imag(Tensor(a) self) -> Tensor(a)", infer_part, decompose_imag, nullptr,

@@ -103,20 +103,30 @@ Value* scaled_query(Compose& c, Node& node, Value* q, const Widen& widened) {
 // Whole, for backends that keep matmuls of any rank.
 Value* matmul(Compose& c, Value* x, Value* y) { return c.b.call("aten.matmul", {x, y}); }
 
-Value* weighted(Compose& c, Value* scores, Value* v) {
-  return matmul(c, c.softmax(scores, static_cast<int64_t>(scores->rank()) - 1), v);
+// `node` (or null) says with which chance weights are dropped, and which ones if that is not drawn.
+Value* weighted(Compose& c, const Node* node, Value* scores, Value* v) {
+  Value* weights = c.softmax(scores, static_cast<int64_t>(scores->rank()) - 1);
+  const double p = node && has_argument(*node, "dropout_p") ? node->real("dropout_p") : 0;
+  if (p == 0) return matmul(c, weights, v);
+  require(p > 0 && p <= 1, "attention: the chance to drop a weight must lie between 0 and 1");
+  Value* kept = has_argument(*node, "dropout_mask") ? node->optional_tensor("dropout_mask") : nullptr;
+  if (kept)
+    weights = c.mul(c.where(kept, weights, 0.0, weights->dtype()), 1 / (1 - p));
+  else
+    weights = c.b.call("aten.dropout", {weights, p, true});
+  return matmul(c, weights, v);
 }
 
 // The same, but 0, not NaN, for rows whose scores are all -inf, masked or overflowed.
-Value* guarded(Compose& c, Value* scores, Value* v) {
+Value* guarded(Compose& c, const Node* node, Value* scores, Value* v) {
   const double lowest = -std::numeric_limits<double>::infinity();
   Value* live = c.any(c.compare("ne", scores, lowest), {static_cast<int64_t>(scores->rank()) - 1}, true);
-  return c.where(live, weighted(c, scores, v), 0.0, v->dtype());
+  return c.where(live, weighted(c, node, scores, v), 0.0, v->dtype());
 }
 
 // softmax(query * scale @ key^T + mask) @ value
 Value* attend(Compose& c, Node& node, Value* q, Value* k, Value* v) {
-  return guarded(c, masked(c, node, matmul(c, q, c.b.transpose(k, -2, -1))), v);
+  return guarded(c, &node, masked(c, node, matmul(c, q, c.b.transpose(k, -2, -1))), v);
 }
 
 // Keys and values, with as many heads as the query if the node shares them.
@@ -157,16 +167,13 @@ Results decompose_attention(Builder& b, Node& node) {
     Value* seen = causal_mask(c, scores->sizes()[scores->rank() - 2], scores->sizes().back());
     scores = c.where(seen, scores, -std::numeric_limits<double>::infinity(), scores->dtype());
   }
-  return {b.cast(node.boolean("guarded") ? guarded(c, scores, v) : weighted(c, scores, v), dtype)};
+  return {b.cast(node.boolean("guarded") ? guarded(c, nullptr, scores, v) : weighted(c, nullptr, scores, v), dtype)};
 }
 
 // Eager computes scores and weights of 16-bit floats in f32.
 Results decompose_sdpa(Builder& b, Node& node) {
   Compose c(b);
   Value* q = node.tensor("query");
-  if (has_argument(node, "dropout_p") && node.real("dropout_p") != 0) {
-    reject("attention with dropout is not supported: export the model in eval mode");
-  }
   const DType dtype = q->dtype();
   q = scaled_query(c, node, q, [&](Value* x) { return b.cast(x, wide_dtype(dtype)); });
   const auto [k, v] = keys_and_values(b, node, *q);

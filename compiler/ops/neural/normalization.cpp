@@ -328,9 +328,11 @@ Value* weight_norm(Compose& c, Value* v, Value* g, int64_t dim, Value** norm_out
   for (int64_t i = 0; i < static_cast<int64_t>(v->rank()); ++i) {
     if (i != dim) dims.push_back(i);
   }
+  const DType dtype = v->dtype(), wide = is_16_bit(dtype) ? DType::f32 : dtype;
+  v = c.b.cast(v, wide);
   Value* norm = c.sqrt(c.sum(c.mul(v, v), dims, dim != -1));
   if (norm_out) *norm_out = norm;
-  return c.mul(v, c.div(g, norm));
+  return c.b.cast(c.mul(v, c.div(c.b.cast(g, wide), norm)), dtype);
 }
 
 // Statistics of narrow floats are float32.

@@ -69,7 +69,9 @@ void infer_fractional_pool(Node& node) {
           "fractional pooling: the random samples have a different dtype than the input");
   require_rank(samples, 3, "fractional pooling: random samples");
   const size_t first = x->rank() - spatial;
-  require_equal(samples->sizes()[0], first == 2 ? x->sizes()[0] : Sym(1), "fractional pooling: random samples");
+  const Sym batch = first == 2 ? x->sizes()[0] : Sym(1), rows = samples->sizes()[0];
+  require(!rows.is_const() || !batch.is_const() || rows.value() >= batch.value(),
+          "fractional pooling: fewer rows of random samples than the batch has");
   require_equal(samples->sizes()[1], x->sizes()[first - 1], "fractional pooling: random samples");
   require_equal(samples->sizes()[2], static_cast<int64_t>(spatial), "fractional pooling: random samples");
   const Ints kernel = repeat_to(node.ints("kernel_size"), spatial, "kernel_size");
@@ -394,7 +396,9 @@ const OpDef kPoolingRows[] = {
      infer_fractional_pool, nullptr, "aten::fractional_max_pool3d.output", kNoStock,
      Cases("f32[2, 2, 5, 8, 9], [2, 3, 2], [3, 4, 5], f32[2, 2, 3]{range=0..1}",
            "f64[2, 4, 7, 6], [2, 2, 2], [2, 3, 4], f64[1, 2, 3]{range=0..1}",
-           "! f64[2, 4, 7, 6], [2, 2, 2], [2, 3, 5], f64[1, 2, 3]")},
+           "f32[2, 1, 8, 8, 8], [1, 1, 1], [4, 5, 4], f32[3, 1, 3]{=-0.7, 4.96, 1.2, 1000.3}",
+           "! f64[2, 4, 7, 6], [2, 2, 2], [2, 3, 5], f64[1, 2, 3]",
+           "! f32[2, 1, 6, 6, 6], [1, 1, 1], [2, 2, 2], f32[1, 1, 3]")},
     {"aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", infer_adaptive,
      decompose_adaptive_max, nullptr, kPure, Cases("f32[2, 4, 10], [4]")},
     {"aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)", infer_adaptive,

@@ -134,8 +134,6 @@ Layers run_layers(Compose& c, Node& node, CellKind kind, Value* h0, Value* c0) {
   Value* x = node.tensor("input");
   const bool unbatched = x->rank() == 2, batch_first = node.boolean("batch_first") && !unbatched;
   require(unbatched || x->rank() == 3, "a recurrent layer needs rank 2 or 3");
-  require(!node.boolean("train") || node.real("dropout") == 0,
-          "a recurrent layer with dropout is not supported: export in eval mode");
   if (unbatched) {
     x = b.unsqueeze(x, 1);
     h0 = b.unsqueeze(h0, 1);
@@ -171,6 +169,7 @@ Layers run_layers(Compose& c, Node& node, CellKind kind, Value* h0, Value* c0) {
       if (c0) out.c.push_back(state.c);
     }
     x = c.cat(sides, 2);
+    if (layer + 1 < layers) x = b.call("aten.dropout", {x, node.real("dropout"), node.boolean("train")});
   }
   if (batch_first) x = b.transpose(x, 0, 1);
   out.output = unbatched ? b.squeeze(x, 1) : x;

@@ -147,6 +147,10 @@ void infer_grid_sampler(Node& node) {
   require_equal(grid->sizes().back(), Sym(static_cast<int64_t>(x->rank()) - 2), "grid_sampler: coordinates");
   require_equal(x->sizes()[0], grid->sizes()[0], "grid_sampler: batch");
   if (x->dtype() != grid->dtype()) reject("grid_sampler: input and grid differ in dtype");
+  for (const char* name : {"interpolation_mode", "padding_mode"}) {
+    const int64_t mode = node.static_integer(name);
+    require(mode >= 0 && mode <= 2, "grid_sampler: unknown interpolation or padding mode");
+  }
   Sizes sizes{x->sizes()[0], x->sizes()[1]};
   sizes.insert(sizes.end(), grid->sizes().begin() + 1, grid->sizes().end() - 1);
   set_result(node, x->dtype(), std::move(sizes));
@@ -156,20 +160,42 @@ Results decompose_grid_sampler(Builder& b, Node& node) {
 }
 
 // Coordinates -1 .. 1 of `count` pixels.
-std::vector<float> axis_coordinates(int64_t count, bool align_corners) {
-  std::vector<float> out(static_cast<size_t>(count));
-  const float step = count > 1 ? 2.0f / static_cast<float>(count - 1) : 0;
+template <typename T>
+std::vector<T> axis_coordinates(int64_t count, bool align_corners) {
+  std::vector<T> out(static_cast<size_t>(count));
+  const T step = count > 1 ? T{2} / static_cast<T>(count - 1) : 0;
   for (int64_t i = 0; i < count; ++i) {
     const bool first = i < count / 2 || count == 1;
-    float v = first ? -1.0f + step * static_cast<float>(i) : 1.0f - step * static_cast<float>(count - 1 - i);
-    if (count <= 1) v = 0.0f;
-    if (!align_corners) v = v * static_cast<float>(count - 1) / static_cast<float>(count);
+    T v = first ? -1 + step * static_cast<T>(i) : 1 - step * static_cast<T>(count - 1 - i);
+    if (count <= 1) v = 0;
+    if (!align_corners) v = v * static_cast<T>(count - 1) / static_cast<T>(count);
     out[static_cast<size_t>(i)] = v;
   }
   return out;
 }
 
-// base grid of rows (x, y, [z], 1) times theta transposed. Only the batch may be symbolic: PyTorch fixes the rest.
+// Rows (x, y, [z], 1) of all pixels, the last dimension of the image innermost.
+template <typename T>
+std::vector<T> base_grid(const std::vector<int64_t>& spatial, bool align_corners) {
+  std::vector<std::vector<T>> axes;
+  int64_t points = 1;
+  for (const int64_t size : spatial) {
+    axes.push_back(axis_coordinates<T>(size, align_corners));
+    points *= size;
+  }
+  std::vector<T> base;
+  for (int64_t p = 0; p < points; ++p) {
+    int64_t rest = p;
+    for (size_t i = spatial.size(); i-- > 0;) {
+      base.push_back(axes[i][static_cast<size_t>(rest % spatial[i])]);
+      rest /= spatial[i];
+    }
+    base.push_back(1);
+  }
+  return base;
+}
+
+// The base grid times theta transposed. Only the batch may be symbolic: PyTorch fixes the rest.
 Results decompose_affine_grid(Builder& b, Node& node) {
   Compose c(b);
   Value* theta = node.tensor("theta");
@@ -182,26 +208,19 @@ Results decompose_affine_grid(Builder& b, Node& node) {
   }
   require(size.size() == 4 || size.size() == 5, "affine_grid_generator needs four or five sizes");
   require_rank(theta, 3, "affine_grid_generator: theta");
-  const size_t spatial = size.size() - 2;
-  std::vector<std::vector<float>> axes;
+  const std::vector<int64_t> image(size.begin() + 2, size.end());
   int64_t points = 1;
-  for (size_t i = 0; i < spatial; ++i) {
-    require(size[i + 2] > 0 && size[i + 2] < 65536, "affine_grid_generator: a size is out of range");
-    axes.push_back(axis_coordinates(size[i + 2], node.boolean("align_corners")));
-    points *= size[i + 2];
+  for (const int64_t one : image) {
+    require(one > 0 && one < 65536, "affine_grid_generator: a size is out of range");
+    points *= one;
     require(points < (int64_t{1} << 24), "affine_grid_generator: the grid is too large");
   }
-  std::vector<float> base;
-  for (int64_t p = 0; p < points; ++p) {
-    int64_t rest = p;
-    for (size_t i = spatial; i-- > 0;) {  // x is the innermost axis and comes first
-      base.push_back(axes[i][static_cast<size_t>(rest % size[i + 2])]);
-      rest /= size[i + 2];
-    }
-    base.push_back(1.0f);
-  }
+  const size_t spatial = image.size();
   const auto width = static_cast<int64_t>(spatial) + 1;
-  Value* table = b.cast(c.constant_f32(base, {1, points, width}), theta->dtype());
+  const bool aligned = node.boolean("align_corners");
+  Value* table = theta->dtype() == DType::f64
+                     ? c.constant_f64(base_grid<double>(image, aligned), {1, points, width})
+                     : b.cast(c.constant_f32(base_grid<float>(image, aligned), {1, points, width}), theta->dtype());
   Value* grid = b.call("aten.bmm", {b.expand(table, {batch, points, width}), b.transpose(theta, 1, 2)});
   Sizes out{batch};
   for (size_t i = 0; i < spatial; ++i) out.push_back(size[i + 2]);
@@ -391,7 +410,10 @@ const OpDef kResizeRows[] = {
      "-> Tensor",
      infer_grid_sampler, nullptr, "aten::grid_sampler_3d.out", kNoStock | kKeepsZero,
      Cases("f32[1, 2, 3, 4, 5], f32[1, 2, 2, 2, 3]{range=-1.1..1.1}, 0, 0, false",
-           "f32[1, 2, 3, 4, 5], f32[1, 2, 2, 2, 3]{range=-1.1..1.1}, 1, 1, true")},
+           "f32[1, 2, 3, 4, 5], f32[1, 2, 2, 2, 3]{range=-1.1..1.1}, 1, 1, true",
+           "f32[1, 2, 3, 4, 5], f32[1, 2, 2, 2, 3]{range=-1.1..1.1}, 2, 0, false",
+           "f32[1, 2, 3, 4, 5], f32[1, 2, 2, 2, 3]{range=-1.1..1.1}, 2, 1, true",
+           "f64[2, 1, 3, 4, 5], f64[2, 2, 2, 2, 3]{range=-1.3..1.3}, 2, 2, false")},
     {"aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", nullptr,
      decompose_affine_grid, nullptr, kPure,
      Cases("f32[1, 2, 3], [1, 2, 4, 5], true", "f32[1, 2, 3], [1, 2, 4, 5], false")},

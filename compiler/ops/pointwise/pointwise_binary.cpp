@@ -114,10 +114,10 @@ Results decompose_divide_mode(Builder& b, Node& node) {
   return decompose_number_operand(b, node);
 }
 
-// exp(exponent * log(base)), as eager computes it.
+// exp(exponent * log(base)), in double precision: the exponential turns roundings of the product into relative ones.
 Value* complex_power(Compose& c, const Arg& base, const Arg& exponent, DType dtype) {
-  const auto operand = [&](const Arg& arg) { return c.b.cast(c.tensor(arg, dtype), dtype); };
-  return c.exp(c.mul(operand(exponent), c.log(operand(base))));
+  const auto operand = [&](const Arg& arg) { return c.b.cast(c.b.cast(c.tensor(arg, dtype), dtype), DType::c128); };
+  return c.b.cast(c.exp(c.mul(operand(exponent), c.log(operand(base)))), dtype);
 }
 Results decompose_pow(Builder& b, Node& node) {
   const DType dtype = node.result()->dtype();

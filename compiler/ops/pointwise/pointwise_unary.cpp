@@ -195,6 +195,11 @@ Value* complex_expm1(Compose& c, Value* x) {
   return complex_of(c, {real, c.mul(c.exp(re), c.unary("aten.sin", im))});
 }
 
+// Not a product of complex numbers, in which an infinite part meets a 0.
+Value* with_scaled_parts(Compose& c, Value* x, double factor) {
+  return c.b.call("aten.view_as_complex", {c.mul(c.b.call("aten.view_as_real", {x}), factor)});
+}
+
 // Functions of complex numbers in terms of those that the kernels have.
 Results decompose_complex(Builder& b, Node& node) {
   Value* x = node.tensor("self");
@@ -205,8 +210,8 @@ Results decompose_complex(Builder& b, Node& node) {
   if (name == "aten.rsqrt.default") return {c.unary("aten.reciprocal", c.sqrt(x))};
   if (name == "aten.log1p.default") return {complex_log1p(c, x)};
   if (name == "aten.expm1.default") return {complex_expm1(c, x)};
-  if (name == "aten.log2.default") return {c.mul(c.log(x), 1.4426950408889634074)};
-  if (name == "aten.log10.default") return {c.mul(c.log(x), 0.43429448190325182765)};
+  if (name == "aten.log2.default") return {with_scaled_parts(c, c.log(x), 1.4426950408889634074)};
+  if (name == "aten.log10.default") return {with_scaled_parts(c, c.log(x), 0.43429448190325182765)};
   if (name == "aten.cosh.default") return {c.unary("aten.cos", turned(c, x))};
   if (name == "aten.sinh.default") return {turned(c, c.unary("aten.sin", turned(c, x)), -1)};
   if (name == "aten.tan.default") return {turned(c, c.tanh(turned(c, x)), -1)};

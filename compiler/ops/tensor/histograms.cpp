@@ -173,7 +173,10 @@ Results decompose_histogramdd_edges(Builder& b, Node& node) {
 
 const OpDef kHistogramRows[] = {
     {"aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", infer_histc, nullptr,
-     "aten::histc.out", kNoStock, Cases("f32[20], 4", "f32[3, 4], 5, -2, 2")},
+     "aten::histc.out", kNoStock,
+     Cases("f32[20], 4", "f32[3, 4], 5, -2, 2", "f32[12]{=0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1}, 10, 0, 1",
+           "f64[4]{=0, 5e-6, 1e-5, 1.2e-5}, 1000, 0, 1e-5",
+           "f16[12]{=0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1}, 10, 0, 1")},
     {"aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor "
      "hist, Tensor bin_edges)",
      nullptr, decompose_histogram_edges, nullptr, kPure,

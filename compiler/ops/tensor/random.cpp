@@ -48,6 +48,22 @@ Results decompose_normal_draw(Builder& b, Node& node) {
   return {normal(b, node.result()->sizes(), node.result()->dtype())};
 }
 
+// `count` integers from `first` on are equally likely; i64.
+Value* whole_numbers(Builder& b, const Sizes& sizes, int64_t first, uint64_t count) {
+  Compose c(b);
+  const auto below = [&](DType dtype, double limit) {
+    return b.cast(b.call("aten.floor", {c.mul(uniform(b, sizes, dtype), limit)}), DType::i64);
+  };
+  const DType drawn = count <= uint64_t{1} << 24 ? DType::f32 : DType::f64;
+  if (count <= uint64_t{1} << 53) return c.add(below(drawn, static_cast<double>(count)), first);
+  require(count <= uint64_t{1} << 63, "a range of random integers has at most 2^63 of them");
+  const uint64_t high_words = ((count - 1) >> 32) + 1;
+  Value* high = c.mul(below(DType::f64, static_cast<double>(high_words)), int64_t{1} << 32);
+  Value* bits = c.add(high, below(DType::f64, 0x1p32));
+  if (count < uint64_t{1} << 63) bits = b.call("aten.remainder.Scalar", {bits, static_cast<int64_t>(count)});
+  return c.add(bits, first);
+}
+
 // from + (to - from) * rand
 Results decompose_uniform(Builder& b, Node& node) {
   Compose c(b);
@@ -93,21 +109,21 @@ Results decompose_geometric(Builder& b, Node& node) {
 }
 // Integers from `from` to below `to`; without limits as far as the dtype holds each of them.
 Results decompose_random(Builder& b, Node& node) {
-  Compose c(b);
   const Value* x = node.tensor("self");
   const bool limited = node.op->parsed->find("to") >= 0 && !node.is_none("to");
-  const double from = node.op->parsed->find("from") >= 0 ? node.real("from") : 0;
-  const int bits = x->dtype() == DType::bf16  ? 8
-                   : x->dtype() == DType::f16 ? 11
-                   : x->dtype() == DType::f32 ? 24
-                   : x->dtype() == DType::f64 ? 53
-                   : x->dtype() == DType::boolean
-                       ? 1
-                       : std::min(53, static_cast<int>(dtype_size_bytes(x->dtype())) * 8 - 1);
-  const double to = limited ? node.real("to") : std::ldexp(1.0, bits);
-  require(to > from, "random: the range is empty");
-  Value* steps = b.call("aten.floor", {c.mul(uniform(b, x->sizes(), DType::f64), to - from)});
-  return {b.cast(c.add(steps, from), x->dtype())};
+  const int64_t from = node.op->parsed->find("from") >= 0 ? node.static_integer("from") : 0;
+  const DType dtype = x->dtype();
+  const int bits = dtype == DType::bf16      ? 8
+                   : dtype == DType::f16     ? 11
+                   : dtype == DType::f32     ? 24
+                   : dtype == DType::f64     ? 53
+                   : dtype == DType::boolean ? 1
+                   : dtype == DType::u8      ? 8
+                                             : static_cast<int>(dtype_size_bytes(dtype)) * 8 - 1;
+  const uint64_t end = limited ? static_cast<uint64_t>(node.static_integer("to")) : uint64_t{1} << bits;
+  require(!limited || node.static_integer("to") > from, "random: the range is empty");
+  require(limited || from < 0 || static_cast<uint64_t>(from) < end, "random: the range is empty");
+  return {b.cast(whole_numbers(b, x->sizes(), from, end - static_cast<uint64_t>(from)), dtype)};
 }
 Results decompose_bernoulli(Builder& b, Node& node) {
   Compose c(b);
@@ -125,22 +141,20 @@ void infer_float_like(Node& node) {
   infer_random_like(node);
   require(is_floating(node.result()->dtype()), "this distribution is one of real numbers");
 }
-// low + floor(rand * (high - low))
 Results decompose_randint(Builder& b, Node& node) {
-  Compose c(b);
   const int64_t low = node.op->parsed->find("low") >= 0 ? node.static_integer("low") : 0,
                 high = node.static_integer("high");
   require(high > low, "randint: the range is empty");
-  Value* steps = b.call(
-      "aten.floor", {c.mul(uniform(b, node.result()->sizes()), static_cast<double>(high) - static_cast<double>(low))});
-  return {b.cast(c.add(steps, low), node.result()->dtype())};
+  const uint64_t count = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+  return {b.cast(whole_numbers(b, node.result()->sizes(), low, count), node.result()->dtype())};
 }
 // floor(rand * high), of a limit that is in a tensor of one element
 Results decompose_randint_tensor(Builder& b, Node& node) {
   Compose c(b);
   Value* high = node.tensor("high");
   require(may_equal(numel(high->sizes()), 1), "randint_like: the limit must be one number");
-  Value* steps = b.call("aten.floor", {c.mul(uniform(b, node.result()->sizes()), b.reshape(high, {}))});
+  Value* limit = b.cast(b.reshape(high, {}), DType::f64);
+  Value* steps = b.call("aten.floor", {c.mul(uniform(b, node.result()->sizes(), DType::f64), limit)});
   return {b.cast(steps, node.result()->dtype())};
 }
 void infer_randint(Node& node) { set_result(node, node.dtype("dtype").value_or(DType::i64), node.ints("size")); }

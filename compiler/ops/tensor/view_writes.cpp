@@ -1,5 +1,7 @@
 #include "compiler/ops/tensor/view_writes.h"
 
+#include <algorithm>
+
 namespace wick::compiler::writes {
 namespace {
 
@@ -9,9 +11,60 @@ Value* scatter(Builder& b, std::string_view op, const Args& view, Value* before,
   return b.call(op, std::move(args));
 }
 
+// Whether no two elements of a view of these sizes and strides are one in memory. False too where sizes that are known
+// only at run time leave it open. From the smallest stride on, each dimension steps over all that those before it span;
+// small views that do not are tried element by element.
+bool reaches_each_once(const Ints& sizes, const Ints& strides) {
+  struct Dim {
+    Sym size, stride;
+  };
+  if (std::any_of(sizes.begin(), sizes.end(), [](const Sym& size) { return size.is(0); })) return true;
+  std::vector<Dim> dims;  // from the last one on
+  bool sizes_known = true, strides_known = true;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i].is(1)) continue;
+    if (strides[i].is(0)) return false;
+    dims.push_back({sizes[i], strides[i]});
+    sizes_known = sizes_known && sizes[i].is_const();
+    strides_known = strides_known && strides[i].is_const();
+  }
+  if (strides_known) {
+    std::sort(dims.begin(), dims.end(), [](const Dim& a, const Dim& b) { return a.stride.value() < b.stride.value(); });
+  }
+  if (!sizes_known || !strides_known) {
+    Sym span = 1;
+    for (const Dim& dim : dims) {
+      const bool beyond = dim.stride.is_const() && span.is_const() && dim.stride.value() >= span.value();
+      if (!beyond && !(dim.stride == span)) return false;
+      span = dim.size * dim.stride;
+    }
+    return true;
+  }
+  constexpr int64_t kTried = 1 << 10;  // a file may hold such a view in each of its nodes
+  int64_t last = 0;                    // the offset of the last element, which infer_as_strided has checked
+  int64_t count = 1;                   // of elements, up to kTried
+  bool steps_over = true;
+  for (const Dim& dim : dims) {
+    steps_over = steps_over && dim.stride.value() > last;
+    last += (dim.size.value() - 1) * dim.stride.value();
+    count = count > kTried || dim.size.value() > kTried ? kTried + 1 : count * dim.size.value();
+  }
+  if (steps_over || count > kTried) return steps_over;
+  std::vector<int64_t> offsets = {0};
+  for (const Dim& dim : dims) {
+    const size_t before = offsets.size();
+    for (int64_t k = 1; k < dim.size.value(); ++k) {
+      for (size_t i = 0; i < before; ++i) offsets.push_back(offsets[i] + k * dim.stride.value());
+    }
+  }
+  std::sort(offsets.begin(), offsets.end());
+  return std::adjacent_find(offsets.begin(), offsets.end()) == offsets.end();
+}
+
 }  // namespace
 
 Value* as_strided(Builder& b, const Args& view, Value* before, Value* after) {
+  if (!reaches_each_once(view[1].as<Ints>(), view[2].as<Ints>())) return nullptr;
   return scatter(b, "aten.as_strided_scatter", view, before, after);
 }
 Value* diagonal(Builder& b, const Args& view, Value* before, Value* after) {

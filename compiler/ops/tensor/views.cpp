@@ -123,14 +123,18 @@ void infer_squeeze_dims(Node& node) {
 }
 
 // atleast_1d, 2d, 3d
+Value* with_rank(Builder& b, Value* x, size_t rank) {
+  const Sizes s = x->sizes();
+  if (s.size() >= rank) return x;
+  if (s.empty()) return b.reshape(x, Sizes(rank, Sym(1)));
+  if (rank == 2) return b.reshape(x, {1, s[0]});
+  return b.reshape(x, s.size() == 1 ? Sizes{1, s[0], 1} : Sizes{s[0], s[1], 1});
+}
 template <size_t rank>
 Results decompose_atleast(Builder& b, Node& node) {
-  Value* x = node.tensor("self");
-  Sizes s = x->sizes();
-  if (s.size() >= rank) return {x};
-  if (s.empty()) return {b.reshape(x, Sizes(rank, Sym(1)))};
-  if (rank == 2) return {b.reshape(x, {1, s[0]})};
-  return {b.reshape(x, s.size() == 1 ? Sizes{1, s[0], 1} : Sizes{s[0], s[1], 1})};
+  Results out;
+  for (Value* x : node.operands()) out.push_back(with_rank(b, x, rank));
+  return out;
 }
 
 // --- order of dimensions ---
@@ -424,6 +428,12 @@ const OpDef kViewRows[] = {
      Cases("f32[4]")},
     {"aten::atleast_3d(Tensor self) -> Tensor", nullptr, decompose_atleast<3>, nullptr, kView | shares::always,
      Cases("f32[3, 4]")},
+    {"aten::atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", nullptr, decompose_atleast<1>, nullptr, shares::each,
+     Cases("[f32[]{=2.243}, f32[3]]")},
+    {"aten::atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", nullptr, decompose_atleast<2>, nullptr, shares::each,
+     Cases("[f32[]{=2.243}, f32[3], f32[2, 3]]")},
+    {"aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", nullptr, decompose_atleast<3>, nullptr, shares::each,
+     Cases("[f32[]{=2.243}, f32[3], f32[2, 3], f32[2, 3, 2]]")},
     {"aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", infer_order, decompose_order, "aten::permute_copy.out",
      kView | kPassesBoth | kPermutes | Movement::permute | ranges::operands | Growth::keeps | kPartwise |
          writes::permute | shares::always,

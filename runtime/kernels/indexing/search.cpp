@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "common/math/math.h"
+#include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/movement/arguments.h"
 #include "runtime/kernels/movement/convert.h"
 
@@ -135,6 +136,16 @@ void bucketize_scalar_out(KernelContext& context, Span<EValue*> args) {
   search_scalar(context, {args[1]->tensor, nullptr, args[2]->boolean, args[3]->boolean}, *args[0], *args[4]->tensor);
 }
 
+/// The bin of a value of [low, high], or -1: as in eager, each step is rounded to the dtype.
+template <typename T>
+int64_t bin_of(double value, double low, double high, int64_t bins) {
+  const T x = static_cast<T>(value), least = static_cast<T>(low), most = static_cast<T>(high);
+  if (!(x >= least && x <= most)) return -1;
+  const T scaled = static_cast<T>(static_cast<T>(x - least) * static_cast<T>(bins));
+  const int64_t bin = static_cast<int64_t>(static_cast<T>(scaled / static_cast<T>(most - least)));
+  return bin < bins ? bin : bins - 1;
+}
+
 /// Counts in equal bins over [min, max], the last one closed; min = max means the range of the values. NaN counts
 /// nowhere.
 void histc_out(KernelContext& context, Span<EValue*> args) {
@@ -163,12 +174,14 @@ void histc_out(KernelContext& context, Span<EValue*> args) {
   }
   if (!require(context, math::is_finite(high - low), "the range from min to max is not finite")) return;
   for (int64_t b = 0; b < bins; ++b) counts[b] = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    if (!(values[i] >= low && values[i] <= high)) continue;
-    int64_t bin = static_cast<int64_t>((values[i] - low) / (high - low) * static_cast<double>(bins));
-    if (bin >= bins) bin = bins - 1;
-    counts[bin] += 1;
-  }
+  const auto count_all = [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t bin = bin_of<T>(values[i], low, high, bins);
+      if (bin >= 0) counts[bin] += 1;
+    }
+  };
+  if (!dispatch_floating(self.dtype, count_all)) count_all(0.0);
   if (!resize_out(context, out, &bins, 1)) return;
   convert_view(context, view_of(out), out.dtype, contiguous_view(counts, &bins, 1), DType::f64);
 }

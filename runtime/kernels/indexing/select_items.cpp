@@ -1,7 +1,7 @@
 // Selections with equal items where eager has them: the steps of an algorithm decide that, so they are the same here.
-// topk takes nth_element, sort and partial_sort of the C++ library that PyTorch is built with, libstdc++. Quickselect
-// and quicksort split at the median of the second, the middle and the last item, and leave short ranges to insertion;
-// heaps take over where the splits are bad. kthvalue has a quickselect of PyTorch's own.
+// topk takes nth_element, sort and partial_sort, mode takes sort of the C++ library that PyTorch is built with,
+// libstdc++. Quickselect and quicksort split at the median of the second, the middle and the last item, and leave short
+// ranges to insertion; heaps take over where the splits are bad. kthvalue has a quickselect of PyTorch's own.
 #include "runtime/kernels/indexing/sort_keys.h"
 
 namespace wick {
@@ -115,6 +115,12 @@ void sort_roughly(SortItem* first, SortItem* last, int depth) {
 
 }  // namespace
 
+void sort_unstably(SortItem* items, int64_t count) {
+  if (count < 2) return;
+  sort_roughly(items, items + count, 2 * floor_log2(count));
+  sort_by_insertion(items, items + count);
+}
+
 void select_items(SortItem* items, int64_t count, int64_t k, bool sorted) {
   if (k <= 0) return;
   if (k <= count / 64) {
@@ -122,9 +128,7 @@ void select_items(SortItem* items, int64_t count, int64_t k, bool sorted) {
     return sort_heap(items, k);
   }
   move_nth(items, items + k - 1, items + count);
-  if (!sorted) return;
-  sort_roughly(items, items + k - 1, 2 * floor_log2(k - 1));
-  sort_by_insertion(items, items + k - 1);
+  if (sorted) sort_unstably(items, k - 1);
 }
 
 // Quickselect with the median of the first, the middle and the last item as the pivot.

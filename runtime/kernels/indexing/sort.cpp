@@ -194,11 +194,12 @@ void nanmedian_dim_out(KernelContext& context, Span<EValue*> args) {
                [](Lines& lines) { return stable_of_rank(lines, median_rank(lines, true)); });
 }
 
-/// The smallest of the most frequent values, at its last position. NaNs differ from each other.
+/// The smallest of the most frequent values, at the last of its positions in the order that sorting leaves. NaNs differ
+/// from each other.
 void mode_out(KernelContext& context, Span<EValue*> args) {
   reduce_lines(context, *args[0]->tensor, args[1]->integer, args[2]->boolean, *args[3]->tensor, *args[4]->tensor,
                [](Lines& lines) {
-                 sort_items(lines.items, lines.scratch, lines.length);
+                 sort_unstably(lines.items, lines.length);
                  int64_t best = 0, best_run = 0, run = 0;
                  for (int64_t i = 0; i < lines.length; ++i) {
                    const bool same = i > 0 && lines.items[i].key == lines.items[i - 1].key &&

@@ -22,6 +22,9 @@ void load_items(const void* src, DType dtype, int64_t stride, int64_t count, boo
 /// Sorts by key, keeping the order of equal keys. `scratch` has room for `count` items; the result is in `items`.
 void sort_items(SortItem* items, SortItem* scratch, int64_t count);
 
+/// Sorts by key; equal keys come in the order in which eager's mode has them on a processor.
+void sort_unstably(SortItem* items, int64_t count);
+
 /// Moves the k <= count least items to the front: with `sorted` in order, else in the order in which eager's topk
 /// leaves them. Of equal items it takes those that eager takes on a processor.
 void select_items(SortItem* items, int64_t count, int64_t k, bool sorted);

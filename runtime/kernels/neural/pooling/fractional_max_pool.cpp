@@ -10,16 +10,23 @@ namespace wick {
 namespace kernels {
 namespace {
 
-/// Where window `o` of `out` starts along a dimension; `sample` in [0, 1) shifts all of them but the last. Eager rounds
-/// each step to the input's dtype.
+/// 0 for what no integer of this size holds.
+template <typename T>
+int64_t whole_number(T number) {
+  const double wide = static_cast<double>(number);
+  return fabs(wide) < 0x1p62 ? static_cast<int64_t>(wide) : 0;
+}
+
+/// Where window `o` of `out` starts along a dimension; `sample`, in [0, 1) if it is to say anything, shifts all of them
+/// but the last. Eager rounds each step to the input's dtype.
 template <typename T>
 int64_t window_start(T sample, int64_t in, int64_t out, int64_t kernel, int64_t o) {
   if (o + 1 >= out) return in - kernel;
   const T alpha = static_cast<T>(static_cast<T>(in - kernel) / static_cast<T>(out - 1));
   const T at = static_cast<T>(static_cast<T>(o) + sample);
-  const int64_t start =
-      static_cast<int64_t>(static_cast<T>(at * alpha)) - static_cast<int64_t>(static_cast<T>(sample * alpha));
-  return start < in - kernel ? start : in - kernel;
+  const int64_t start = whole_number(static_cast<T>(at * alpha)) - whole_number(static_cast<T>(sample * alpha));
+  const int64_t last = in - kernel;
+  return start < 0 ? 0 : start < last ? start : last;
 }
 
 /// `samples`: one for each dimension of the plane, [T, H, W] in three dimensions, [W, H] in two.
@@ -44,14 +51,12 @@ void pool_plane(const T* in, const Planes& from, const int64_t* kernel, const T*
   });
 }
 
-/// A row-major [batch, channels, dims] tensor of numbers in [0, 1].
-template <typename T>
+/// A row-major tensor [batch, channels, dims]; eager takes one of more batches than the input has.
 bool check_samples(KernelContext& context, const Tensor& samples, const Planes& planes, int dims) {
-  bool fits = samples.rank == 3 && samples.sizes[0] == planes.batch && samples.sizes[1] == planes.channels &&
-              samples.sizes[2] == dims && is_contiguous(samples);
-  for (size_t i = 0; fits && i < samples.numel; ++i) fits = samples.as<T>()[i] >= 0 && samples.as<T>()[i] <= 1;
+  const bool fits = samples.rank == 3 && samples.sizes[0] >= planes.batch && samples.sizes[1] == planes.channels &&
+                    samples.sizes[2] == dims && is_contiguous(samples);
   return require(context, fits, Error::InvalidArgument,
-                 "fractional pooling: wanted a random number in [0, 1] for each plane and dimension");
+                 "fractional pooling: wanted a random number for each plane and dimension");
 }
 
 template <typename T>
@@ -61,7 +66,7 @@ void pool(KernelContext& context, const Tensor& input, const int64_t* kernel, co
   planes_of(input, dims, &in);
   planes_of(out, dims, &to);
   planes_of(indices, dims, &index);
-  if (!check_samples<T>(context, samples, in, dims)) return;
+  if (!check_samples(context, samples, in, dims)) return;
   for_each_plane(context, to, to.positions() * 8, [&](int64_t plane) {
     pool_plane(input.as<T>() + in.plane_offset(plane), in, kernel, samples.as<T>() + plane * dims, dims, to, index,
                out.as<T>() + to.plane_offset(plane), indices.as<int64_t>() + index.plane_offset(plane));
@@ -85,9 +90,10 @@ void fractional_max_pool(KernelContext& context, Span<EValue*> args, int dims) {
                    kernel) ||
       !read_window(context, *args[2], dims, 1, 1, nullptr, "fractional pooling: wanted positive output sizes", output))
     return;
+  const int64_t beside = dims == 3 ? 0 : 1;  // eager asks for one position more in three dimensions
   for (int d = 0; d < 3; ++d) {
-    if (!require(context, kernel[d] <= in.size[d] && output[d] <= in.size[d] - kernel[d] + 1, Error::InvalidArgument,
-                 "fractional pooling: the output is too large for the input"))
+    if (!require(context, kernel[d] <= in.size[d] && output[d] <= in.size[d] - kernel[d] + beside,
+                 Error::InvalidArgument, "fractional pooling: the output is too large for the input"))
       return;
   }
   if (!resize_pooled(context, input, dims, output, out) || !resize_pooled(context, input, dims, output, indices))

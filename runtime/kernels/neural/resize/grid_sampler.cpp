@@ -89,7 +89,7 @@ struct Request {
   bool align_corners;
 };
 
-constexpr int kMostTaps = 16;
+constexpr int kMostTaps = 64;
 constexpr int64_t kChunk = 16;
 
 /// Input offsets and weights of up to kChunk output positions in a row; tap by tap, in the order in which they are
@@ -175,8 +175,8 @@ void grid_sampler(KernelContext& context, Span<EValue*> args, int dims) {
   if (!require(context, ranks, Error::InvalidArgument,
                "grid sampler: wanted input [n, c, ..] and grid [n, .., dimensions]"))
     return;
-  if (!require(context, mode >= 0 && mode <= (dims == 2 ? 2 : 1) && padding >= 0 && padding <= 2,
-               Error::InvalidArgument, "grid sampler: unknown interpolation or padding mode"))
+  if (!require(context, mode >= 0 && mode <= 2 && padding >= 0 && padding <= 2, Error::InvalidArgument,
+               "grid sampler: unknown interpolation or padding mode"))
     return;
   if (!require(context, input.dtype == grid.dtype && input.dtype == out.dtype, Error::InvalidType,
                "grid sampler: dtypes differ"))
