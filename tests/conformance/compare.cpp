@@ -53,8 +53,9 @@ int64_t integer(DType dtype, const uint8_t* at) {
   }
 }
 
-// The largest finite magnitude.
-double magnitude(const HostTensor& tensor) {
+}  // namespace
+
+double largest_element(const HostTensor& tensor) {
   const bool complex = is_complex(tensor.dtype);
   const size_t step = dtype_size_bytes(tensor.dtype) / (complex ? 2 : 1);
   double largest = 0;
@@ -64,8 +65,6 @@ double magnitude(const HostTensor& tensor) {
   }
   return largest;
 }
-
-}  // namespace
 
 Tolerance tolerance_of(const compiler::Tolerances& tolerances, const HostTensor& want) {
   Tolerance out;
@@ -78,7 +77,7 @@ Tolerance tolerance_of(const compiler::Tolerances& tolerances, const HostTensor&
     case DType::c128: out = tolerances.f64; break;
     default: return {};
   }
-  if (out.of_largest != 0) out.absolute = std::max(out.absolute, out.of_largest * magnitude(want));
+  if (out.of_largest != 0) out.absolute = std::max(out.absolute, out.of_largest * largest_element(want));
   return out;
 }
 

@@ -10,6 +10,8 @@ namespace wick::conformance {
 
 using compiler::Tolerance;
 
+/// The largest finite magnitude of floating or complex elements; complex ones count as two.
+double largest_element(const HostTensor& tensor);
 /// What an operator's tolerances say of results like `want`: |got - want| <= absolute + relative * |want|.
 Tolerance tolerance_of(const compiler::Tolerances& tolerances, const HostTensor& want);
 

@@ -70,7 +70,7 @@ struct Tally {
   size_t passed = 0, failed = 0, known = 0;
 };
 
-class Conformance : public testing::TestWithParam<const char*> {};
+class Conformance : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Conformance, EveryCaseGivesWhatEagerGives) {
   const auto begin = std::chrono::steady_clock::now();
@@ -160,10 +160,10 @@ TEST_P(Conformance, SizesWithoutABoundGiveTheSameOrAreRefused) {
   run_symbolic(GetParam(), kUnbounded, [](const compiler::OpDef&) { return true; });
 }
 
-INSTANTIATE_TEST_SUITE_P(Dtypes, Conformance, testing::ValuesIn(kDtypeFamilies),
-                         [](const testing::TestParamInfo<const char*>& test) { return std::string(test.param); });
-INSTANTIATE_TEST_SUITE_P(Families, Conformance, testing::ValuesIn(kFamilies),
-                         [](const testing::TestParamInfo<const char*>& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(Dtypes, Conformance, ::testing::ValuesIn(kDtypeFamilies),
+                         [](const ::testing::TestParamInfo<const char*>& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(Families, Conformance, ::testing::ValuesIn(kFamilies),
+                         [](const ::testing::TestParamInfo<const char*>& test) { return std::string(test.param); });
 
 }  // namespace
 }  // namespace wick::conformance::conformance_test

@@ -52,7 +52,7 @@ const char* const kDevice = std::getenv("WICK_CUDA_DEVICE");
 const compiler::Target& target() {
   static const compiler::Target target = [] {
     compiler::Target out = cuda::kTarget;
-    out.profitable = cuda::knows_sizes;
+    out.partition.profitable = cuda::knows_sizes;
     return out;
   }();
   return target;

@@ -55,7 +55,7 @@ compiler::Status compile_chain(const Case& test, size_t operand, size_t length, 
   compiler::CompileOptions options;
   if (target) {
     options.targets.emplace_back(target);
-    for (const compiler::TargetOption& option : target->options) {
+    for (const compiler::TargetOption& option : target->options.list) {
       if (std::strcmp(option.name, "gpu") == 0) options.targets[0].settings.emplace_back("gpu", "none");
     }
   }

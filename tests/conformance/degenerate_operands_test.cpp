@@ -125,7 +125,7 @@ Result<Function> imported(const Case& test) {
 
 compiler::TargetRequest request_for(const Target& target) {
   compiler::TargetRequest request(&target);
-  for (const compiler::TargetOption& option : target.options) {
+  for (const compiler::TargetOption& option : target.options.list) {
     if (std::strcmp(option.name, "gpu") == 0) request.settings.emplace_back("gpu", "none");  // no machine code
   }
   return request;
@@ -136,13 +136,13 @@ void ask_all_about(const compiler::Graph& graph) {
   const compiler::ValueRanges ranges(graph);
   for (const Target* target : compiler::known_targets()) {
     const compiler::TargetRequest request = request_for(*target);
-    compiler::TargetOptions options;
-    options.ranges = &ranges;
-    options.settings = &request.settings;
-    options.graph = &graph;
+    compiler::TargetContext context;
+    context.ranges = &ranges;
+    context.options.settings = &request.settings;
+    context.graph = &graph;
     for (const auto& node : graph.nodes()) {
-      if (target->keep && !node->results().empty()) target->keep(*node, options);
-      compiler::ask(*target, *node, options);
+      if (target->partition.keep && !node->results().empty()) target->partition.keep(*node, context);
+      compiler::ask(*target, *node, context);
     }
   }
 }

@@ -66,7 +66,7 @@ std::string run_case(const Case& test, const Change& change, IsaLevel isa) {
   return check_outputs(test, *compiled, outputs);
 }
 
-class DimOrders : public testing::TestWithParam<const char*> {};
+class DimOrders : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(DimOrders, AreHonouredOrRefused) {
   const char* filter = std::getenv("WICK_CASES");
@@ -97,8 +97,8 @@ TEST_P(DimOrders, AreHonouredOrRefused) {
   EXPECT_EQ(failed, 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, DimOrders, testing::ValuesIn(kFamilies),
-                         [](const testing::TestParamInfo<const char*>& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(Families, DimOrders, ::testing::ValuesIn(kFamilies),
+                         [](const ::testing::TestParamInfo<const char*>& test) { return std::string(test.param); });
 
 }  // namespace
 }  // namespace wick::conformance::dim_order_test

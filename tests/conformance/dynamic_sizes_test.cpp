@@ -36,7 +36,7 @@ constexpr double kRounding = 1e-4;
 const compiler::Target& target() {
   static const compiler::Target target = [] {
     compiler::Target out = xnnpack::kTarget;
-    out.profitable = nullptr;
+    out.partition.profitable = nullptr;
     return out;
   }();
   return target;
@@ -329,7 +329,7 @@ void check(Case test, Tally& tally) {
   }
 }
 
-class DynamicSizes : public testing::TestWithParam<const char*> {};
+class DynamicSizes : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(DynamicSizes, WhatCompilesRunsInAllSizes) {
   const char* filter = std::getenv("WICK_CASES");
@@ -350,8 +350,8 @@ TEST_P(DynamicSizes, WhatCompilesRunsInAllSizes) {
 }
 
 // All families but the last: dtypes are a matter of kernels and of what the compiler takes.
-INSTANTIATE_TEST_SUITE_P(Families, DynamicSizes, testing::ValuesIn(std::begin(kFamilies), std::end(kFamilies) - 1),
-                         [](const testing::TestParamInfo<const char*>& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(Families, DynamicSizes, ::testing::ValuesIn(std::begin(kFamilies), std::end(kFamilies) - 1),
+                         [](const ::testing::TestParamInfo<const char*>& test) { return std::string(test.param); });
 
 }  // namespace
 }  // namespace wick::conformance::dynamic_sizes_test

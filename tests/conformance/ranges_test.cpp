@@ -83,7 +83,7 @@ std::optional<Prepared> prepared(const Case& test) {
   if (!function.ok()) return std::nullopt;
   Prepared out{std::move(*function), {}};
   compiler::PipelineOptions options;
-  options.keep = [](const compiler::Node& node) { return xnnpack::kTarget.keep(node, {}).taken; };
+  options.keep = [](const compiler::Node& node) { return xnnpack::kTarget.partition.keep(node, {}).taken; };
   if (!compiler::run_pipeline(*out.function.graph, options).ok()) return std::nullopt;
   const compiler::ValueRanges ranges(*out.function.graph);
   for (const compiler::GraphOutput& output : out.function.graph->outputs)

@@ -44,7 +44,7 @@ constexpr Setting kSettings[] = {
 const compiler::Target& target() {
   static const compiler::Target target = [] {
     compiler::Target out = xnnpack::kTarget;
-    out.profitable = nullptr;
+    out.partition.profitable = nullptr;
     return out;
   }();
   return target;
@@ -284,7 +284,7 @@ bool fits(const Case& test, const Setting& setting) {
   return test.tensors.size() > 1 && test.mutated.empty();
 }
 
-class XnnpackCases : public testing::TestWithParam<const char*> {
+class XnnpackCases : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (!has_xnnpack_library()) GTEST_SKIP() << "built without the library";
@@ -337,11 +337,11 @@ TEST_P(XnnpackCases, WhatIsTakenCanBeLowered) {
 }
 
 // All families but the last: dtypes are a matter of kernels and of what the compiler takes.
-INSTANTIATE_TEST_SUITE_P(Families, XnnpackCases, testing::ValuesIn(std::begin(kFamilies), std::end(kFamilies) - 1),
-                         [](const testing::TestParamInfo<const char*>& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(Families, XnnpackCases, ::testing::ValuesIn(std::begin(kFamilies), std::end(kFamilies) - 1),
+                         [](const ::testing::TestParamInfo<const char*>& test) { return std::string(test.param); });
 
-INSTANTIATE_TEST_SUITE_P(Dtypes, XnnpackCases, testing::ValuesIn(kDtypeFamilies),
-                         [](const testing::TestParamInfo<const char*>& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(Dtypes, XnnpackCases, ::testing::ValuesIn(kDtypeFamilies),
+                         [](const ::testing::TestParamInfo<const char*>& test) { return std::string(test.param); });
 
 }  // namespace
 }  // namespace wick::conformance::xnnpack_test

@@ -96,7 +96,8 @@ class Unreachable {
   void* const data_;
 };
 
-bool run_method(const MethodMeta& meta, Span<const DataMap> data, Span<const Span<const uint8_t>> inputs) {
+bool run_method(const MethodMeta& meta, Span<const DataMap> data, Span<const Span<const uint8_t>> inputs,
+                const char* device) {
   char buffer[1024];
   ErrorText text(buffer);
   if (check_device_arenas(meta, all_backends(), &text) != Error::Ok) return false;
@@ -120,6 +121,7 @@ bool run_method(const MethodMeta& meta, Span<const DataMap> data, Span<const Spa
   options.data = data;
   options.backends = all_backends();
   options.max_delegate_bytes = kMaxDelegateBytes;
+  options.delegates.device = device;
   options.max_instructions = 200;
   options.text = &text;
   Result<Method> method =
@@ -138,7 +140,8 @@ bool run_method(const MethodMeta& meta, Span<const DataMap> data, Span<const Spa
 
 }  // namespace
 
-bool run_program(Span<const uint8_t> file, const DataMap* data, Span<const Span<const uint8_t>> inputs) {
+bool run_program(Span<const uint8_t> file, const DataMap* data, Span<const Span<const uint8_t>> inputs,
+                 const char* device) {
   const Block copy(file);
   char buffer[1024];
   ErrorText text(buffer);
@@ -147,7 +150,7 @@ bool run_program(Span<const uint8_t> file, const DataMap* data, Span<const Span<
   bool any_succeeded = false;
   for (size_t i = 0; i < program->num_methods() && i < 4; ++i) {
     const bool succeeded =
-        run_method(program->method(i), data ? Span<const DataMap>(data, 1) : Span<const DataMap>(), inputs);
+        run_method(program->method(i), data ? Span<const DataMap>(data, 1) : Span<const DataMap>(), inputs, device);
     any_succeeded = any_succeeded || succeeded;
   }
   return any_succeeded;

@@ -126,7 +126,7 @@ class Attack {
 
   // Without device code: no compiler for it takes part.
   static compiler::TargetSettings settings_of(const compiler::Target& target) {
-    for (const compiler::TargetOption& option : target.options) {
+    for (const compiler::TargetOption& option : target.options.list) {
       if (std::string_view(option.name) == "gpu") return {{"gpu", "none"}};
     }
     return {};
