@@ -2,7 +2,7 @@
 # clang-tidy over the .cpp files that differ from commit $1 (default HEAD), or over all with --all; headers through the files that include
 # them.
 # Without such files: says so and succeeds. The preset "tidy" gives the compile commands; files that only boards compile
-# (mve.cpp, dsp.cpp, scalar.cpp, devices/board, ..) have those of the first preset of a processor that knows them.
+# (mve.cpp, plain.cpp, devices/board, ..) have those of the first preset of a processor that knows them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 base="${1:-HEAD}"

@@ -108,7 +108,7 @@ TEST_F(CortexMExplain, TheSameAsJson) {
 TEST_F(CortexMExplain, ProgramsOfOthersAreExplainedForTheProcessorThatIsNamed) {
   const std::string program = "tests/fixtures/cortex_m/conv.dsp.pte";
   const testing::Outcome dsp = testing::run_wick({"explain", program, "--backend", "cortex-m:cpu=cortex-m4"});
-  expect_parts(dsp.output, {"predicted for cortex_m.cpu=cortex-m4 cortex_m.isa=dsp", " dsp "});
+  expect_parts(dsp.output, {"predicted for cortex_m.cpu=cortex-m4 cortex_m.isa=dsp", " plain "});
   const testing::Outcome other = testing::run_wick({"explain", program});
   expect_parts(other.output, {"predicted for cortex-m:", " mve "});
 }

@@ -160,8 +160,7 @@ TEST_F(PackageTest, HoldsNoSourcesOfOtherOperators) {
   const std::string program = compile_quantized("conv_relu", "cortex-m55");
   ASSERT_EQ(wick("package " + program + " -o '" + path("out") + "' --device none").exit_code, 0);
   for (const auto& [name, text] : files_in("out")) {
-    for (const char* other :
-         {"softmax", "linear/", "transpose_conv2d", "/llm/", "pointwise", "/dsp.cpp", "/scalar.cpp", "_test"})
+    for (const char* other : {"softmax", "linear/", "transpose_conv2d", "/llm/", "pointwise", "/plain.cpp", "_test"})
       EXPECT_FALSE(has(name, other)) << name;
   }
 }

@@ -82,7 +82,7 @@ Result<FirmwareTarget> firmware(const TargetSettings& settings, std::string_view
     ASSIGN_OR_RETURN(const Configuration found, agree(settings, facts));
     isa = found.isa;
     out.cpu = found.cpu;
-    out.flags = compiler_flags(found.cpu);
+    out.flags = compiler_flags(found.cpu, isa);
     out.measured_on = emulated_as(found.cpu);
     const KnownTo since = known_to(found.cpu);
     if (!since.gcc.empty()) out.same_as = emulated_as(found.cpu);

@@ -87,7 +87,13 @@ Result<Configuration> read_configuration(const TargetOptions& options) {
   return out;
 }
 
-std::string_view compiler_flags(std::string_view cpu) { return find_cpu(cpu)->flags; }
+std::string compiler_flags(std::string_view cpu, Isa isa) {
+  const Cpu& found = *find_cpu(cpu);
+  std::string flags(found.flags);
+  // isa/chosen.h takes DSP instructions where the processor has them.
+  if (isa == Isa::scalar && found.best != Isa::scalar) flags += " -DWICK_CORTEX_M_SCALAR";
+  return flags;
+}
 
 KnownTo known_to(std::string_view cpu) { return find_cpu(cpu)->known_to; }
 

@@ -29,8 +29,8 @@ inline constexpr compiler::TargetOption kMemory = {"memory", "fast|tight",
 
 /// Errors: usage (no such processor, or it lacks the instruction set), with those there are.
 compiler::Result<Configuration> read_configuration(const compiler::TargetOptions& options);
-/// Options of GCC and clang for a processor of read_configuration.
-std::string_view compiler_flags(std::string_view cpu);
+/// Options of GCC and clang for kernels of `isa` on a processor of read_configuration.
+std::string compiler_flags(std::string_view cpu, Isa isa);
 /// The first versions of GCC and clang that know a processor for which there is an older one with the same
 /// instructions, emulated_as; "" for the others.
 struct KnownTo {

@@ -14,8 +14,8 @@ struct PoolTaps {
 /// Calls one(taps, out) for the channels of each output pixel if there are fewer than four, otherwise four(taps, out)
 /// for four channels at a time; the last four may overlap those before.
 template <typename Four, typename One>
-void write_pools(const Window& window, const Image& from, const int8_t* x, const Image& to, int8_t* out,
-                 const Four& four, const One& one) {
+__attribute__((noinline)) void write_pools(const Window& window, const Image& from, const int8_t* x, const Image& to,
+                                           int8_t* out, const Four& four, const One& one) {
   const int32_t channels = static_cast<int32_t>(from.c);
   PoolTaps taps;
   taps.column_step = channels;

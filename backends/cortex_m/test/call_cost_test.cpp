@@ -124,8 +124,8 @@ TEST(CallCost, AConvolutionCountsProductsMemoryAndBorders) {
 
 TEST(CallCost, VariantsAreThoseOfTheInstructionSet) {
   EXPECT_EQ(convolution("mve").variant, "mve");
-  EXPECT_EQ(convolution("dsp").variant, "dsp");
-  EXPECT_EQ(convolution("scalar").variant, "scalar");
+  EXPECT_EQ(convolution("dsp").variant, "plain");
+  EXPECT_EQ(convolution("scalar").variant, "plain");
   EXPECT_LT(convolution("mve").instructions(), convolution("dsp").instructions());
   EXPECT_LT(convolution("dsp").instructions(), convolution("scalar").instructions());
   EXPECT_EQ(cost("wick_cortex_m::layer_norm.out", {tensor({4, 8}), tensor({4, 8})}).variant, "reference");

@@ -1,3 +1,4 @@
+#if defined(__ARM_FEATURE_DSP) && !defined(WICK_CORTEX_M_SCALAR)
 #include "backends/cortex_m/kernels/isa/dsp.h"
 
 namespace wick::cortex_m {
@@ -253,3 +254,4 @@ __attribute__((naked)) void Dsp::depthwise_pixels_of_one(const int8_t*, const ui
 #undef WICK_DEPTHWISE_PRODUCTS
 
 }  // namespace wick::cortex_m
+#endif

@@ -108,6 +108,17 @@ struct Dsp {
         : "r"(a), "r"(b));
     return larger;
   }
+
+  /// Two sums of bytes in a word: add() adds elements 0 and 2 of `word` to `even`, 1 and 3 to `odd`; low() and high()
+  /// are the sums of `count` elements in one of them.
+  struct ByteSums {
+    static void add(uint32_t word, uint32_t* even, uint32_t* odd) {
+      *even = static_cast<uint32_t>(__sxtab16(static_cast<int32_t>(*even), static_cast<int32_t>(word)));
+      *odd = static_cast<uint32_t>(__sxtab16(static_cast<int32_t>(*odd), static_cast<int32_t>(word >> 8 | word << 24)));
+    }
+    static int32_t low(uint32_t pair, int32_t) { return static_cast<int16_t>(pair & 0xFFFFu); }
+    static int32_t high(uint32_t pair, int32_t) { return static_cast<int16_t>(pair >> 16); }
+  };
 };
 
 }  // namespace wick::cortex_m

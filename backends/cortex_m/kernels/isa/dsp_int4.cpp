@@ -1,4 +1,5 @@
 // Weights of four bits: two of each word that lie 16 bits apart are a pair as they are.
+#if defined(__ARM_FEATURE_DSP) && !defined(WICK_CORTEX_M_SCALAR)
 #include "backends/cortex_m/kernels/isa/dsp.h"
 
 namespace wick::cortex_m {
@@ -95,3 +96,4 @@ __attribute__((naked)) void Dsp::dot1_int4(const uint32_t*, const int8_t*, int32
 }
 
 }  // namespace wick::cortex_m
+#endif

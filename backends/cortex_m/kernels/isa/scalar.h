@@ -1,6 +1,7 @@
 // The inner loops for cores without vector or DSP instructions. C++17, freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/gemm/tile.h"
+#include "backends/cortex_m/kernels/int16.h"
 #include "backends/cortex_m/kernels/isa/depthwise_loops.h"
 #include "backends/cortex_m/kernels/isa/gemm_loops.h"
 
@@ -79,6 +80,25 @@ struct Scalar {
     const uint32_t mask = (not_less << 1) - (not_less >> 7);
     return b ^ ((a ^ b) & mask);
   }
+
+  /// The exact sum of products of int16.
+  static int64_t dot_int16(const int16_t* a, const int16_t* b, int32_t count) {
+    return cortex_m::dot_int16(a, b, count);
+  }
+
+  /// Two sums of bytes in a word: add() adds elements 0 and 2 of `word` to `even`, 1 and 3 to `odd`; low() and high()
+  /// are the sums of `count` elements in one of them. The sums are of elements plus 128, which are not negative.
+  struct ByteSums {
+    static constexpr uint32_t kSigns = 0x80808080u, kEven = 0x00FF00FFu;
+
+    static void add(uint32_t word, uint32_t* even, uint32_t* odd) {
+      word ^= kSigns;
+      *even += word & kEven;
+      *odd += word >> 8 & kEven;
+    }
+    static int32_t low(uint32_t pair, int32_t count) { return static_cast<int32_t>(pair & 0xFFFFu) - 128 * count; }
+    static int32_t high(uint32_t pair, int32_t count) { return static_cast<int32_t>(pair >> 16) - 128 * count; }
+  };
 };
 
 }  // namespace wick::cortex_m

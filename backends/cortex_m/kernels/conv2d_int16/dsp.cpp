@@ -1,9 +1,0 @@
-#include "backends/cortex_m/kernels/isa/dsp.h"
-
-#include "backends/cortex_m/kernels/conv2d_int16/without_vectors.h"
-
-namespace wick::cortex_m::dsp {
-
-void conv2d_int16(KernelContext& context, Span<EValue*> args) { conv2d_int16_without_vectors<Dsp>(context, args); }
-
-}  // namespace wick::cortex_m::dsp

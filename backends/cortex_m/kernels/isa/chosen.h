@@ -1,0 +1,15 @@
+// The inner loops of the instruction set without vectors that this build is for: DSP if the processor has it, unless
+// WICK_CORTEX_M_SCALAR is defined. C++17, freestanding.
+#pragma once
+
+#if defined(__ARM_FEATURE_DSP) && !defined(WICK_CORTEX_M_SCALAR)
+#include "backends/cortex_m/kernels/isa/dsp.h"
+namespace wick::cortex_m::plain {
+using Isa = Dsp;
+}
+#else
+#include "backends/cortex_m/kernels/isa/scalar.h"
+namespace wick::cortex_m::plain {
+using Isa = Scalar;
+}
+#endif

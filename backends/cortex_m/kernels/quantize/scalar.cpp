@@ -1,7 +1,0 @@
-#include "backends/cortex_m/kernels/quantize/without_vectors.h"
-
-namespace wick::cortex_m::scalar {
-
-void quantize_per_tensor(KernelContext& context, Span<EValue*> args) { quantize_without_vectors(context, args); }
-
-}  // namespace wick::cortex_m::scalar
