@@ -23,7 +23,7 @@ set(wick_precompiled_kernel math.h string.h type_traits)
 set(wick_precompiled_own_kernel common/float16.h common/math/math.h runtime/kernels/dispatch.h
   runtime/kernels/movement/arguments.h runtime/kernels/movement/convert.h)
 set(wick_precompiled_standard_kernel c++17)
-set(wick_precompiled_flags_kernel -fPIC -fno-exceptions -fno-rtti -fno-math-errno -fno-trapping-math)
+set(wick_precompiled_flags_kernel -fPIC -fno-exceptions -fno-rtti -fno-math-errno -fno-trapping-math ${wick_runtime_optimization})
 set(wick_precompiled_flags_library -fPIC -DFMT_SHARED)
 set(wick_precompiled_flags_ir_library ${wick_precompiled_flags_library})
 set(wick_precompiled_flags_json_library ${wick_precompiled_flags_library} -DSIMDJSON_THREADS_ENABLED=1)

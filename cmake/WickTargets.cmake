@@ -15,7 +15,7 @@ find_program(WICK_CCACHE ccache)
 if(WICK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # Presets with equal flags share what one of them compiled.
   set(launcher "${CMAKE_COMMAND}" -E env CCACHE_NOHASHDIR=1 "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}"
-      CCACHE_SLOPPINESS=pch_defines,time_macros "${WICK_CCACHE}")
+      CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1 "${WICK_CCACHE}")
   set(CMAKE_C_COMPILER_LAUNCHER "${launcher}")
   set(CMAKE_CXX_COMPILER_LAUNCHER "${launcher}")
 endif()
@@ -58,7 +58,7 @@ function(wick_library name)
     endif()
   else()
     target_compile_features(${name} PUBLIC cxx_std_17)
-    target_compile_options(${name} PRIVATE -fno-exceptions -fno-rtti)
+    target_compile_options(${name} PRIVATE -fno-exceptions -fno-rtti ${wick_runtime_optimization})
   endif()
 endfunction()
 
@@ -74,7 +74,8 @@ function(wick_embed_text target name)
   target_sources(${target} PRIVATE "${source}")
 endfunction()
 
-# The tool's own files read flags and print: what takes time at run time lies in the libraries. In builds with sanitizers the tests
+# The tool's own files read flags and print: what takes time at run time lies in the libraries. With sanitizers, which double the time
+# that optimization takes, only the libraries of the runtime are optimized: tests spend their time in kernels. In these builds the tests
 # are not tested themselves: their files keep the checks of memory, without which the memory of the libraries could not be followed
 # into inline functions, and go without those of undefined behaviour and without coverage.
 set(WICK_SANITIZED OFF)
@@ -83,12 +84,13 @@ if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
 endif()
 set(wick_test_optimization)
 set(wick_tool_optimization)
+set(wick_runtime_optimization)
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   set(wick_test_optimization -O0)
   set(wick_tool_optimization -Os)
 elseif(WICK_SANITIZED)
   set(wick_test_optimization -O0 -fno-sanitize=fuzzer-no-link,undefined)
-  set(wick_tool_optimization -O0)
+  set(wick_runtime_optimization -O1)
 endif()
 
 function(wick_test name)
