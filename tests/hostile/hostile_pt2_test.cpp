@@ -11,7 +11,7 @@ namespace {
 const std::string kSmall = meta({as_int("4")});
 // Of nodes: so many that time beyond a linear one shows.
 #ifdef WICK_SANITIZED
-constexpr int kMany = 6'000;
+constexpr int kMany = 2'000;
 #else
 constexpr int kMany = 20'000;
 #endif

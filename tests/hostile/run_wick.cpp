@@ -23,9 +23,11 @@ void limit(int resource, rlim_t value) {
 [[noreturn]] void become_wick(const std::vector<std::string>& args, int output) {
   (void)dup2(output, 1);
   (void)dup2(output, 2);
-  limit(RLIMIT_CPU, 30);
   limit(RLIMIT_CORE, 0);
-#ifndef WICK_SANITIZED
+#ifdef WICK_SANITIZED
+  limit(RLIMIT_CPU, 120);
+#else
+  limit(RLIMIT_CPU, 30);
   limit(RLIMIT_AS, rlim_t{24} << 30);
 #endif
   std::vector<char*> argv = {const_cast<char*>(WICK_BINARY)};
