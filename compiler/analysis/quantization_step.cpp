@@ -48,7 +48,7 @@ double quantization_step(const Value& value) {
       step = std::max(step, scale_of(*node));
     } else if (node->op->has(kQuantizes)) {
       step = std::max(step, 1.0);
-    } else if (node->op->has(kView | kIdentity | kMoves | kPicks)) {
+    } else if (node->op->has(kView | kIdentity | kMoves | kSelectsElements)) {
       for (const Value* operand : node->operands()) {
         if (seen.insert(operand).second) open.push_back(operand);
       }

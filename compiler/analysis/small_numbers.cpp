@@ -73,7 +73,7 @@ bool jumps_at_zero(const Node& node, size_t index, const ValueRanges& ranges) {
 
 // Whether f of a small number is small.
 bool keeps_zero(const Node& node, const ValueRanges& ranges) {
-  if (node.op->has(kMoves | kView | kPicks | kKeepsZero)) return true;
+  if (node.op->has(kMoves | kView | kSelectsElements | kKeepsZero)) return true;
   if (node.operands().size() != 1) return false;
   const auto all = near_zero(node, 0, ranges);
   return std::any_of(all.begin(), all.end(), [](const NearZero& x) { return x.keeps_zero(); });
@@ -104,7 +104,7 @@ bool gives_no_floats(const Node& node) {
 
 // A power of e whose reciprocal may vanish.
 bool is_large_power(const Value* value, const ValueRanges& ranges) {
-  return value->producer && value->producer->op->has(kVanishes) && ranges.of(value).max * kLeastNormal > 1;
+  return value->producer && value->producer->op->has(kMayUnderflow) && ranges.of(value).max * kLeastNormal > 1;
 }
 
 // The range of `value` where the condition is `truth`, if that compares a number that `value` is made of by functions
@@ -233,11 +233,12 @@ bool tells_small_numbers(const Node& node, size_t index, const ValueRanges& rang
   const bool compares = is_comparison(node.op->facts.binary) || node.is("aten.threshold.default");
   if (compares) return compares_near_zero(node, index, ranges);
   if (node.is(Binary::div) && index == 1) return !is_share_of_sum(node);
-  if (node.op->has(kTellsZeros | kTellsSmall) || (index == 1 && node.op->has(kTellsZerosOf1))) return true;
+  if (node.op->has(kDependsOnZeroSign | kDependsOnSubnormals) || (index == 1 && node.op->has(kDependsOnZeroSignOf1)))
+    return true;
   if (node.is("aten._to_copy.default")) return node.result()->dtype() == DType::boolean;
   if (!node.graphs.empty()) return true;  // a body may tell
   if (jumps_at_zero(node, index, ranges)) return true;
-  return gives_no_floats(node) && !node.op->has(kAsksForNan | kQuantizes) && !is_of_largest(node);
+  return gives_no_floats(node) && !node.op->has(kTestsForNan | kQuantizes) && !is_of_largest(node);
 }
 
 }  // namespace
@@ -254,7 +255,7 @@ SmallNumbers::SmallNumbers(const Graph& graph, const ValueRanges& ranges) {
   std::vector<const Node*> nodes;
   for (const auto& node : graph.nodes()) {
     nodes.push_back(node.get());
-    const bool makes = node->op->has(kVanishes);
+    const bool makes = node->op->has(kMayUnderflow);
     if (!makes && !hands_on(*node, *this, ranges)) continue;
     for (const Value* result : node->results()) {
       const bool keeps = makes ? is_single(*result) : has_exponents_of_single(*result);

@@ -137,7 +137,7 @@ bool tells_nan(const Node& node) {
     if (number && std::isinf(*number)) return false;
   }
   if (is_comparison(node.op->facts.binary)) return !leaves_nan(node);
-  return node.op->has(kAsksForNan) || node.is("aten.sign.default");
+  return node.op->has(kTestsForNan) || node.is("aten.sign.default");
 }
 
 double least_of(DType dtype) {
@@ -212,7 +212,7 @@ void ValueRanges::find_ranges(const Graph& graph) {
     if (!node->graphs.empty()) continue;
     RangeCall call{*node, {}};
     const auto operands = node->operands();
-    const bool weighed = node->op->has(kWeighs);
+    const bool weighed = node->op->has(kWeightedSum);
     for (const Value* operand : operands)
       call.tensors.push_back(weighed && operand->is_constant() ? ValueRange() : of(operand));
     const bool hands_on_overflow = hands_on_half_overflow(call);

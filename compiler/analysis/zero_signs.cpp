@@ -14,8 +14,8 @@ constexpr int kMaxDepth = 8;
 
 // -0 gives another number than 0: 1 / x, x to a negative or odd root.
 bool tells_zeros(const Node& node, size_t operand) {
-  if (node.op->has(kTellsZeros)) return true;
-  if (node.op->has(kTellsZerosOf1)) return operand == 1;
+  if (node.op->has(kDependsOnZeroSign)) return true;
+  if (node.op->has(kDependsOnZeroSignOf1)) return operand == 1;
   if (!node.is("aten.pow.Tensor_Scalar")) return false;
   const auto exponent = literal(node.arg(1));
   return !exponent || *exponent < 0;

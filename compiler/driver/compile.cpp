@@ -409,8 +409,8 @@ struct MethodStages {
   PartitionReport partitioned;
 };
 
-// A method on its way.
-struct Imported {
+// A method being imported and compiled.
+struct ImportedMethod {
   Function function;
   std::string file;
   const FileMap* map = nullptr;
@@ -448,9 +448,9 @@ bool names_model(const CompileOptions& options) {
                      [](const TargetRequest& request) { return request.target->delegate.names_model; });
 }
 
-uint64_t hash_of(const std::vector<Imported>& methods) {
+uint64_t hash_of(const std::vector<ImportedMethod>& methods) {
   ContentHash hash;
-  for (const Imported& method : methods) {
+  for (const ImportedMethod& method : methods) {
     const FileMap* map = method.map;
     add_to_hash(
         method.function,
@@ -463,7 +463,7 @@ uint64_t hash_of(const std::vector<Imported>& methods) {
 }
 
 // The methods, each by itself. Unless `again` is set, which asks for a second call, the functions are used up.
-Status compile_each(std::vector<Imported>& methods, const CompileOptions& options, const SharedBuffers& buffers,
+Status compile_each(std::vector<ImportedMethod>& methods, const CompileOptions& options, const SharedBuffers& buffers,
                     bool again, uint64_t model, std::vector<MethodPlan>& plans, std::vector<MethodStages>& stages) {
   for (size_t i = 0; i < methods.size(); ++i) {
     Function& function = methods[i].function;
@@ -480,11 +480,11 @@ Status compile_each(std::vector<Imported>& methods, const CompileOptions& option
 }
 
 // Methods that share buffers in delegates are compiled again until all agree which these are.
-Status compile_methods(std::vector<Imported> methods, const CompileOptions& options, std::vector<MethodPlan>& plans,
-                       std::vector<MethodStages>& stages) {
+Status compile_methods(std::vector<ImportedMethod> methods, const CompileOptions& options,
+                       std::vector<MethodPlan>& plans, std::vector<MethodStages>& stages) {
   const uint64_t model = names_model(options) ? hash_of(methods) : 0;
   std::vector<Function> functions;
-  for (Imported& method : methods) functions.push_back(std::move(method.function));
+  for (ImportedMethod& method : methods) functions.push_back(std::move(method.function));
   ASSIGN_OR_RETURN(SharedBuffers buffers, SharedBuffers::find(functions, options.share_state));
   for (size_t i = 0; i < methods.size(); ++i) {
     functions[i].stored.clear();
@@ -577,7 +577,7 @@ Status optimize(Function& function, const CompileOptions& options, PartitionRepo
 }
 
 Result<CompileResult> compile(const std::vector<CompileBytes>& inputs, const CompileOptions& options) {
-  std::vector<Imported> methods;
+  std::vector<ImportedMethod> methods;
   std::vector<MethodStages> stages(inputs.size());
   for (const CompileBytes& input : inputs) {
     Clock clock;
@@ -595,7 +595,7 @@ Result<CompileResult> compile(const std::vector<CompileBytes>& inputs, const Com
 }
 
 Result<CompileResult> compile(std::vector<Function> functions, const CompileOptions& options) {
-  std::vector<Imported> methods;
+  std::vector<ImportedMethod> methods;
   for (Function& function : functions) {
     RETURN_IF_ERROR(set_border(*function.graph, options.border, function.name));
     methods.push_back({std::move(function), "", nullptr});

@@ -28,7 +28,7 @@ enum OpFlags : uint64_t {
   kComputed = 1u << 7,       // has a value the compiler computes itself (prim ops on scalars)
   kOverwrites = 1u << 8,     // element i of argument 0 is read before or when element i of the result is written, or
                              // argument 0 is copied first: the result may lie exactly over argument 0
-  kSweeps = 1u << 9,         // sweeps over its matrices many times: costs far more than a product of their size
+  kIterative = 1u << 9,      // sweeps over its matrices many times: costs far more than a product of their size
   kPointwise = 1u << 10,  // element i of the only result depends only on elements i of the tensor operands, by the same
                           // rule for all i; they are arguments of tensor type and broadcast to the result
   kCommutative =
@@ -42,7 +42,8 @@ enum OpFlags : uint64_t {
 
   // Elements.
   kMoves = 1u << 16,  // moves data only: each element of the first result is one of an operand's, or a fill
-  kPicks = 1u << 17,  // not kMoves, but each element of the first result is an element of an operand, or a bound
+  kSelectsElements =
+      1u << 17,       // not kMoves, but each element of the first result is an element of an operand, or a bound
   kWhole = 1u << 18,  // elements of the result are whole numbers, infinite or NaN; whole numbers stay what they are
   kIdempotent = 1u << 19,    // f(f(x)) = f(x), NaN and the sign of zero too
   kNonNegative = 1u << 20,   // elements of the result are positive, +0 or NaN
@@ -54,27 +55,27 @@ enum OpFlags : uint64_t {
   kQuantizes = 1u << 25,    // makes integers of real numbers
   kDequantizes = 1u << 26,  // and real numbers of these
   kFakeQuantizes = uint64_t{1} << 32,  // real numbers, rounded to those that integers stand for
-  kWeighs = 1u << 27,                  // constant operands are weights: assumed to be finite, like inputs
+  kWeightedSum = 1u << 27,             // constant operands are weights: assumed to be finite, like inputs
   kScores = 1u << 28,  // may stand between a matmul and a softmax: the result is finite if the operands are
 
   // NaN, infinities, signs of zero.
-  kPassesNan = 1u << 29,                  // NaN stays NaN, or spreads
-  kPassesInfinity = 1u << 30,             // an infinity stays one, or becomes NaN
-  kAsksForNan = uint64_t{1} << 31,        // tells whether there is a NaN
-  kTellsZeros = uint64_t{1} << 33,        // f(-0) and f(0) are different numbers (1 / x)
-  kTellsZerosOf1 = uint64_t{1} << 34,     // the same, of operand 1
-  kNoNegativeZero = uint64_t{1} << 35,    // no element of the result is -0
-  kElements = uint64_t{1} << 37,          // reads and writes elements as they are stored, whatever they stand for
-  kPartwise = uint64_t{1} << 36,          // of complex numbers: the same of their real and imaginary parts
-  kOfBackend = uint64_t{1} << 40,         // of a backend (add_ops sets it): no other backend is asked about it
-  kFills = uint64_t{1} << 38,             // a new tensor of one number, its only scalar argument
-  kAlsoInPlace = uint64_t{1} << 39,       // eager has it in place too: add_.Tensor beside add.Tensor
-  kPassesBoth = (1u << 29) | (1u << 30),  // both
-  kVanishes = uint64_t{1} << 43,          // of ordinary numbers it makes numbers above 0 and below 2^-126 (e^-90)
-  kKeepsZero = uint64_t{1} << 44,   // not kMoves, kPicks or a sum, and no curve says it: where an operand is 0 or very
-                                    // small, the result is, or may be (tanh, a select)
-  kTellsSmall = uint64_t{1} << 45,  // neither kTellsZeros nor a curve says it: of 0 and of numbers below 2^-126 it
-                                    // makes different numbers (lgamma)
+  kPassesNan = 1u << 29,                      // NaN stays NaN, or spreads
+  kPassesInfinity = 1u << 30,                 // an infinity stays one, or becomes NaN
+  kTestsForNan = uint64_t{1} << 31,           // tells whether there is a NaN
+  kDependsOnZeroSign = uint64_t{1} << 33,     // f(-0) and f(0) are different numbers (1 / x)
+  kDependsOnZeroSignOf1 = uint64_t{1} << 34,  // the same, of operand 1
+  kNoNegativeZero = uint64_t{1} << 35,        // no element of the result is -0
+  kElements = uint64_t{1} << 37,              // reads and writes elements as they are stored, whatever they stand for
+  kPartwise = uint64_t{1} << 36,              // of complex numbers: the same of their real and imaginary parts
+  kBackendOnly = uint64_t{1} << 40,           // of a backend (add_ops sets it): no other backend is asked about it
+  kFills = uint64_t{1} << 38,                 // a new tensor of one number, its only scalar argument
+  kAlsoInPlace = uint64_t{1} << 39,           // eager has it in place too: add_.Tensor beside add.Tensor
+  kPassesBoth = (1u << 29) | (1u << 30),      // both
+  kMayUnderflow = uint64_t{1} << 43,          // of ordinary numbers it makes numbers above 0 and below 2^-126 (e^-90)
+  kKeepsZero = uint64_t{1} << 44,  // not kMoves, kSelectsElements or a sum, and no curve says it: where an operand is 0
+                                   // or very small, the result is, or may be (tanh, a select)
+  kDependsOnSubnormals = uint64_t{1} << 45,  // neither kDependsOnZeroSign nor a curve says it: of 0 and of numbers
+                                             // below 2^-126 it makes different numbers (lgamma)
 
   // Kernels.
   kExactKernel = uint64_t{1} << 46,       // kNoStock, with a decomposition that is less exact: only profile stock and

@@ -18,7 +18,7 @@ constexpr bool is_flag(OpFlags flag) {
     case kDataDependent:
     case kComputed:
     case kOverwrites:
-    case kSweeps:
+    case kIterative:
     case kPointwise:
     case kCommutative:
     case kMutates:
@@ -26,7 +26,7 @@ constexpr bool is_flag(OpFlags flag) {
     case kNoResult:
     case kScratch:
     case kMoves:
-    case kPicks:
+    case kSelectsElements:
     case kWhole:
     case kIdempotent:
     case kNonNegative:
@@ -37,23 +37,23 @@ constexpr bool is_flag(OpFlags flag) {
     case kQuantizes:
     case kDequantizes:
     case kFakeQuantizes:
-    case kWeighs:
+    case kWeightedSum:
     case kScores:
     case kPassesNan:
     case kPassesInfinity:
-    case kAsksForNan:
-    case kTellsZeros:
-    case kTellsZerosOf1:
+    case kTestsForNan:
+    case kDependsOnZeroSign:
+    case kDependsOnZeroSignOf1:
     case kNoNegativeZero:
     case kElements:
     case kPartwise:
-    case kOfBackend:
+    case kBackendOnly:
     case kFills:
     case kAlsoInPlace:
     case kPassesBoth:
-    case kVanishes:
+    case kMayUnderflow:
     case kKeepsZero:
-    case kTellsSmall:
+    case kDependsOnSubnormals:
     case kExactKernel:
     case kNoComplexInStock:
     case kNoKernel: return true;

@@ -63,7 +63,7 @@ class Registries {
     if (!current_.load()) {
       auto* made = new Registry();
       for (const Family& family : op_families()) made->add({family.rows, family.count}, kPure);
-      for (const Span<const OpDef> rows : added_) made->add(rows, kOfBackend);
+      for (const Span<const OpDef> rows : added_) made->add(rows, kBackendOnly);
       made->sort();
       current_.store(made, std::memory_order_release);
     }
@@ -78,7 +78,7 @@ class Registries {
     if (!current_.load()) return;
     auto* grown = new Registry(*current_.load());
     grown->before = current_.load();
-    grown->add(rows, kOfBackend);
+    grown->add(rows, kBackendOnly);
     grown->sort();
     current_.store(grown, std::memory_order_release);
   }

@@ -41,7 +41,7 @@ std::string not_for_backends(const Node& node, const Target& target) {
 constexpr char kOutsideBackends[] = "compute it before or behind what the backend takes, or outside the model";
 
 // What a backend that was asked before has made of its nodes.
-bool is_made_by_backend(const Node& node) { return is_delegate_call(node) || node.op->has(kOfBackend | kScratch); }
+bool is_made_by_backend(const Node& node) { return is_delegate_call(node) || node.op->has(kBackendOnly | kScratch); }
 
 bool may_take(const Node& node, const Target& target) {
   return !node.op->has(kEffect) && !is_made_by_backend(node) && not_for_backends(node, target).empty();

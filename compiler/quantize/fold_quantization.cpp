@@ -280,7 +280,7 @@ class Fold {
   // The result of the clamp that alone reads `value`, if that is quantized.
   static Value* clamped(const Value& value) {
     const Node* reader = value.num_uses() == 1 && value.users().size() == 1 ? value.users()[0] : nullptr;
-    if (!reader || !reader->op->has(kPointwise) || !reader->op->has(kPicks) || reader->operands().size() != 1)
+    if (!reader || !reader->op->has(kPointwise) || !reader->op->has(kSelectsElements) || reader->operands().size() != 1)
       return nullptr;
     Value* result = reader->result();
     return type_wanted(*result) && result->tensor().dim_order == value.tensor().dim_order ? result : nullptr;

@@ -25,7 +25,7 @@ using QuantizationPtr = std::shared_ptr<const Quantization>;
 // without a kernel or blocks.
 std::optional<ConversionForm> form_of(const OpDef& op) {
   const auto has = [&](std::string_view name) { return op.parsed->find(name) >= 0; };
-  if (!op.has(kElements) || op.has(kOfBackend) || has("zero_point_domain")) return {};
+  if (!op.has(kElements) || op.has(kBackendOnly) || has("zero_point_domain")) return {};
   ConversionForm form;
   const bool states_blocks = has("block_size"), per_block = has("scales");
   form.family = states_blocks ? Family::affine : Family::decomposed;

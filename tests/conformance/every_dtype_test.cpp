@@ -80,7 +80,7 @@ std::set<DType> dtypes_of(const compiler::Node& node) {
 
 void note_dtypes(const compiler::Graph& graph, const std::string& failure, Evidence& evidence) {
   for (const auto& node : graph.nodes()) {
-    if (!node->op->kernel || node->op->has(compiler::kOfBackend)) continue;
+    if (!node->op->kernel || node->op->has(compiler::kBackendOnly)) continue;
     const bool refuses = failure.find(fmt::format("({})", node->op->kernel)) != std::string::npos &&
                          failure.find("InvalidType") != std::string::npos;
     if (!refuses && !failure.empty()) continue;
@@ -116,7 +116,7 @@ void note_mixes(const Case& test, Evidence& evidence) {
   if (!compiled.ok()) return;
   const std::string failure = run(test, *compiled);
   for (const auto& node : function->graph->nodes()) {
-    if (!node->op->kernel || node->op->has(compiler::kOfBackend) || compiler::floating_dtypes(*node).size() < 2)
+    if (!node->op->kernel || node->op->has(compiler::kBackendOnly) || compiler::floating_dtypes(*node).size() < 2)
       continue;
     if (failure.empty()) evidence.mixes_taken.insert(node->op->kernel);
     if (failure.find(fmt::format("({})", node->op->kernel)) != std::string::npos)

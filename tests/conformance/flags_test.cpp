@@ -297,7 +297,8 @@ void look_at_signs(const Case& test, SignEvidence& evidence) {
 void check_signs(const OpDef& def, const SignEvidence& evidence) {
   const bool by_exponent = def.name() == "aten.pow.Tensor_Scalar";  // compiler/analysis/zero_signs.cpp asks for it
   for (const size_t operand : evidence.tells) {
-    EXPECT_TRUE(by_exponent || def.has(compiler::kTellsZeros) || (operand == 1 && def.has(compiler::kTellsZerosOf1)))
+    EXPECT_TRUE(by_exponent || def.has(compiler::kDependsOnZeroSign) ||
+                (operand == 1 && def.has(compiler::kDependsOnZeroSignOf1)))
         << def.name() << " tells -0 from 0 in operand " << operand;
   }
   if (evidence.negative_zero) {

@@ -158,7 +158,7 @@ TEST(Sharing, EveryRuleWasAskedOfEager) {
   std::set<std::string_view> asked;
   for (const Case& test : all_cases()) asked.insert(test.op);
   for (const compiler::OpDef* def : compiler::all_ops()) {
-    if (!def->facts.shares || def->has(compiler::kOfBackend)) continue;
+    if (!def->facts.shares || def->has(compiler::kBackendOnly)) continue;
     if (def->name() == "aten.pin_memory.default") continue;  // eager asks for a device that has pinned memory
     EXPECT_TRUE(asked.count(def->name())) << def->name() << ": export.py sharing has no call of it";
   }

@@ -352,7 +352,7 @@ std::optional<Affine> static_int8(const Node& node) {
   if (!result || !has_whole_range(*q) || q->real != DType::f32) return {};
   Int8Scales scales{{}, *result};
   for (const Value* operand : node.operands()) {
-    if (node.op->has(compiler::kWeighs) && operand != node.operands()[0]) continue;
+    if (node.op->has(compiler::kWeightedSum) && operand != node.operands()[0]) continue;
     const auto affine = affine_of(*operand);
     if (!affine || operand->tensor().quantization->real != DType::f32) return {};
     scales.operands.push_back(*affine);

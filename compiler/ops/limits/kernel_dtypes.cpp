@@ -30,7 +30,7 @@ std::string_view conversion_for(DType dtype) {
 // Null: instructions without a kernel of the operator's name.
 const char* kernel_of(const Node& node) {
   if (node.is("aten._assert_async.msg")) return "aten::ne.Scalar_out";
-  return node.graphs.empty() && !node.op->has(kOfBackend) ? node.op->kernel : nullptr;
+  return node.graphs.empty() && !node.op->has(kBackendOnly) ? node.op->kernel : nullptr;
 }
 
 void check(const Node& node, const Value* value) {

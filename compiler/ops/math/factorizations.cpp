@@ -435,9 +435,9 @@ Results decompose_tensorsolve(Builder& b, Node& node) {
 
 }  // namespace
 
-#define SOLVER(schema, infer, decompose, kernel, ...)                                                     \
-  {                                                                                                       \
-    schema, infer, decompose, kernel, kNoStock | kSweeps | kTellsZeros | ranges::unknown, { __VA_ARGS__ } \
+#define SOLVER(schema, infer, decompose, kernel, ...)                                                               \
+  {                                                                                                                 \
+    schema, infer, decompose, kernel, kNoStock | kIterative | kDependsOnZeroSign | ranges::unknown, { __VA_ARGS__ } \
   }
 const OpDef kFactorizationRows[] = {
     SOLVER("aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor "

@@ -191,7 +191,7 @@ const OpDef kConvolutionRows[] = {
     {"aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] "
      "dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
      infer_convolution, decompose_complex_convolution, "aten::convolution.out",
-     kPassesBoth | kWeighs | kNoNegativeZero | Growth::matrices,
+     kPassesBoth | kWeightedSum | kNoNegativeZero | Growth::matrices,
      Cases("f32[1, 2, 8], f32[3, 2, 3], f32[3], [1], [0], [1], false, [0], 1",
            "f32[1, 3, 4, 4], f32[3, 2, 2, 2], None, [2, 2], [0, 0], [1, 1], true, [0, 0], 1",
            "f32[1, 3, 4, 5], f32[3, 2, 3, 3], None, [2], [1], [1], true, [1], 1"),

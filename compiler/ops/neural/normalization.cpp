@@ -401,7 +401,7 @@ const OpDef kNormalizationRows[] = {
     {"aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
      "Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
      infer_batch_norm, decompose_mixed_norm, "aten::_native_batch_norm_legit_no_training.out",
-     kPassesBoth | kWeighs | Growth::matrices,
+     kPassesBoth | kWeightedSum | Growth::matrices,
      Cases("f32[2, 3], None, None, f32[3], f32[3]{range=0.9..1.5}, 0.1, 1e-05",
            "f32[2, 3], f32[3], f32[3], f32[3], f32[3]{range=0.9..1.5}, 0.1, 0.001")},
     {"aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
@@ -430,12 +430,12 @@ const OpDef kNormalizationRows[] = {
     {"aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
      "(Tensor, Tensor, Tensor)",
      infer_layer_norm, decompose_mixed_norm, "aten::native_layer_norm.out",
-     kPassesBoth | kWeighs | ranges::norm | Growth::matrices,
+     kPassesBoth | kWeightedSum | ranges::norm | Growth::matrices,
      Cases("f32[2, 5], [5], None, None, 1e-12", "f32[0, 4], [4], f32[4], f32[4], 1e-06",
            "f32[2, 3, 4], [4], None, None, 1e-12"),
      &kManyTerms},
     {"aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
-     infer_rms_norm, decompose_rms_norm, nullptr, kPassesBoth | kWeighs | ranges::norm | Growth::matrices,
+     infer_rms_norm, decompose_rms_norm, nullptr, kPassesBoth | kWeightedSum | ranges::norm | Growth::matrices,
      Cases("f32[3, 4], [4]", "f32[0, 4], [4], f32[4], 1e-06", "f32[2, 3, 4], [4]")},
     {"aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
      infer_rms_norm, decompose_rms_norm, nullptr, kPure,
@@ -447,8 +447,8 @@ const OpDef kNormalizationRows[] = {
     {"aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, "
      "float eps) -> (Tensor, Tensor, Tensor)",
      infer_native_group_norm, decompose_mixed_norm, "aten::native_group_norm.out",
-     kPassesBoth | kWeighs | ranges::norm | Growth::matrices, Cases("f32[2, 4, 3], f32[4], f32[4], 2, 4, 3, 1, 1e-06"),
-     &kManyTerms},
+     kPassesBoth | kWeightedSum | ranges::norm | Growth::matrices,
+     Cases("f32[2, 4, 3], f32[4], f32[4], 2, 4, 3, 1, 1e-06"), &kManyTerms},
     {"aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
      "use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
      infer_instance_norm, decompose_instance_norm, nullptr, kPure,

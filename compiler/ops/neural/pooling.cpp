@@ -334,7 +334,7 @@ const OpDef kPoolingRows[] = {
      infer_pool, decompose_max_pool, nullptr, kPure, Cases("f32[2, 4, 10], [3], [2]", "f32[1, 2, 7], [3], [2], [1]")},
     {"aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool "
      "ceil_mode=False) -> Tensor",
-     infer_pool, decompose_max_pool, nullptr, kPicks,
+     infer_pool, decompose_max_pool, nullptr, kSelectsElements,
      Cases("f32[1, 4, 6, 8], [2, 2]", "f32[1, 4, 6, 8], [3, 3], [2, 2], [1, 1], [1, 1], true",
            "f32[1, 2, 2, 2]{special}, [2, 2]")},
     {"aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool "
@@ -347,7 +347,7 @@ const OpDef kPoolingRows[] = {
     {"aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] "
      "dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
      infer_pool, decompose_max_pool_indices, "aten::max_pool2d_with_indices.out",
-     kPassesNan | kPicks | ranges::operands | Growth::keeps,
+     kPassesNan | kSelectsElements | ranges::operands | Growth::keeps,
      Cases("f32[1, 4, 6, 8], [2, 2]", "f32[1, 2, 6, 7]{distinct}, [3, 2], [], [0, 0], [1, 1], true",
            "f32[1, 2, 6, 7]{distinct}, [3, 2], [], [0, 0], [1, 1], false")},
     {"aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] "

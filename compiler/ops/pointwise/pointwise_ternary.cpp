@@ -151,7 +151,7 @@ Results decompose_lerp(Builder& b, Node& node) {
 
 const OpDef kPointwiseTernaryRows[] = {
     {"aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", infer_clamp, nullptr, "aten::clamp.out",
-     kPointwise | kOverwrites | kAlsoInPlace | kPassesNan | kPicks | ranges::clamp | Growth::between |
+     kPointwise | kOverwrites | kAlsoInPlace | kPassesNan | kSelectsElements | ranges::clamp | Growth::between |
          Clamp{.low_arg = "min", .high_arg = "max"},
      Cases("f32[6, 6, 2], 0", "f16[33]{special}, -2, 2", "f32[3, 4], -1, 1")},
     {"aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", infer_clamp, nullptr,
@@ -190,7 +190,7 @@ const OpDef kPointwiseTernaryRows[] = {
      Cases("f32[3, 4], f32[3, 4], f32[3, 4]", "f16[2, 3], f16[3], f16[2, 1], value=2")},
     {"aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", infer_addcdiv,
      decompose_addcdiv, nullptr,
-     kPointwise | Numbers::fit_wide | kAlsoInPlace | kTellsZeros | Summand{"aten.div.Tensor"},
+     kPointwise | Numbers::fit_wide | kAlsoInPlace | kDependsOnZeroSign | Summand{"aten.div.Tensor"},
      Cases("f32[2, 3], f32[3], f32[2, 1]{range=1.1..2.4}, value=0.5",
            "f32[3, 4], f32[3, 4], f32[3, 4]{range=1.1..4.6}, value=0.5")},
     {"aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", infer_broadcast, decompose_lerp, nullptr,

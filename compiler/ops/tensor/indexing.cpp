@@ -432,7 +432,7 @@ Results decompose_select_scatter(Builder& b, Node& node) {
 const OpDef kIndexingRows[] = {
     {"aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool "
      "sparse=False) -> Tensor",
-     infer_embedding, nullptr, "aten::embedding.out", kPassesBoth | kWeighs | ranges::operands | Growth::keeps,
+     infer_embedding, nullptr, "aten::embedding.out", kPassesBoth | kWeightedSum | ranges::operands | Growth::keeps,
      Cases("f32[7, 4], i64[0]", "f32[7, 4], i64[]{=3}", "f32[7, 4], i32[3]{=4, 3, 1}")},
     {"aten::embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor", infer_same,
      decompose_embedding_renorm, nullptr, kAlsoInPlace,

@@ -55,7 +55,7 @@ double work_of(const Node& node) {
   const bool once = node.op->has(kPointwise) || node.op->has(kView) || node.operands().empty() ||
                     node.op->has(kMoves) || node.is("aten._to_copy.default");
   constexpr double kProducts = 64;  // that an operator of many sweeps comes to
-  if (node.op->has(kSweeps)) return kProducts * std::max(sum, largest[0] * std::sqrt(largest[0]));
+  if (node.op->has(kIterative)) return kProducts * std::max(sum, largest[0] * std::sqrt(largest[0]));
   if (once) return sum;
   double steps = std::max(sum, std::sqrt(largest[0]) * std::sqrt(largest[1]) * std::sqrt(largest[2]));
   if (adds_many_terms(*node.op) && !node.op->facts.gemm) steps = std::max(steps, kManyTermsSteps * sum);
