@@ -99,6 +99,20 @@ def least_squares(samples, names):
     return {name: found[i] / scale[i] for i, name in enumerate(names)}
 
 
+LEAST_SHARE = 0.01  # of a call: a term that never reaches it is left out
+
+
+def factors_of(samples):
+    """Factors of the terms that matter to some call."""
+    names = list(dict.fromkeys(name for terms, _ in samples for name in terms))
+    while True:
+        factors = least_squares(samples, names)
+        kept = [name for name in names if any(factors[name] * terms.get(name, 0) >= LEAST_SHARE * wanted for terms, wanted in samples)]
+        if kept == names:
+            return factors
+        names = kept
+
+
 def read_table():
     table = {}
     for kernel, term, *each in re.findall(r'^COST\("(.*?)", "(.*?)", (.*?), (.*?), (.*?)\)', TABLE.read_text(), re.M):
@@ -129,7 +143,7 @@ def fit(samples, table):
         report = []
         for at, isa in enumerate(BOARDS):
             rows = of_isas.get(isa, [])
-            factors = least_squares(rows, names) if rows else {}
+            factors = factors_of(rows) if rows else {}
             for name in names:
                 row[name][at] = factors.get(name, 0.0) if rows else table.get(kernel, {}).get(name, [0, 0, 0])[at]
             errors = sorted(abs(error_of(factors, terms, wanted)) for terms, wanted in rows)
