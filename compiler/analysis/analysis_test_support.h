@@ -1,4 +1,4 @@
-// What tests of analyses share. C++20.
+// Helpers for the tests of this folder. C++20.
 #pragma once
 #include <string_view>
 

@@ -12,7 +12,8 @@ Sym product_before(const Sizes& sizes, size_t dim) {
   return numel(Sizes(sizes.begin(), sizes.begin() + static_cast<ptrdiff_t>(dim)));
 }
 
-// The dim of `to` that holds dim `dim` of `from` after a view: as large, with as many elements in front of it.
+// The dim of `to` that is dim `dim` of `from` after a view: it has the same size, and the sizes before it have the same
+// product.
 std::optional<size_t> through_view(const Sizes& from, size_t dim, const Sizes& to) {
   if (from[dim].is(1)) return std::nullopt;
   const Sym before = product_before(from, dim);
@@ -22,7 +23,7 @@ std::optional<size_t> through_view(const Sizes& from, size_t dim, const Sizes& t
   return std::nullopt;
 }
 
-// Rolls and index_select move whole slices of other dims.
+// Whether a roll or index_select keeps the positions along `dim`: it moves whole slices along other dims.
 bool keeps_in_place(const Node& node, size_t dim) {
   const auto dims =
       node.is(Movement::roll) ? node.static_ints("dims") : std::vector<int64_t>{node.static_integer("dim")};

@@ -13,7 +13,7 @@
 namespace wick::compiler {
 namespace {
 
-// Kernels compute with elements, not with the numbers that these stand for.
+// Kernels compute with the stored integers, not with the numbers that they represent.
 bool computes_on_quantized(const Node& node) {
   const auto is_quantized = [](const Value* value) { return value->type.tensor.quantization != nullptr; };
   const Values operands = node.operands();
@@ -43,7 +43,7 @@ std::optional<int64_t> value_of(const Sym& sym, const EvaluateOptions& options) 
   return options.symbols ? evaluate(sym, *options.symbols) : std::nullopt;
 }
 
-// Bytes in front of the first element if the result is one range of a row-major operand.
+// The byte offset of the result in its row-major operand; nullopt if the result is not one range of its bytes.
 std::optional<int64_t> range_offset(const Node& node, const TensorType& source, const EvaluateOptions& options) {
   if (node.is(Movement::view)) return 0;
   const bool slice = node.is(Movement::slice);
@@ -65,7 +65,7 @@ std::optional<int64_t> range_offset(const Node& node, const TensorType& source, 
   return index * inner;
 }
 
-// The result of a view as part of its operand's bytes, if it is one.
+// The result of a view that is one range of its operand's bytes, which it shares; nullopt otherwise.
 std::optional<HostTensor> shared_view(const Node& node, const OperandFn& operand, const EvaluateOptions& options) {
   if (!node.op->has(kView) || node.results().size() != 1) return std::nullopt;
   const HostTensor* source = tensor_operand(node, operand);
@@ -138,7 +138,7 @@ std::vector<HostValue> evaluate_or_throw(const Node& node, const OperandFn& oper
   return call.take_results();
 }
 
-// A lone symbol as size of an input gets its value there.
+// A declared size that is a lone symbol defines that symbol by the actual size.
 void define_symbols(const Sizes& declared, const Sizes& actual, SymValues& symbols) {
   for (size_t i = 0; i < declared.size() && i < actual.size(); ++i) {
     const std::string_view name = declared[i].symbol_name();

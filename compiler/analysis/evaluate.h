@@ -17,7 +17,7 @@ struct HostTensor {
   TensorType type;
   ConstantData data;
 };
-/// What a value of the IR holds: a tensor or a number.
+/// The content of an IR value: a tensor or a number.
 using HostValue = std::variant<HostTensor, int64_t, double, bool>;
 
 /// The content of a constant.
@@ -48,11 +48,11 @@ bool can_evaluate(const Node& node, const EvaluateOptions& options = {});
 Result<std::vector<HostValue>> evaluate_node(const Node& node, const OperandFn& operand,
                                              const EvaluateOptions& options = {});
 
-/// Values of a graph by value; a reference interpreter, node after node. Control flow is not taken.
+/// A concrete value for each IR value.
 using HostValues = std::map<const Value*, HostValue>;
-/// Adds to `values` (which holds the inputs and, where their initial value is not meant, the states) what every node
-/// gives. Symbols are read off the sizes of the inputs. Errors: those of evaluate_node, with the place in the user's
-/// model.
+/// A reference interpreter: computes the nodes one after another and adds their results to `values`. Before the call,
+/// `values` holds the inputs, and each state whose value is not the initial one. The sizes of the inputs define the
+/// symbols. Control flow is refused. Errors: those of evaluate_node, with the place in the user's model.
 Status evaluate_graph(const Graph& graph, HostValues& values, EvaluateOptions options = {});
 
 }  // namespace wick::compiler

@@ -97,7 +97,7 @@ Tensor* KernelCall::operand_tensor(const Value& value) {
   held.tensor.read_only = true;
   held.tensor.capacity_bytes = held.tensor.nbytes();
   const uint8_t* data = source->data.bytes().data();
-  // Kernels read whole elements: bytes from a file may lie anywhere.
+  // Kernels need aligned elements, but bytes of a file may have any alignment.
   if (reinterpret_cast<uintptr_t>(data) % 16 != 0) {
     held.bytes = std::make_shared<std::vector<uint8_t>>(source->data.bytes().begin(), source->data.bytes().end());
     data = held.bytes->data();
@@ -138,7 +138,7 @@ Tensor* KernelCall::result_tensor(const Value& value) {
   return &held.tensor;
 }
 
-// The kernel gives it a shape, and with that memory.
+// A result without known sizes: the kernel sets its shape, and that allocates its memory.
 Tensor* KernelCall::unbounded_result(const Value& value) {
   HeldTensor& held = hold(value.dtype(), std::vector<int32_t>(value.rank(), 0), value.tensor().dim_order);
   held.tensor.dynamism = ShapeDynamism::unbounded;
@@ -147,7 +147,7 @@ Tensor* KernelCall::unbounded_result(const Value& value) {
   return &held.tensor;
 }
 
-// What the kernel changes starts as the operand.
+// An argument that the kernel changes in place starts with the operand's bytes.
 void KernelCall::copy_operand(const Value& value, Tensor& result) {
   const Tensor* operand = operand_tensor(value);
   if (operand->dtype != result.dtype || operand->nbytes() != result.nbytes())
@@ -165,7 +165,7 @@ EValue KernelCall::box_operand(const Value& value) {
   fail(Diag(Code::execution, fmt::format("operand %{} has no value", value.name)).in(where_of(node_)));
 }
 
-// A number where the operator takes a tensor: of the dtype that eager computes in, half precision widened.
+// Boxes a number given for a tensor argument. Its dtype is the one eager computes in; half precision is widened to f32.
 EValue KernelCall::box_number(const Arg& number) {
   Args operands;
   for (const Arg& arg : node_.args()) {

@@ -25,7 +25,7 @@ class KernelCall {
 
  private:
   struct HeldTensor {
-    UnboundedTensor tensor;  // unbounded: a result that the kernel knows the size of, and nobody else a bound
+    UnboundedTensor tensor;  // unbounded: a result without an upper bound, whose sizes the kernel sets
     std::vector<int32_t> sizes, strides;
     std::vector<uint8_t> dim_order;
     std::shared_ptr<std::vector<uint8_t>> bytes;  // results, and operands that had to be copied

@@ -15,7 +15,7 @@ bool is_along_last(const Node& node) {
          static_cast<int64_t>(node.tensor_or_null(0)->rank());
 }
 
-// exp(x - the largest x along the last dimension), of which one is 1.
+// exp(x - amax(x)) along the last dimension: the largest element is 1.
 bool are_powers_up_to_one(const Node* node) {
   const Node* difference = node && node->is("aten.exp.default") ? node->tensor_or_null(0)->producer : nullptr;
   if (!difference || !difference->is("aten.sub.Tensor") || literal(difference->arg("alpha")) != 1) return false;
@@ -28,8 +28,8 @@ bool are_powers_up_to_one(const Node* node) {
   return dims.size() == 1 && wrap_dim(dims[0], x->rank()) + 1 == static_cast<int64_t>(x->rank());
 }
 
-// The results of a softmax, or the largest of them, or what it divides by its sum: not below 0, and one at least is
-// above.
+// Elements that are not negative, with a positive one in each row along the last dimension: a softmax, the largest
+// elements of one (topk), or exp(x - amax(x)).
 bool are_shares(const Value* value) {
   const Node* node = value->producer;
   if (are_powers_up_to_one(node)) return true;
@@ -40,7 +40,7 @@ bool are_shares(const Value* value) {
   return node && node->is("aten._softmax.default") && is_along_last(*node);
 }
 
-// Between 0 and 1.
+// Elements between 0 and 1: a softmax or sigmoid, or elements picked from one.
 bool are_parts_of_one(const Value* value) {
   const Node* node = value->producer;
   const bool picked = node && (node->is("aten.topk.default") || node->is("aten.gather.default"));
@@ -48,20 +48,20 @@ bool are_parts_of_one(const Value* value) {
   return node && (node->is("aten._softmax.default") || node->is("aten.sigmoid.default"));
 }
 
-// What `value` adds a number above 0 to, or limits from below by one; null: neither.
+// Returns x if `value` is `x + c` or `clamp(x, min=c)` with a constant c > 0, else null.
 const Value* raised(const Value& value) {
   const Node* node = value.producer;
   if (!node || !is_floating(value.dtype())) return nullptr;
   const bool adds = node->is("aten.add.Tensor") || node->is("aten.add.Scalar");
   if (!adds && !node->is("aten.clamp.default")) return nullptr;
   const auto least = literal(node->arg(adds ? "other" : "min")), alpha = adds ? literal(node->arg("alpha")) : 1;
-  // A smaller number may count as zero.
+  // A subnormal constant may count as zero.
   const double smallest_normal = value.dtype() == DType::f16 ? 0x1p-14 : std::numeric_limits<float>::min();
   const bool raises = least && alpha && *alpha == 1 && *least >= smallest_normal && (adds || node->is_none("max"));
   return raises ? node->tensor_or_null(0) : nullptr;
 }
 
-// A copy, perhaps in another dtype, or a multiple of ordinary size.
+// Whether the node copies, perhaps to another dtype, or multiplies by a constant that is not tiny.
 bool scales(const Node& node) {
   if (node.is("aten.clone.default") || node.is("aten._to_copy.default")) return true;
   const bool multiplies = node.is(Binary::mul);

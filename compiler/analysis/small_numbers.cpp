@@ -19,7 +19,7 @@ bool holds_small(const ValueRange& range) { return range.min < kLeastNormal && r
 
 bool is_single(const Value& value) { return value.type.is_tensor() && value.dtype() == DType::f32; }
 
-// Its numbers may be as small as those of f32.
+// Whether the dtype has at least the exponent range of f32.
 bool has_exponents_of_single(const Value& value) {
   if (!value.type.is_tensor()) return false;
   return value.dtype() == DType::f32 || value.dtype() == DType::f64 || value.dtype() == DType::bf16;
@@ -27,7 +27,7 @@ bool has_exponents_of_single(const Value& value) {
 
 constexpr double kNegligible = std::numeric_limits<float>::epsilon();
 
-// 1 and -1, of which the range has positive and negative numbers.
+// 1 if the range has positive numbers, and -1 if it has negative ones.
 std::vector<double> signs_of(const ValueRange& range) {
   std::vector<double> signs;
   if (range.max > 0) signs.push_back(1);
@@ -35,7 +35,8 @@ std::vector<double> signs_of(const ValueRange& range) {
   return signs;
 }
 
-// What stands beside operand `index` of a node that has a curve: the other argument, or what it may be.
+// Sample values of the argument beside operand `index` of a node with a curve: the literal, or 1 and -1 for a tensor by
+// the signs in its range. {0} if there is no other argument; empty if it is unknown.
 std::vector<double> beside(const Node& node, size_t index, const ValueRanges& ranges) {
   const auto operands = node.operands();
   if (operands.size() == 2) return signs_of(ranges.of(operands[1 - index]));
@@ -44,7 +45,7 @@ std::vector<double> beside(const Node& node, size_t index, const ValueRanges& ra
   return number ? std::vector<double>{*number} : std::vector<double>{};
 }
 
-// What the curve makes of 0 and of a small number in operand `index`.
+// The curve at 0 (`there`) and at a small number (`near`).
 struct NearZero {
   double there, near;
 
@@ -65,13 +66,13 @@ std::vector<NearZero> near_zero(const Node& node, size_t index, const ValueRange
   return all;
 }
 
-// Whether f of a small number is another number of ordinary size than f(0).
+// Whether f(x) for a small x differs from f(0) by a number of ordinary size.
 bool jumps_at_zero(const Node& node, size_t index, const ValueRanges& ranges) {
   const auto all = near_zero(node, index, ranges);
   return std::any_of(all.begin(), all.end(), [](const NearZero& x) { return x.jumps(); });
 }
 
-// Whether f of a small number is small.
+// Whether f(x) is small for a small x.
 bool keeps_zero(const Node& node, const ValueRanges& ranges) {
   if (node.op->has(kMoves | kView | kSelectsElements | kKeepsZero)) return true;
   if (node.operands().size() != 1) return false;
@@ -79,21 +80,22 @@ bool keeps_zero(const Node& node, const ValueRanges& ranges) {
   return std::any_of(all.begin(), all.end(), [](const NearZero& x) { return x.keeps_zero(); });
 }
 
-// A comparison, or a threshold.
+// Whether a comparison or threshold may give different results for 0 and for a small number in operand `index`.
 bool compares_near_zero(const Node& node, size_t index, const ValueRanges& ranges) {
   const auto operands = node.operands();
   if (operands.size() > 1) return operands[0] != operands[1] && holds_small(ranges.of(operands[1 - index]));
   const auto bound = literal(node.arg(1));
   if (!bound || std::abs(*bound) >= kLeastNormal) return !bound;
-  // Positive numbers on one side of 0 and 0 on the other, or numbers on both sides of the bound.
+  // With x >= 0 and bound 0, only `x >= 0` and `x < 0` give the same for 0 and for a positive number.
   if (*bound != 0 || ranges.of(operands[0]).min < 0) return true;
   return !node.is(Binary::ge) && !node.is(Binary::lt);
 }
 
-// The largest of numbers that add up to 1, or lie between others, does not vanish.
+// Whether the node finds the largest element. That one counts as never vanishing, as in a row that adds up to 1.
 bool is_of_largest(const Node& node) { return node.is("aten.argmax.default") || node.is("aten.max.dim"); }
 
-// Indices that nobody reads (those of a max pool) tell nobody.
+// Whether somebody reads integers or conditions that the node gives. An unread index result (of a max pool) reveals
+// nothing about the operand.
 bool gives_no_floats(const Node& node) {
   const auto& results = node.results();
   return std::any_of(results.begin(), results.end(), [](const Value* result) {
@@ -102,13 +104,13 @@ bool gives_no_floats(const Node& node) {
   });
 }
 
-// A power of e whose reciprocal may vanish.
+// Whether `value` comes from an operator like exp and may be so large that its reciprocal vanishes.
 bool is_large_power(const Value* value, const ValueRanges& ranges) {
   return value->producer && value->producer->op->has(kMayUnderflow) && ranges.of(value).max * kLeastNormal > 1;
 }
 
-// The range of `value` where the condition is `truth`, if that compares a number that `value` is made of by functions
-// of one tensor, element by element.
+// The range of those elements of `value` where `condition` is `truth`. Nullopt unless `condition` compares some x with
+// a literal and `value` is computed from x by pointwise operators of one operand.
 std::optional<ValueRange> range_where(const Value* condition, bool truth, const Value* value,
                                       const ValueRanges& ranges) {
   constexpr size_t kMaxChain = 8;
@@ -136,7 +138,7 @@ std::optional<ValueRange> range_where(const Value* condition, bool truth, const 
   return range;
 }
 
-// A select takes no small number of operand `index`: where(x > 0, exp(x), y).
+// Whether a select never takes a small number from operand `index`: where(x > 0, exp(x), y).
 bool is_guarded(const Node& node, size_t index, const ValueRanges& ranges) {
   const bool where = node.is("aten.where.self");
   if (!where && !node.is("aten.masked_fill.Scalar")) return false;
@@ -145,8 +147,8 @@ bool is_guarded(const Node& node, size_t index, const ValueRanges& ranges) {
   return range && !holds_small(*range);
 }
 
-// 0 beside numbers of ordinary size: it may vanish, holds only such constants, or is 0 where another number vanishes
-// (trunc).
+// Whether `value` may be negligible in a sum: it may vanish, it holds only small constants, or it is 0 where its
+// operand vanishes (trunc).
 bool is_negligible(const Value* value, const SmallNumbers& numbers, const ValueRanges& ranges) {
   if (numbers.may_vanish(value)) return true;
   const ValueRange range = ranges.of(value);
@@ -157,7 +159,7 @@ bool is_negligible(const Value* value, const SmallNumbers& numbers, const ValueR
   return std::any_of(all.begin(), all.end(), [](const NearZero& x) { return x.there == 0 && x.near == 0; });
 }
 
-// Of a sum of two all terms are.
+// Whether a sum or difference may vanish: a term may vanish, and all others are negligible.
 bool adds_small(const Node& node, const SmallNumbers& numbers, const ValueRanges& ranges) {
   const auto operands = node.operands();
   const auto negligible = [&](const Value* x) { return is_negligible(x, numbers, ranges); };
@@ -168,29 +170,31 @@ bool adds_small(const Node& node, const SmallNumbers& numbers, const ValueRanges
   return number && std::abs(*number) < kLeastNormal;
 }
 
-// Of a sum of products the factors on one side are, in all products of a result, or in each product one factor may be.
+// Whether `sum_k a[i, k] * b[k, j] + term` may vanish: the term is negligible, and either one factor may vanish for all
+// k, or both factors may vanish, so that each product may have one small factor.
 bool multiplies_small(const Node& node, const SmallNumbers& numbers, const ValueRanges& ranges) {
   const Gemm& gemm = node.op->facts.gemm;
   const auto* term = gemm.term < 0 ? nullptr : node.tensor_or_null(static_cast<size_t>(gemm.term));
   if (term && !is_negligible(term, numbers, ranges)) return false;
-  // Along the dimension that is `from_last` before the last.
+  // `from_last`: the position of dimension k, counted back from the last dimension.
   const auto small = [&](const Value* x, size_t from_last) {
     return numbers.may_vanish(x) && (x->rank() <= from_last || !has_ordinary_element(x, x->rank() - 1 - from_last));
   };
   const Value *left = node.tensor_or_null(gemm.left), *right = node.tensor_or_null(gemm.right);
-  // Numbers of ordinary size on one side may meet small ones on the other.
+  // For each k, a number of ordinary size in one factor may meet a small one in the other.
   if (numbers.may_vanish(left) && numbers.may_vanish(right)) return true;
   return small(left, 0) || small(right, gemm.turns ? 0 : 1);
 }
 
-// So are those of a convolution without a bias.
+// Whether a convolution may vanish: its input or filter may vanish, and its bias is negligible.
 bool convolves_small(const Node& node, const SmallNumbers& numbers, const ValueRanges& ranges) {
   const Value* bias = node.tensor_or_null(2);
   if (bias && !is_negligible(bias, numbers, ranges)) return false;
   return numbers.may_vanish(node.tensor_or_null(0)) || numbers.may_vanish(node.tensor_or_null(1));
 }
 
-// Of a sum or mean of elements all are. Running sums and pools add some of the elements along a dimension.
+// Whether a sum or mean may vanish: its operand may, and no reduced dimension is sure to have an element of ordinary
+// size. Running sums and pools add only some elements of a dimension, so one such element does not help.
 bool reduces_small(const Node& node, const SmallNumbers& numbers) {
   const Value* x = node.operands()[0];
   if (!numbers.may_vanish(x)) return false;
@@ -206,7 +210,7 @@ bool reduces_small(const Node& node, const SmallNumbers& numbers) {
   return true;
 }
 
-// A result may be 0 because what vanishes is 0, or what it is divided by large.
+// Whether a result may vanish because an operand does or because a divisor is large.
 bool hands_on(const Node& node, const SmallNumbers& numbers, const ValueRanges& ranges) {
   const auto operands = node.operands();
   const auto vanishes = [&](const Value* operand) { return numbers.may_vanish(operand); };
@@ -228,7 +232,7 @@ bool hands_on(const Node& node, const SmallNumbers& numbers, const ValueRanges& 
   return false;
 }
 
-// Whether the node itself distinguishes 0 from smaller numbers than 2^-126 in operand `index`.
+// Whether the node itself distinguishes 0 from numbers below 2^-126 in operand `index`.
 bool tells_small_numbers(const Node& node, size_t index, const ValueRanges& ranges) {
   const bool compares = is_comparison(node.op->facts.binary) || node.is("aten.threshold.default");
   if (compares) return compares_near_zero(node, index, ranges);
@@ -236,7 +240,7 @@ bool tells_small_numbers(const Node& node, size_t index, const ValueRanges& rang
   if (node.op->has(kDependsOnZeroSign | kDependsOnSubnormals) || (index == 1 && node.op->has(kDependsOnZeroSignOf1)))
     return true;
   if (node.is("aten._to_copy.default")) return node.result()->dtype() == DType::boolean;
-  if (!node.graphs.empty()) return true;  // a body may tell
+  if (!node.graphs.empty()) return true;  // the body may distinguish them
   if (jumps_at_zero(node, index, ranges)) return true;
   return gives_no_floats(node) && !node.op->has(kTestsForNan | kQuantizes) && !is_of_largest(node);
 }
@@ -267,7 +271,7 @@ SmallNumbers::SmallNumbers(const Graph& graph, const ValueRanges& ranges) {
     const auto& results = node.results();
     const bool asked = std::any_of(results.begin(), results.end(), [&](const Value* x) { return matter(x); });
     const auto operands = node.operands();
-    // A small number divided by another may be of any size.
+    // The quotient of two small numbers may be of any size.
     const bool ratio =
         node.is(Binary::div) && operands.size() == 2 && may_vanish(operands[1]) && !is_share_of_sum(node);
     for (size_t i = 0; i < operands.size(); ++i) {

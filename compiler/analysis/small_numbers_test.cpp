@@ -9,7 +9,7 @@
 namespace wick::compiler::small_numbers_test {
 namespace {
 
-// Of %a in a graph with these nodes.
+// Whether %a may vanish, and whether that matters, in a graph with these nodes.
 struct Case {
   const char* body;
   bool vanish, matter;
@@ -209,7 +209,7 @@ TEST(SmallNumbers, MatterWhereTheyVanishAndAReaderTells) {
   }
 }
 
-// Halves below their least normal number are kept, and doubles no target computes.
+// Targets keep subnormal numbers of f16, and none computes in f64.
 TEST(SmallNumbers, AreOfSinglesOnly) {
   for (const char* dtype : {"f16", "f64"}) {
     const std::string text =

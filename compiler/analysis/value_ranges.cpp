@@ -62,7 +62,7 @@ ValueRange range_of_constant(const Value& constant) {
   return range;
 }
 
-// Of tensors that nothing is known of but their dtype.
+// The range of a tensor of which only the dtype is known.
 ValueRange range_of_dtype(DType dtype) {
   ValueRange range;
   if (dtype == DType::boolean) range.min = 0, range.max = 1;
@@ -71,7 +71,7 @@ ValueRange range_of_dtype(DType dtype) {
   return range;
 }
 
-// Of numbers that elements stand for: the ends of the range in each block.
+// The range of the numbers that quantized elements represent, over all blocks.
 ValueRange range_of_numbers(const Quantization& q) {
   ValueRange range = range_of_dtype(q.real);
   if (q.at_run_time) return range;
@@ -93,12 +93,12 @@ ValueRange range_of_numbers(const Quantization& q) {
   return range;
 }
 
-// Integers cannot, and a test of indices that were computed from a NaN does not find it.
+// Integers cannot be NaN, and a test of indices that were computed from a NaN does not detect it.
 bool may_be_nan(const Value& value) {
   return value.type.is_tensor() && (is_floating(value.dtype()) || is_complex(value.dtype()));
 }
 
-// Whether somebody reads indices or conditions of the node, which a NaN or an infinity among its operands may decide.
+// Whether somebody reads indices or conditions that the node gives. A NaN or infinity in an operand may decide these.
 bool gives_no_reals(const Node& node) {
   const auto& results = node.results();
   return std::any_of(results.begin(), results.end(), [](const Value* result) {
@@ -106,7 +106,7 @@ bool gives_no_reals(const Node& node) {
   });
 }
 
-// Whether `value` is NaN where `x` is, which it is computed of element by element.
+// Whether each element of `value` is NaN where that of `x` is, because pointwise operators compute it from `x`.
 bool is_nan_with(const Value* value, const Value* x, int depth = 6) {
   if (value == x) return true;
   const Node* node = value->producer;
@@ -118,19 +118,20 @@ bool is_nan_with(const Value* value, const Value* x, int depth = 6) {
   return false;
 }
 
-// Whether all that a comparison with a number decides is NaN where its operand is: where(x > 20, x, log1p(exp(x))).
+// Whether every select by this comparison with a number is NaN where the compared operand is: where(x > 20, x,
+// log1p(exp(x))).
 bool leaves_nan(const Node& comparison) {
   const Value* truth = comparison.result();
   const auto operands = comparison.operands();
   const auto& users = truth->users();
   if (operands.size() != 1 || users.size() != truth->num_uses()) return false;
-  const size_t taken = comparison.is(Binary::ne) ? 1 : 2;  // of NaN
+  const size_t taken = comparison.is(Binary::ne) ? 1 : 2;  // the argument that is selected for NaN
   return std::all_of(users.begin(), users.end(), [&](const Node* user) {
     return user->is("aten.where.self") && is_nan_with(user->tensor_or_null(taken), operands[0]);
   });
 }
 
-// Whether the node itself tells NaN from finite numbers. Neither is equal to an infinity.
+// Whether the node itself distinguishes NaN from finite numbers. A test for equality with an infinity does not.
 bool tells_nan(const Node& node) {
   if (node.is(Binary::eq) || node.is(Binary::ne)) {
     const auto number = literal(node.arg(1));
@@ -149,7 +150,7 @@ double least_of(DType dtype) {
   }
 }
 
-// Numbers nearer to 0 than all others of the dtype may be rounded to it.
+// A number below the smallest one of the dtype in magnitude may be rounded to 0.
 ValueRange rounded(ValueRange range, DType dtype) {
   const double least = least_of(dtype);
   if (range.min > 0 && range.min < least) range.min = 0;
@@ -157,7 +158,7 @@ ValueRange rounded(ValueRange range, DType dtype) {
   return range;
 }
 
-// What is known of the node beside its operator's row.
+// The range of the results by the operator's row, or [0, 1] for a share of a sum.
 ValueRange range_of_node(const RangeCall& call) {
   if (!is_share_of_sum(call.node)) return range_of_results(call);
   ValueRange share = ValueRange::between(0, 1);
@@ -200,7 +201,8 @@ bool ValueRanges::hands_on_half_overflow(RangeCall call) const {
     overflows = true;
   }
   if (!overflows) return false;
-  // An operator that need not pass an infinity on (a maximum, a select) still may, but for a bounded function.
+  // An operator that need not pass on an infinity (a maximum, a select) may still do so, unless its results are
+  // bounded.
   ValueRange range;
   const Status known = catch_failure([&] { range = range_of_node(call); });
   const ValueRange half = range_of_dtype(DType::f16);
@@ -230,7 +232,7 @@ void ValueRanges::find_ranges(const Graph& graph) {
   }
 }
 
-// From the readers to what they read.
+// Visits readers before the values that they read.
 void ValueRanges::find_readers(const Graph& graph) {
   std::vector<const Node*> nodes;
   for (const auto& node : graph.nodes()) nodes.push_back(node.get());
@@ -246,10 +248,11 @@ void ValueRanges::find_readers(const Graph& graph) {
     for (size_t i = 0; i < operands.size(); ++i) {
       const Passing passing = passing_of(node, i);
       if (nan || !passing.nan || indices) hides_nan_.insert(operands[i]);
-      // An operator that need not pass NaN on (fmod, a threshold) still may, and a branch or loop may ask inside.
+      // An operator that need not pass on NaN (fmod, a threshold) may still do so, and a branch or loop may test for
+      // NaN.
       const bool asks = tells_nan(node) || asked || !node.graphs.empty();
       if (asks && may_be_nan(*operands[i])) asks_for_nan_.insert(operands[i]);
-      // What makes NaN of an infinity hands it on to those that hide NaN.
+      // An operator may turn an infinity into NaN, which readers may then hide.
       if (infinity || nan || !passing.infinity || indices) hides_infinity_.insert(operands[i]);
     }
   }

@@ -29,7 +29,7 @@ class ValueRanges {
   bool asks_for_nan(const Value* value) const { return asks_for_nan_.count(value) != 0; }
   /// As hides_nan, for an infinity: 1 / inf, exp(-inf), a clamp.
   bool hides_infinity(const Value* value) const { return hides_infinity_.count(value) != 0; }
-  /// It may hold infinities because numbers overflowed in f16, whatever `of` says: that counts as finite.
+  /// It may hold infinities because numbers overflowed in f16. `of` counts it as finite all the same.
   bool overflows_half(const Value* value) const { return overflows_half_.count(value) != 0; }
   const ZeroSigns& zero_signs() const { return zero_signs_; }
   const SmallNumbers& small_numbers() const { return small_numbers_; }
@@ -39,7 +39,7 @@ class ValueRanges {
   void find_ranges(const Graph& graph);
   void find_readers(const Graph& graph);
 
-  mutable KnownRanges ranges_;  // constants when somebody asks; looked up only
+  mutable KnownRanges ranges_;  // constants are added when asked about; the order never matters
   std::unordered_set<const Value*> hides_nan_, asks_for_nan_, hides_infinity_, overflows_half_;
   ZeroSigns zero_signs_;
   SmallNumbers small_numbers_;

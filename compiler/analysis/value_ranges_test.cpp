@@ -169,15 +169,15 @@ TEST(ValueRanges, KnowWhoTestsForNan) {
       // Behind a matmul too.
       {"%a = aten.view(%x, [1, 2])\n %b = aten.mm(%a, %w)\n %y = aten.gt.Scalar(%b, 0)", true},
       {"%a = aten.view(%x, [1, 2])\n %b = aten.mm(%a, %w)\n %y = aten.relu(%b)", false},
-      // Behind what turns some NaN into numbers, or is not said to keep NaN.
+      // Behind operators that turn some NaN into numbers, or are not declared to keep NaN.
       {"%a = aten.threshold(%x, -1.0, -3.0)\n %y = aten.sign(%a)", true},
       {"%a = aten.fmod.Scalar(%x, 2.0)\n %y = aten.sign(%a)", true},
-      // NaN is as different from an infinity as numbers are.
+      // NaN differs from an infinity just as finite numbers do.
       {"%y = aten.ne.Scalar(%x, -inf)", false},
       {"%y = aten.eq.Scalar(%x, inf)", false},
       {"%y = aten.eq.Scalar(%x, 1.0)", true},
       {"%y = aten.lt.Scalar(%x, inf)", true},
-      // What a comparison chooses may be NaN too.
+      // A select may also give NaN where the compared operand is NaN.
       {"%c = aten.gt.Scalar(%x, 20.0)\n %e = aten.exp(%x)\n %l = aten.log1p(%e)\n %y = aten.where.self(%c, %x, %l)",
        false},
       {"%c = aten.gt.Scalar(%x, 0)\n %l = aten.select.int(%w, 0, 0)\n %y = aten.where.self(%c, %x, %l)", true},

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMaxDepth = 8;
 
-// -0 gives another number than 0: 1 / x, x to a negative or odd root.
+// Whether the node gives another number for -0 than for 0: 1 / x, pow(x, -1).
 bool tells_zeros(const Node& node, size_t operand) {
   if (node.op->has(kDependsOnZeroSign)) return true;
   if (node.op->has(kDependsOnZeroSignOf1)) return operand == 1;
@@ -26,7 +26,7 @@ bool is_never_negative_zero(const Value* x) {
   return x->producer && x->producer->op->has(kNoNegativeZero | kNonNegative);
 }
 
-// The sign of a zero in an operand may decide the sign of a zero in a result.
+// Whether the sign of a zero in an operand may decide the sign of a zero in a result.
 bool keeps_sign(const Node& node) {
   if (node.op->has(kNoNegativeZero | kNonNegative)) return false;
   if (!node.is(Binary::add) && !node.is(Binary::sub)) return true;
@@ -37,7 +37,7 @@ bool keeps_sign(const Node& node) {
 
 bool may_be(const Value* x, const ValueRanges& ranges, int depth);
 
-// Of a sum or difference.
+// Whether a sum or difference may be -0.
 bool may_sum_be(const Node& node, bool difference, const ValueRanges& ranges, int depth) {
   const auto operands = node.operands();
   if (operands.size() < 2) return literal(node.arg(1)).value_or(0) == 0;
@@ -60,7 +60,7 @@ bool may_be(const Value* x, const ValueRanges& ranges, int depth) {
 
 }  // namespace
 
-// From the readers to what they read.
+// Visits readers before the values that they read.
 ZeroSigns::ZeroSigns(const Graph& graph) {
   std::vector<const Node*> nodes;
   for (const auto& node : graph.nodes()) nodes.push_back(node.get());

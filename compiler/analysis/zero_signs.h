@@ -1,4 +1,4 @@
-// The signs of zeros: who tells -0 from 0, and what may be -0. C++20.
+// Signs of zeros: which readers distinguish -0 from 0, and which values may be -0. C++20.
 #pragma once
 #include <unordered_set>
 
@@ -21,7 +21,7 @@ class ZeroSigns {
   std::unordered_set<const Value*> matter_;  // looked up only
 };
 
-/// Whether an element may be -0. Sums are not, unless all terms are. Matmuls start from 0.
+/// Whether an element may be -0. A sum is -0 only if all its terms are. Matmuls never give -0: they add to 0.
 bool may_be_negative_zero(const Value* value, const ValueRanges& ranges);
 
 }  // namespace wick::compiler

@@ -9,7 +9,7 @@
 namespace wick::compiler::zero_signs_test {
 namespace {
 
-// Of %a in a graph with these nodes.
+// Whether the sign of a zero in %a matters, and whether %a may be -0, in a graph with these nodes.
 struct Case {
   const char* body;
   bool matter, may_be_negative;

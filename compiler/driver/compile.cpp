@@ -28,7 +28,7 @@ namespace wick::compiler {
 namespace {
 
 KeepFn portable_keep(Profile profile) {
-  // What has a kernel of ours runs whole where the profile prefers that.
+  // A node with a kernel of Wick's stays whole if the profile prefers such kernels.
   return [profile](const Node& node) {
     if (node.op->has(kLlmLibrary | kExactKernel)) return profile != Profile::stock;
     return profile == Profile::native && node.op->kernel && (node.op->has(kNoStock) || !stock_limit(node).empty()) &&
@@ -61,7 +61,7 @@ void add_nodes(const PartitionReport& partition, MethodReport& report) {
   }
 }
 
-// Those between delegates that the plan has.
+// Adds the graph breaks between two delegates that are in the plan.
 void add_breaks(const PartitionReport& partition, const MethodPlan& plan, MethodReport& report) {
   const auto index_of = [&](const std::shared_ptr<const Delegate>& delegate) {
     return static_cast<size_t>(std::find(plan.delegates.begin(), plan.delegates.end(), delegate) -
@@ -148,8 +148,9 @@ PipelineOptions pipeline_options(const std::string& method, const CompileOptions
   return pipeline;
 }
 
-// What a later run of the pipeline repeats. Of the passes that are not in the table, those of phase optimize. None that
-// recognizes: it would put together again what the target has refused as a whole.
+// Leaves only the passes that a later run of the pipeline repeats. Of the extra passes these are the ones of phase
+// optimize. Passes of phase recognize are dropped: they would put together again what the target has refused as a
+// whole.
 void keep_repeated(PipelineOptions& pipeline) {
   std::erase_if(pipeline.extra, [](const ExtraPass& pass) { return pass.phase != Phase::optimize; });
   for (const Span<const Pass> table : {pass_table(), pipeline.own_passes}) {
@@ -159,7 +160,7 @@ void keep_repeated(PipelineOptions& pipeline) {
   }
 }
 
-// What the targets of a method know of all methods.
+// Facts about the whole program for the targets of one method.
 struct ProgramFacts {
   const BufferRules* buffers = nullptr;
   uint64_t model = 0;
@@ -172,7 +173,7 @@ TargetContext context_of(const TargetRequest& request, const CompileOptions& opt
           .for_report = options.for_report};
 }
 
-// Passes for one target, then its partition.
+// Runs the passes for one target, then partitions.
 Result<PartitionReport> run_target(Graph& graph, const std::string& method, const TargetRequest& request,
                                    const CompileOptions& options, const PipelineOptions& portable,
                                    const ProgramFacts& program) {
@@ -204,7 +205,7 @@ Result<PartitionReport> run_target(Graph& graph, const std::string& method, cons
   pipeline.stays = staying.listener();
   RETURN_IF_ERROR(run_pipeline(graph, pipeline));
   keep_repeated(pipeline);
-  // Passes see nodes before quantization is folded, so their verdicts are those of a graph that is ready to partition.
+  // Passes see nodes before quantization is folded, so verdicts from the graph that was ready to partition come first.
   pipeline.keep = [&](const Node& node) {
     if (portable.keep(node)) return true;
     if (node.results().empty()) return false;
@@ -232,7 +233,8 @@ Result<PartitionReport> run_target(Graph& graph, const std::string& method, cons
   return report;
 }
 
-// Each target sees what those before it left, as it was before they prepared it; what is left at last is portable's.
+// Each target gets the nodes that earlier targets left, as they were before those targets' passes. Portable kernels get
+// the rest.
 Status run_targets(Function& function, const CompileOptions& options, const PipelineOptions& portable,
                    const ProgramFacts& program, PartitionReport& report) {
   for (const TargetRequest& request : options.targets) {
@@ -247,13 +249,14 @@ Status run_targets(Function& function, const CompileOptions& options, const Pipe
   return {};
 }
 
-// Nodes that are outside for one reason: the first one's place, and how many.
+// The nodes outside all delegates for one reason: the place of the first one, and how many there are.
 struct OutsideNodes {
   std::string reason, first;
   size_t count = 0;
 };
 
-// In the order of the first of each.
+// Groups the nodes outside by reason, in order of first appearance. Adds to `following` the nodes that are outside only
+// because others are.
 std::vector<OutsideNodes> nodes_outside(const PartitionReport& report, size_t* following) {
   std::vector<OutsideNodes> outside;
   std::map<std::string, size_t, std::less<>> index_of;
@@ -302,7 +305,7 @@ Status check_full_delegation(const PartitionReport& report, const std::string& m
   return diag;
 }
 
-// Targets of form kernels say which dim orders their operators take, by name.
+// The layout rules of targets of form kernels, by the name of the operator.
 using LayoutTable = std::map<std::string, layout::LayoutRule (*)(const Node& node), std::less<>>;
 
 LayoutTable layout_table(const CompileOptions& options) {
@@ -315,7 +318,7 @@ LayoutTable layout_table(const CompileOptions& options) {
   return table;
 }
 
-// Dim orders of all values, where a target wants others than contiguous ones. Nothing may follow but the plan.
+// Assigns dim orders to all values if a target has layout rules. Only planning may follow.
 Status lay_out(Function& function, const CompileOptions& options, std::vector<PassTiming>* timings) {
   const LayoutTable table = layout_table(options);
   if (table.empty()) return {};
@@ -375,7 +378,7 @@ ConstantBytes constant_bytes_of(const Graph& graph) {
   return bytes;
 }
 
-// Of all delegates; equal code is stored once.
+// Bytes of code in all delegates; code of the same key counts once.
 size_t code_bytes_of(const CompileResult& result) {
   std::map<std::string, size_t> code;
   for (const MethodPlan& plan : result.method_plans) {
@@ -390,7 +393,7 @@ size_t code_bytes_of(const CompileResult& result) {
   return bytes;
 }
 
-// Quantized weights that no kernel takes as integers become floats, several times as large.
+// Adds a note if quantized weights became floats, several times as large, because no kernel takes them as integers.
 void note_widened(const std::vector<ConstantBytes>& imported, CompileResult& result) {
   ConstantBytes model;
   for (const ConstantBytes& method : imported) model.all += method.all, model.quantized += method.quantized;
@@ -402,7 +405,7 @@ void note_widened(const std::vector<ConstantBytes>& imported, CompileResult& res
                   stored, model.all));
 }
 
-// What one method goes through before memory is planned for all.
+// Results of compiling one method before memory is planned for all methods.
 struct MethodStages {
   ConstantBytes imported;
   std::vector<StageTime> times;
@@ -462,7 +465,7 @@ uint64_t hash_of(const std::vector<ImportedMethod>& methods) {
   return hash.value();
 }
 
-// The methods, each by itself. Unless `again` is set, which asks for a second call, the functions are used up.
+// Compiles each method by itself. Consumes the functions, unless `again` says that another call will follow.
 Status compile_each(std::vector<ImportedMethod>& methods, const CompileOptions& options, const SharedBuffers& buffers,
                     bool again, uint64_t model, std::vector<MethodPlan>& plans, std::vector<MethodStages>& stages) {
   for (size_t i = 0; i < methods.size(); ++i) {
@@ -479,7 +482,8 @@ Status compile_each(std::vector<ImportedMethod>& methods, const CompileOptions& 
   return {};
 }
 
-// Methods that share buffers in delegates are compiled again until all agree which these are.
+// Compiles the methods. If delegates hold shared buffers, repeats that until all methods agree on the buffers that are
+// held.
 Status compile_methods(std::vector<ImportedMethod> methods, const CompileOptions& options,
                        std::vector<MethodPlan>& plans, std::vector<MethodStages>& stages) {
   const uint64_t model = names_model(options) ? hash_of(methods) : 0;
@@ -519,7 +523,7 @@ Status write_files_of_targets(const std::vector<MethodPlan>& method_plans, const
   return {};
 }
 
-// Memory and bytes of methods that have their instructions.
+// Plans the memory of linearized methods and emits the program.
 Result<CompileResult> finish(std::vector<MethodPlan> method_plans, std::vector<MethodStages> stages,
                              const CompileOptions& options) {
   CompileResult result;

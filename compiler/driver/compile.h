@@ -17,9 +17,9 @@
 namespace wick::compiler {
 
 enum class Profile : uint8_t {
-  automatic,  // stock's operators where they exist, ours where there is no other way
-  stock,      // refuses what stock ExecuTorch has no kernel for
-  native,     // ours wherever they are faster
+  automatic,  // stock's operators where they exist, Wick's where there is no other way
+  stock,      // refuses nodes that stock ExecuTorch has no kernel for
+  native,     // Wick's wherever they are faster
 };
 
 struct CompileInput {
@@ -31,18 +31,19 @@ struct CompileOptions {
   Profile profile = Profile::automatic;
   std::vector<TargetRequest> targets;  // in order of preference, from find_targets; portable is always the last
   bool for_report = false;             // nobody runs the program: backends leave out what only running needs
-  bool strict_nan = false;             // backends leave out what treats NaN or inf otherwise than eager
-  /// A node that no target takes is an error of code budget, but not one that computes on floats before the first
-  /// quantized value or behind the last one.
+  bool strict_nan = false;  // backends refuse nodes that they would treat differently from eager with NaN or inf
+  /// A node that no target takes is an error of code budget, unless it computes on floats before the first quantized
+  /// value or after the last one.
   bool require_full_delegation = false;
   StateSharing share_state;
   bool caller_io = false;  // inputs and outputs lie in memory of the caller where nothing else shares it
   bool external_weights = false;
   std::vector<std::string> skip_passes;
-  std::vector<ExtraPass> extra_passes;  // those of phase target run before partitioning, also where there is no target
+  std::vector<ExtraPass> extra_passes;  // those of phase target run before partitioning, even without a target
   ImportOptions import;
   Border border;
-  /// Takes the files that options of targets ask for: written, to be finished beside the program. Null: compile() does.
+  /// Receives the files that options of targets ask for. The caller finishes them beside the program. Null: compile()
+  /// does.
   std::vector<FileWriter>* files = nullptr;
   /// Called before each stage: "import", each pass, "partition", "linearize", "plan", "emit".
   std::function<void(std::string_view stage)> on_begin;
@@ -81,7 +82,7 @@ struct MethodReport {
   std::vector<NodeVerdict> outside;   // those of `nodes` that no delegate of a requested backend takes
   uint64_t arena_bytes = 0, arena_lower_bound_bytes = 0;
   uint64_t device_arena_bytes = 0;
-  std::vector<UnboundedValue> unbounded;  // what takes memory of the caller's allocator when the program runs
+  std::vector<UnboundedValue> unbounded;  // values that take memory of the caller's allocator when the program runs
   std::string above_lower_bound;          // what keeps the arena above its lower bound; "" if nothing does
   std::vector<StageTime> stages;   // import, each pass (its rounds together), partition, linearize, plan; in order of
                                    // first run
@@ -131,12 +132,12 @@ Result<std::vector<TargetRequest>> find_targets(std::string_view list, const Tar
 Status check_settings(const TargetRequest& request);
 /// The options of all backends that are options of the command line too, each name once.
 std::vector<const TargetOption*> target_flags();
-/// What the backends add to a firmware with programs that were prepared for `facts`: Target::kernels.firmware of all
-/// together. Errors: those.
+/// Everything that the backends add to a firmware with programs that were prepared for `facts`: the results of
+/// Target::kernels.firmware of all backends together. Errors: those of Target::kernels.firmware.
 Result<FirmwareTarget> firmware_target(const TargetSettings& settings, std::string_view facts);
-/// What --help calls the value of an option: its choices, or FILE.
+/// The placeholder for an option's value in --help: its choices, or FILE.
 const char* values_of(const TargetOption& option);
-/// What each option of each backend does, one line each.
+/// Help for all options of all backends, one line each.
 std::string target_options_help();
 /// The names of the default targets, in the form of find_targets.
 std::string default_targets();

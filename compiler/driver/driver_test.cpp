@@ -1,4 +1,4 @@
-// Targets in the driver: what is kept for them, what becomes of what they leave.
+// Targets in the driver: which composites are kept for them, and what happens to the nodes that they leave.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ Result<Delegate> lower_bytes(const Graph& graph, const TargetContext&) {
   return delegate;
 }
 
-// Keeps gelu and silu whole; takes gelu, and of the rest sigmoid.
+// Keeps gelu and silu whole; takes gelu and sigmoid.
 const Target kTest = {
     .name = "test",
     .partition = {.keep =
@@ -81,7 +81,7 @@ constexpr char kQuantizedGelu[] = R"(graph f(%x: i8[2], %k: f32[2]) {
   return %q, %s
 })";
 
-// Passes run again after silu is refused; they see floats, of which the target would refuse gelu.
+// Passes run again after silu is refused. They see a gelu of floats, which the target would refuse.
 TEST(Targets, AVerdictOnFoldedQuantizationHoldsForLaterPasses) {
   Function f = parse(kQuantizedGelu);
   CompileOptions options;

@@ -9,8 +9,8 @@
 
 namespace wick::compiler {
 
-/// Adds a method as imported: its text without places in the source, and the bytes of its constants and states, each
-/// of which `release` may have back.
+/// Adds a method as imported: its text without places in the source, and the bytes of its constants and states.
+/// `release` is called with bytes that are no longer needed.
 void add_to_hash(const Function& function, const std::function<void(Span<const uint8_t>)>& release, ContentHash& hash);
 
 }  // namespace wick::compiler

@@ -71,7 +71,7 @@ size_t RefusedComposites::add(const Graph& graph, const Verdicts& verdicts, cons
 
 void RefusedComposites::explain(std::vector<NodePlace>& nodes, const StayingNodes& staying) {
   std::erase_if(reasons_, [&](const auto& each) { return each.second.is_staying && staying.has_cause_at(each.first); });
-  // An operator that no decomposition applied to is itself outside, and says so already.
+  // An operator that was not decomposed is itself outside, and its own row gives the reason.
   const auto find = [&](const NodePlace& place) {
     const auto whole = reasons_.find(place.origin);
     return whole != reasons_.end() && !place.backend.empty() && !whole->second.is_split ? reasons_.end() : whole;
@@ -86,7 +86,7 @@ void RefusedComposites::explain(std::vector<NodePlace>& nodes, const StayingNode
     const std::string& reason = whole->second.reason;
     if (reason != place.reason) {
       place.reason += fmt::format("{}{} as a whole: {}", place.reason.empty() ? "" : "; ", whole->second.op, reason);
-      place.help = whole->second.help;  // the whole is what can be mended
+      place.help = whole->second.help;  // the user can change the composite, not its parts
     }
     reasons_.erase(whole);
   }

@@ -1,5 +1,5 @@
-// What one target refuses while a graph is prepared for it: why nodes stay outside, and composites whose parts may fare
-// better. C++20.
+// Refusals of one target while a graph is prepared for it: why nodes stay outside, and composites that it refuses as a
+// whole but whose parts it may take. C++20.
 #pragma once
 #include <functional>
 #include <map>
@@ -13,16 +13,17 @@
 
 namespace wick::compiler {
 
-/// Nodes that passes of the target say will stay outside, by their first results, which last as long as the graph.
+/// Nodes that passes of the target say will stay outside. They are known by their first results, which live as long as
+/// the graph.
 class StayingNodes {
  public:
   /// PipelineOptions::stays; adds to this list.
   std::function<void(const Node& node, const std::string& why, const std::string& help, const Node* cause)> listener();
-  /// Gives their reasons to verdicts that refuse them.
+  /// Copies the reasons into the verdicts that refuse these nodes.
   void explain(Verdicts& verdicts) const;
   void clear();
   bool has(const Node& node) const;
-  /// Whether a node from there has a reason of its own.
+  /// Whether a node of this origin has a reason of its own, rather than one that follows from another node.
   bool has_cause_at(const OriginPtr& origin) const { return causes_.count(origin) > 0; }
 
  private:
@@ -38,16 +39,19 @@ class StayingNodes {
 /// they were kept for it.
 class RefusedComposites {
  public:
-  /// A composite that is about to be split. No reason: the target has no whole form of its operator.
+  /// A composite that is about to be split. A verdict without a reason means that the target has no whole form of the
+  /// operator; it is not recorded.
   void add_split(const Node& node, const Verdict& verdict);
-  /// Adds those of the graph, and returns how many there are.
+  /// Adds the refused composites of the graph. Returns how many it has.
   size_t add(const Graph& graph, const Verdicts& verdicts, const KeepFn& portable, const StayingNodes& staying);
-  /// The first part of each says why it is not a whole: of those that were split, the first one that is left; of those
-  /// that were kept, the first one that stays outside, unless a pass says it of a part.
+  /// Adds to one part of each composite why the target refused the whole. For a split composite this is the first part
+  /// that is left; for a kept one, the first part that stays outside. It adds nothing if a pass gave a part its own
+  /// reason.
   void explain(std::vector<NodePlace>& nodes, const StayingNodes& staying);
 
   std::unordered_set<const Value*> results;
-  /// Of taken ones. A pass may have made them, for the target, of an operator that `keep` has split up in the program.
+  /// Results of composites that the target takes. A pass may have made such a composite for the target out of an
+  /// operator that `keep` has split up in the program.
   std::unordered_set<const Value*> taken;
 
  private:

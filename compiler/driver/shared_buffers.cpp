@@ -35,7 +35,7 @@ Result<ConstantData> elements_of(const StoredTensor& tensor) {
   return tensor.elements && !is_changed(tensor) ? tensor.elements() : tensor.value->data;
 }
 
-// Whether dtype, shape and elements are equal. What cannot be unpacked is like nothing else.
+// Whether dtype, shape and elements are equal. A tensor that cannot be unpacked equals no other.
 bool same_tensor(const StoredTensor& a, const StoredTensor& b) {
   const TensorType &type = a.value->tensor(), &other = b.value->tensor();
   if (type.dtype != other.dtype || type.sizes != other.sizes || type.dim_order != other.dim_order) return false;
@@ -45,7 +45,7 @@ bool same_tensor(const StoredTensor& a, const StoredTensor& b) {
   return same_bytes(*of_a, *of_b);
 }
 
-// A method's tensor of a name.
+// A tensor of a method.
 struct Member {
   size_t method;
   const StoredTensor* tensor;
@@ -90,7 +90,7 @@ class Grouping {
     return groups;
   }
 
-  // The reason that the first member of the group from which `member` differs gives.
+  // Why `member` does not belong to the group: the reason of the first member that it differs from.
   Apart why_apart(const Group& group, const Member& member, const std::string& name) {
     for (const Member& other : group.members) {
       Apart apart = why_apart(other, member, name);
@@ -150,7 +150,7 @@ std::set<std::string> changed_names(const std::vector<Function>& functions) {
   return names;
 }
 
-// A buffer that other methods change.
+// Turns a buffer that other methods change into a state.
 void make_state(Function& function, const StoredTensor& tensor, ConstantData elements) {
   if (!tensor.value->producer) {
     tensor.value->kind = ValueKind::state;
@@ -161,7 +161,7 @@ void make_state(Function& function, const StoredTensor& tensor, ConstantData ele
   function.graph->replace(tensor.value, state);
 }
 
-// The buffers of a method that are its own, by reason.
+// The buffers that a method has for itself, by reason.
 class OwnBuffers {
  public:
   void add(const std::string& name, bool changes, const Apart& apart) {
@@ -200,7 +200,8 @@ Status check_names(const std::vector<std::string>& wanted, const std::set<std::s
   return {};
 }
 
-// A method that changes a buffer sees through it what else lies in its memory; another method would not.
+// Refuses a buffer that one method changes while another one reads a tensor in the same memory: the change would not
+// reach that reader.
 Status check_overlaps(const std::vector<Function>& functions, Grouping& grouping) {
   for (size_t i = 0; i < functions.size(); ++i) {
     for (const auto& [changed, other] : functions[i].overlaps) {
@@ -243,7 +244,7 @@ Result<SharedBuffers> SharedBuffers::find(std::vector<Function>& functions, cons
         })) {
       continue;  // another name of the same buffers
     }
-    const Group* first = nullptr;  // that changes the buffer: its memory has the buffer's name
+    const Group* first = nullptr;  // the first group that changes the buffer: its memory has the buffer's name
     for (const Group& group : groups) {
       const bool changes = group.changes();
       const std::string& owner = functions[group.members[0].method].name;

@@ -10,11 +10,11 @@
 
 namespace wick::compiler {
 
-/// Which buffers of one name, dtype, shape and initial value are one. Others never are.
+/// Which buffers of the same name, dtype, shape and initial value are shared. Others never are.
 struct StateSharing {
   enum class Rule : uint8_t {
-    same_model,  // those of methods of one model: they have a parameter's name in common, and equal parameters under
-                 // all such names
+    same_model,  // those of methods of one model: methods with a common parameter name, and equal parameters under all
+                 // common names
     all,
     none,
   } rule = Rule::same_model;
@@ -25,16 +25,16 @@ struct StateSharing {
 /// delegates hold it in each of them or in none.
 class SharedBuffers {
  public:
-  /// A buffer that one method changes is a buffer in the methods that share it and only read it, too, no constant:
-  /// changes `functions` so. Where a method has its own buffer of a name, notes of the function say so. Errors: usage,
-  /// for a name of `sharing` whose buffers are not shared.
+  /// Decides which buffers are shared. If one method changes a buffer, it becomes a state in `functions` also where a
+  /// method shares it and only reads it, instead of a constant. If a method has its own buffer of a name, a note of the
+  /// function says so. Errors: usage, for a name of `sharing` whose buffers are not shared.
   static Result<SharedBuffers> find(std::vector<Function>& functions, const StateSharing& sharing);
 
   const BufferRules& rules_of(size_t function) const { return rules_[function]; }
   /// The buffers of a function that it shares, by name.
   const std::vector<SharedState>& shared_by(size_t function) const { return shared_[function]; }
-  /// Looks at what the partitions of all methods held. True if some of it must not be held: then the partitions are to
-  /// be made again.
+  /// Compares which buffers the partitions of all methods hold. True if some buffer must no longer be held: then all
+  /// methods must be partitioned again.
   bool disagree(const std::vector<std::vector<BufferPlace>>& places);
 
  private:

@@ -1,4 +1,4 @@
-// Which buffers of two methods are one: all forms of their parameters and of the buffer, under each rule.
+// Which buffers two methods share: all forms of their parameters and of the buffer, under each rule.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <string.h>

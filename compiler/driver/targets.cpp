@@ -1,4 +1,4 @@
-// What --backend asks for.
+// Reads --backend: the targets and options that it asks for.
 #include <fmt/format.h>
 
 #include <algorithm>

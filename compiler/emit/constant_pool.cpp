@@ -23,7 +23,7 @@ uint64_t ConstantPool::add(const ConstantData& data, uint64_t alignment) {
   pieces_.pad_to((pieces_.size_bytes + alignment - 1) / alignment * alignment);
   const uint64_t offset = pieces_.size_bytes;
   if (data.empty()) {
-    // An empty tensor still needs a place that exists, and a segment of no bytes cannot be loaded.
+    // An empty tensor still needs a valid offset, and a segment without bytes cannot be loaded.
     pieces_.append(std::vector<uint8_t>(kConstantAlignment));
   } else {
     pieces_.append(data);

@@ -18,7 +18,7 @@ class ConstantPool {
   uint32_t index_of(uint64_t offset);
   const std::vector<uint64_t>& offsets() const { return offsets_; }
   uint64_t size_bytes() const { return pieces_.size_bytes; }
-  /// Without what aligns them.
+  /// Bytes of the entries, without padding.
   uint64_t data_bytes() const { return data_bytes_; }
   FilePieces& pieces() { return pieces_; }
 
@@ -32,7 +32,7 @@ class ConstantPool {
     uint64_t offset;
   };
   std::multimap<uint64_t, Entry> by_hash_;
-  std::set<size_t> sizes_;  // of all entries: most bytes need no hash to be known as new
+  std::set<size_t> sizes_;  // of all entries: a constant of a new size is new, without a hash
 };
 
 }  // namespace wick::compiler

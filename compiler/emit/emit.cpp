@@ -87,7 +87,7 @@ class ProgramWriter {
     return pieces;
   }
 
-  // Everything but the plans, then the program itself.
+  // Writes all tables except the plans, then the program table.
   void finish_tables(const std::vector<fb::Offset<pte::ExecutionPlan>>& plans, const Segments& segments,
                      uint32_t mutable_segment, uint32_t metadata_segment) {
     std::vector<fb::Offset<pte::DataSegment>> rows;
@@ -135,8 +135,8 @@ class ProgramWriter {
 
   // --- delegates ---
 
-  // Decides where payloads and named constants go, which the plans refer to by segment. Named constants that equal a
-  // constant of the program are ranges of its segment.
+  // Assigns segments to payloads and named constants, because plans refer to them by segment. A named constant that
+  // equals a constant of the program is a range of its segment.
   Status place_delegates(const std::vector<const MethodPlan*>& methods) {
     std::map<std::string, const NamedConstant*> wanted;
     for (const MethodPlan* method : methods) {
@@ -195,7 +195,7 @@ class ProgramWriter {
     }
   }
 
-  // By offset, each once.
+  // The ranges sorted by offset, each once.
   static std::vector<ByteRange> distinct(const std::map<std::string, ByteRange>& ranges) {
     std::vector<ByteRange> out;
     for (const auto& [key, range] : ranges) out.push_back(range);
@@ -351,7 +351,7 @@ class ProgramWriter {
     return nullptr;
   }
 
-  // Zeros need no bytes where they are many: arenas start zeroed.
+  // A large state of zeros is not stored, because arenas start zeroed.
   uint32_t state_index(const Storage& storage) {
     constexpr size_t kAlwaysStored = 4096;
     const size_t size_bytes = storage.data.size_bytes();
@@ -361,7 +361,8 @@ class ProgramWriter {
     return static_cast<uint32_t>(state_offsets_.size() - 1);
   }
 
-  // The key of the tensor in the .ptd: its name, and the method's too where another tensor has that name already.
+  // The key of the tensor in the .ptd: its name, extended by the method's name if a different tensor has that key
+  // already.
   std::string add_external(const MethodPlan& method, const PlannedTensor& item, const ConstantData& data) {
     const External entry = {item, external_.add(data), data.size_bytes()};
     std::string key = item.name;
@@ -487,7 +488,7 @@ class ProgramWriter {
     const auto meta = pte::CreateContainerMetadata(builder_, builder_.CreateSharedString(method.in_spec),
                                                    builder_.CreateSharedString(method.out_spec));
     std::vector<int64_t> arenas = {0};
-    // Tensors without elements name the arena too.
+    // Tensors without elements refer to the arena too, so it exists even if it has no bytes.
     const bool planned = std::any_of(method.storages.begin(), method.storages.end(), [](const Storage& storage) {
       return storage.kind == Storage::Kind::arena || storage.kind == Storage::Kind::state;
     });

@@ -17,7 +17,7 @@ struct EmitOptions {
 struct EmittedProgram {
   FilePieces pte;
   FilePieces ptd;               // empty unless external_weights and a constant has a name
-  uint64_t constant_bytes = 0;  // of constants and initial values, each once, without what aligns them; both files
+  uint64_t constant_bytes = 0;  // of constants and initial values in both files, each counted once, without padding
 };
 
 /// Sorts methods by name, as stock does. Equal constants of all methods are stored once.
@@ -26,7 +26,7 @@ Result<EmittedProgram> emit(const std::vector<MethodPlan>& methods, const EmitOp
 /// Key of the program's named data that tells tools about inputs, outputs and symbolic sizes (JSON, docs/formats.md).
 constexpr char kMetadataKey[] = "wick.metadata";
 
-/// That JSON.
+/// The JSON under kMetadataKey.
 std::string metadata_json(const std::vector<const MethodPlan*>& methods);
 
 }  // namespace wick::compiler

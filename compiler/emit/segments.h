@@ -19,8 +19,8 @@ struct ByteRange {
   friend auto operator<=>(const ByteRange&, const ByteRange&) = default;
 };
 
-/// The segments of a program: rows of its table, in the order of their offsets, and the bytes behind them. Rows may be
-/// ranges of one another.
+/// The segments of a program: the rows of its segment table, in the order of their offsets, and the bytes that they
+/// describe. A row may be a range of another.
 struct Segments {
   std::vector<ByteRange> rows;
   std::vector<std::pair<uint64_t, const FilePieces*>> pieces;  // by offset

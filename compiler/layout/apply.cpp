@@ -88,7 +88,7 @@ class Applier {
     }
   }
 
-  // `value` in a dim order, made in front of `before` (null: the end of the graph).
+  // `value` in dim order `order`. A copy, if needed, is made in front of `before` (null: at the end of the graph).
   Value* as(Value* value, const DimOrder& order, Node* before) {
     if (stored_order(*value) == order) return value;
     if (takes_any_dim_order(*value) && !value->is_constant()) {
@@ -101,7 +101,7 @@ class Applier {
     return known->second;
   }
 
-  // A cat of tensors that lie in `order` is a cat of contiguous tensors, seen through permutes.
+  // Rewrites a cat of tensors that lie in `order` as a cat of contiguous tensors between permutes.
   void join_in_memory(Node& node, const DimOrder& order) {
     if (order == plain_order(order.size())) return;
     const std::vector<int64_t> dims(order.begin(), order.end());
@@ -137,7 +137,7 @@ class Applier {
     Value* made = rules_.copy ? rules_.copy(builder, value, order) : nullptr;
     if (!made)
       made = builder.call("dim_order_ops._to_dim_order_copy", {value, None(), None(), None(), None(), false, dims});
-    made->type = value->type;  // quantized ones stay what they are
+    made->type = value->type;  // quantized copies stay quantized
     made->type.tensor.dim_order = type_order(order);
     return made;
   }
@@ -151,7 +151,8 @@ class Applier {
 
 }  // namespace
 
-// A view of static sizes costs nothing if it has the bytes of its operand.
+// The rule of a view or permute of static sizes: it costs nothing if it can share its operand's bytes. Nothing for
+// other nodes.
 std::optional<LayoutRule> view_rule(const Node& node) {
   if (!node.op->has(kView) || node.results().size() != 1 || !is_static(node.result()->sizes())) return {};
   LayoutRule rule;

@@ -8,7 +8,7 @@
 namespace wick::compiler::layout::apply_test {
 namespace {
 
-// Pools are NHWC only; a convolution's filter too.
+// Pools are NHWC only, and so are a convolution and its filter.
 LayoutRule rule_of(const Node& node) {
   if (node.is("aten.avg_pool2d.default")) return channels_last(node);
   if (!node.is("aten.convolution.default")) return portable_rule(node);
@@ -98,7 +98,7 @@ TEST(ApplyLayouts, ConstantsArePermuted) {
   EXPECT_EQ(permuted, 1u);
 }
 
-// add.out reads memory that nothing has written: as good as any for the dim order of its operands.
+// Scratch memory holds nothing yet, so it takes the dim order of its reader's other operand.
 TEST(ApplyLayouts, ScratchMemoryIsLaidOutForItsReader) {
   const Function function = applied(R"(graph f(%x: f32[1, 2, 4, 4]) {
     %a = aten.avg_pool2d(%x, [2, 2], [2, 2])
@@ -159,7 +159,7 @@ TEST(ApplyLayouts, PortableKernelsThatBroadcastStayContiguous) {
   EXPECT_EQ(contiguous, (std::vector<bool>{true, false}));
 }
 
-// What is copied are the stored integers, not the numbers that they stand for.
+// A copy has the stored integers, not the numbers that they represent.
 TEST(ApplyLayouts, CopiesOfQuantizedValuesAreQuantized) {
   const Function function = applied(R"(graph f(%x: i8[1, 2, 4, 4]q(scale=0.5, zero=3)) {
     %a: i8[1, 2, 2, 2]q(scale=0.5, zero=3) = aten.avg_pool2d(%x, [2, 2], [2, 2])

@@ -22,7 +22,7 @@ void permute_bytes(const uint8_t* from, size_t element_bytes, const Sizes& dims,
   }
 }
 
-// The elements may lie anywhere in a file: they are read into aligned memory.
+// Elements in a file may be unaligned, so they are read into aligned memory first.
 std::vector<uint8_t> permuted(const ConstantData& data, size_t offset, size_t size_bytes, size_t element_bytes,
                               const Sizes& dims, const std::vector<int64_t>& perm) {
   std::vector<uint8_t> from(size_bytes), to(size_bytes);
@@ -31,7 +31,7 @@ std::vector<uint8_t> permuted(const ConstantData& data, size_t offset, size_t si
   return to;
 }
 
-// Of filters [outputs, ..]: each output's own are permuted among themselves.
+// Rows of filters [outputs, ..] in which each output's elements are permuted among themselves.
 class PermutedRows final : public ComputedRows {
  public:
   PermutedRows(ConstantData data, size_t element_bytes, const Sizes& dims, const std::vector<int64_t>& perm)

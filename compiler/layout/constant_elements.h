@@ -41,14 +41,14 @@ std::vector<T> permute_elements(const T* from, const Sizes& dims, const std::vec
   return to;
 }
 
-/// Elements of `element_bytes` (1, 2, 4, 8 or 16) so permuted; computed when they are read if the first dimension stays
-/// the first.
+/// The elements of `data`, of `element_bytes` (1, 2, 4, 8 or 16) each, permuted in this way. They are computed when
+/// they are read if the first dimension stays first.
 ConstantData permuted_elements(const ConstantData& data, size_t element_bytes, const Sizes& dims,
                                const std::vector<int64_t>& perm);
 
 /// Computes rows [first, first + count) of a constant from the same rows of another one.
 using ComputeRows = std::function<void(const uint8_t* from, size_t first, size_t count, uint8_t* to)>;
-/// `count` rows of `row_bytes` each, computed when they are read from the rows of `source`, which are as many.
+/// A constant of `count` rows of `row_bytes` each. They are computed from as many rows of `source` when they are read.
 ConstantData rows_from(ConstantData source, size_t count, size_t row_bytes, ComputeRows compute);
 
 /// Bytes that live as long as they are referred to.

@@ -49,7 +49,7 @@ std::optional<std::vector<Group>> group_dims(const Sizes& from, const std::vecto
   return groups;
 }
 
-// Inserts what `order` leaves out, dimensions of size 1, each behind its predecessor.
+// Inserts the dimensions of size 1 that `order` leaves out, each after its predecessor.
 DimOrder complete(DimOrder order, size_t rank) {
   for (size_t dim = 0; dim < rank; ++dim) {
     if (std::find(order.begin(), order.end(), dim) != order.end()) continue;

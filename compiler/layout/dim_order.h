@@ -43,8 +43,8 @@ DimOrder with_dim(const DimOrder& order, size_t dim);
 /// 1.
 std::optional<size_t> adjacent_run(const Sizes& sizes, const DimOrder& order, const std::vector<bool>& dims);
 
-/// Whether the dimensions `dims` can become one, and also those before and after them. Not if more than one size known
-/// only at run time would remain, because the library infers only one.
+/// Whether the dimensions `dims` can be merged into one, and also those before them and those after them. False if more
+/// than one size known only at run time would remain, because the library infers only one.
 bool can_merge(const Sizes& sizes, const std::vector<bool>& dims);
 /// `order` with the dimensions `dims` before the last other one, or after it if that one has a known size.
 DimOrder apart(const Sizes& sizes, const DimOrder& order, const std::vector<bool>& dims);

@@ -119,7 +119,7 @@ class LayoutSolver {
     for (const auto& node : graph.nodes()) {
       const RuledNode& placed = nodes_.emplace_back(ruled(*node, rules));
       for (const Value* operand : placed.operands) {
-        // Of an input, a constant, a graph around this one.
+        // The operand is an input, a constant or a value of an enclosing graph.
         if (!rules_.count(operand->producer)) layouts_.values_.try_emplace(operand, stored_order(*operand));
       }
       rules_.emplace(node.get(), &placed);
@@ -144,7 +144,8 @@ class LayoutSolver {
  private:
   const DimOrder& order(const Value* value) const { return layouts_.values_.at(value); }
 
-  // Dim orders of results from the choices made so far; where none was made, that of the largest operand.
+  // Derives the dim orders of results from the choices made so far. A free node without a choice takes that of its
+  // largest operand.
   void forward() {
     for (const RuledNode& placed : nodes_) {
       for (const Value* result : placed.node->results()) {
@@ -175,7 +176,7 @@ class LayoutSolver {
 
   static DimOrder adjusted(const RuledNode& placed, const DimOrder& order) {
     if (placed.rule.kind != Kind::last) return order;
-    // Of the operand and of the result: a size of 1 is innermost in any order.
+    // The dimension must be innermost in the operand and in the result. A dimension of size 1 always is.
     const Value* operand = placed.operands[0];
     const bool innermost = is_innermost(operand->sizes(), order, placed.rule.dim) &&
                            is_innermost(placed.node->result()->sizes(), order, placed.rule.dim);
@@ -241,7 +242,7 @@ class LayoutSolver {
     return found == rules_.end() ? nullptr : found->second;
   }
 
-  // Dim orders that readers of `value` would like it to have.
+  // The dim orders that readers of `value` want it to have.
   void add_wishes(const Value* value, std::vector<DimOrder>& wishes, int depth) const {
     if (depth > kMaxDepth) return;
     for (const Node* user : value->users()) {
@@ -275,7 +276,7 @@ class LayoutSolver {
     return places;
   }
 
-  // Does the node say itself in which dim order it reads its operands?
+  // Whether the rule itself fixes the dim order in which the node reads its operands.
   static bool states_its_wishes(const LayoutRule& rule) {
     return is_free(rule) || rule.kind == Kind::fixed || rule.kind == Kind::matmul || rule.kind == Kind::contiguous;
   }

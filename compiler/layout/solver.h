@@ -10,8 +10,8 @@ namespace wick::compiler::layout {
 class Layouts {
  public:
   const DimOrder& of(const Value* value) const;
-  /// Dim order in which `node` reads operand number `index`, which lies in `own`; of the operand's own rank. `chosen`
-  /// is that of the node.
+  /// Dim order in which `node` reads operand number `index`, which lies in `own`. It has the operand's rank. `chosen`
+  /// is the dim order of the node.
   static DimOrder wanted(const Node& node, const LayoutRule& rule, const DimOrder& chosen, size_t index,
                          const Value& operand, const DimOrder& own);
   /// The dim order that was chosen for the node where its rule leaves one free, else that of its result.

@@ -1,4 +1,4 @@
-// What a call of an operator costs on a backend's processor, before it ever ran. C++20.
+// The predicted cost of an operator call on a backend's processor. C++20.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -25,8 +25,8 @@ struct CallArgument {
   uint64_t bytes() const { return static_cast<uint64_t>(numel()) * dtype_size_bytes(dtype); }
 };
 
-/// Stands for the executor's own work in one execution: its argument has the numbers of instructions and of their
-/// arguments.
+/// Stands for the executor's own work in one execution. Its argument holds the number of instructions and the number of
+/// their arguments.
 inline constexpr char kExecutorCall[] = "(executor)";
 
 struct OperatorCall {
@@ -42,10 +42,10 @@ struct CostTerm {
 
 struct CallCost {
   std::string variant;  // of the kernel: the instruction set that it is written for, or "reference", "portable"
-  uint64_t macs = 0;    // products that are summed
+  uint64_t macs = 0;    // multiply-accumulates
   uint64_t constant_bytes = 0, scratch_bytes = 0;
   std::vector<CostTerm> terms;
-  bool is_known = false;  // the instructions of all terms are
+  bool is_known = false;  // the instructions of all terms are known
 
   double instructions() const {
     double sum = 0;

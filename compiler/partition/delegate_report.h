@@ -1,4 +1,4 @@
-// What a delegate executes, step by step, as its backend predicts it for one device. C++20.
+// Reports the steps that a delegate executes, with the times that its backend predicts for one device. C++20.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -19,7 +19,7 @@ struct DelegateStep {
   std::string schedule;           // how threads share the work; "" for copies and fills
   std::vector<NodeName> nodes;    // that it computes, in order; without `op` if only their places are known
   std::vector<NodeName> inlined;  // nodes that it computes wherever it reads them
-  std::string why;                // what it gives is stored, and the next kernel is another one; "" if not known
+  std::string why;                // why its result is stored and the next kernel is another one; "" if not known
   std::array<std::string, 3> grid, block;                 // numbers, or formulas of sizes; "" for copies and fills
   uint64_t flops = 0, read_bytes = 0, written_bytes = 0;  // distinct bytes
   double time_us = 0;

@@ -1,4 +1,4 @@
-// What each node of a graph needs to run after.
+// Dependences between the nodes of a graph.
 #pragma once
 #include <unordered_map>
 #include <vector>
@@ -10,8 +10,9 @@ namespace wick::compiler {
 
 using NodeIndex = std::unordered_map<const Node*, uint32_t>;
 
-/// By index into `nodes` of the graph: producers of operands, the node that makes a symbol known, the random draw
-/// before, in a delegate too, and for a delegate that holds buffers the one before.
+/// For each node, what it must run after, by index into `nodes` of the graph: the producers of its operands, the nodes
+/// that make its symbols known, for a random draw (also one in a delegate) the previous draw, and for a delegate that
+/// holds buffers the previous such delegate.
 Dependences dependences_of(const Graph& graph, const std::vector<Node*>& nodes, const NodeIndex& index);
 
 }  // namespace wick::compiler

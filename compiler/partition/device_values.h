@@ -1,4 +1,4 @@
-// Values that delegates of a device hand on to each other without the host.
+// Values that delegates of a device pass to each other without the host.
 #pragma once
 #include <vector>
 
@@ -13,11 +13,11 @@ struct DeviceReaders {
   const NodeIndex& index;
 };
 
-/// The results of a delegate's nodes that other delegates read, and nodes outside or the caller, too. Each is an output
-/// for either side.
+/// The results of a delegate's nodes that both other delegates and nodes outside or the caller read. Each becomes two
+/// outputs, one for either side.
 Values read_on_both_sides(const std::vector<Node*>& members, uint32_t unit, const DeviceReaders& readers);
 
-/// Makes the nodes that delegates take read `to` instead of `from`.
+/// Redirects the readers of `from` that lie in delegates to `to`.
 void give_to_delegates(Graph& graph, Value* from, Value* to, const DeviceReaders& readers);
 
 }  // namespace wick::compiler

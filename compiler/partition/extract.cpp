@@ -48,7 +48,8 @@ class Extractor {
     out_.graph.add_output(output);
   }
 
-  // Into the graph, if it is not there: a constant, a buffer, an input, or what prepares a constant.
+  // Brings `value` into the graph, if it is not there: as a constant, a held buffer or an input, or with the nodes that
+  // prepare a constant.
   void bring(Value* value) {
     if (copies_.count(value)) return;
     const Node* producer = value->producer;

@@ -1,4 +1,4 @@
-// Nodes of a partition as a graph of their own.
+// Copies the nodes of a partition into a graph of their own.
 #pragma once
 #include <string>
 #include <unordered_map>
@@ -10,19 +10,19 @@ namespace wick::compiler {
 
 struct Extracted {
   Graph graph;
-  Values inputs, outputs;  // in the graph they come from
+  Values inputs, outputs;  // values of the graph that the nodes come from
 };
 
-/// What a partition does with the buffers that delegates hold.
+/// The buffers that delegates hold, as one partition uses them.
 struct BuffersOfPart {
-  const std::unordered_map<const Value*, std::string>& held;  // all there are, with their names in delegates
-  std::vector<StateUpdate> updates;                           // that this partition makes
-  Values outputs;                                             // held ones whose old value the program returns
+  const std::unordered_map<const Value*, std::string>& held;  // all held buffers, with their names in delegates
+  std::vector<StateUpdate> updates;                           // updates that this partition makes
+  Values outputs;                                             // held buffers whose old value the program returns
 };
 
-/// Copies nodes, with what prepares their constants. What they read from outside becomes an input, a held buffer a
-/// state; what is read outside becomes an output, in the order of production. Results of `twice` are outputs once more,
-/// after all others.
+/// Copies nodes, and the nodes that prepare their constants. A value that they read from outside becomes an input, and
+/// a held buffer becomes a state. A value that is read outside becomes an output, in the order of production. Values of
+/// `twice` become outputs once more, after all others.
 void extract(const std::vector<Node*>& nodes, const BuffersOfPart& buffers, const Values& twice, const Target& target,
              Extracted& out);
 

@@ -1,4 +1,4 @@
-// What a backend adds to the sources of a firmware that runs its programs. C++20.
+// The parts that a backend adds to the sources of a firmware that runs its programs. C++20.
 #pragma once
 #include <string>
 #include <string_view>
@@ -19,7 +19,7 @@ struct FirmwareTarget {
   std::string cpu;          // as compilers name it after -mcpu=
   std::string flags;        // of GCC and clang, to compile and link for it
   std::string plain_flags;  // GCC: in addition, for files that are not written for its vectors; or ""
-  /// A processor with the same instructions that compilers have known for longer, or "": GCC knows `cpu` from
+  /// `same_as`: a processor with the same instructions that older compilers know, or "". GCC knows `cpu` from version
   /// `known_to_gcc` on, clang from `known_to_clang` on.
   std::string same_as, known_to_gcc, known_to_clang;
   std::string measured_on;  // cpu of the device whose code it runs unchanged; or ""

@@ -22,7 +22,7 @@
 namespace wick::compiler {
 namespace {
 
-// What no backend is asked about, and why.
+// Why no backend is asked about the node; "" if backends are asked.
 std::string not_for_backends(const Node& node, const Target& target) {
   if (!node.graphs.empty() && !target.partition.takes_graphs)
     return "control flow stays in the program; its bodies are partitioned by themselves";
@@ -40,7 +40,7 @@ std::string not_for_backends(const Node& node, const Target& target) {
 
 constexpr char kOutsideBackends[] = "compute it before or behind what the backend takes, or outside the model";
 
-// What a backend that was asked before has made of its nodes.
+// Whether a backend that was asked before has made the node.
 bool is_made_by_backend(const Node& node) { return is_delegate_call(node) || node.op->has(kBackendOnly | kScratch); }
 
 bool may_take(const Node& node, const Target& target) {
@@ -61,7 +61,7 @@ std::string refuse_inside(const Node& node, const Target& target, const Verdicts
   return "";
 }
 
-// Bytes of the results, if these are many enough for constant folding to think about.
+// Bytes of the results, if they are so many that constant folding may refuse to store them; else nothing.
 std::optional<uint64_t> large_result_bytes(const Node& node) {
   constexpr uint64_t kFewBytes = uint64_t{64} << 10;
   uint64_t bytes = 0;
@@ -73,14 +73,14 @@ std::optional<uint64_t> large_result_bytes(const Node& node) {
   return bytes > kFewBytes ? std::optional(bytes) : std::nullopt;
 }
 
-// The cost of computing the node outside: the elements of its result, or of what it reduces, as many as there may be;
-// what is not light: all there are.
+// The cost of computing the node outside: the elements of its result, or of its operand if it is a reduction, at upper
+// bounds. kHeavy if the node is not light.
 uint64_t elements_outside(const Node& node) {
   constexpr uint64_t kHeavy = uint64_t{1} << 40;
   const bool reduces = node.op->has(kReduction) && node.operands().size() == 1;
   const bool light = reduces || node.op->has(kPointwise) || node.op->facts.movement != Movement::none ||
                      node.is("wick.convert.default");
-  // Outside, stock's runtime would lack it.
+  // Stock's runtime could not run a kNoStock operator outside.
   if (!light || node.op->has(kNoStock) || node.results().size() != 1) return kHeavy;
   if (node.is(Movement::view)) return 1;
   const int64_t elements = layout::elements((reduces ? *node.operands()[0] : *node.result()).sizes());
@@ -177,7 +177,7 @@ class Partitioner {
   }
 
  private:
-  // Nodes that other backends have made have no row.
+  // Nodes that other backends have made have no row in the report.
   void report_breaks(const std::vector<BreakBetween>& breaks, size_t first_row) {
     std::vector<size_t> row(nodes_.size());
     for (size_t i = 0, next = first_row; i < row.size(); ++i) row[i] = is_made_[i] ? next : next++;
@@ -193,7 +193,7 @@ class Partitioner {
     }
   }
 
-  // What depends on constants alone could be one.
+  // Explains why large nodes outside that depend only on constants are not constants.
   void explain_unfolded() {
     std::vector<bool> is_known(nodes_.size());
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
@@ -253,7 +253,7 @@ class Partitioner {
     }
   }
 
-  // Which nodes no quantized value leads to, and which lead to none.
+  // Notes the nodes that no quantized value leads to, and those that lead to none.
   void note_beyond() {
     const auto computed = [](const Value* value) { return value->is_quantized() && !value->is_constant(); };
     std::vector<bool> after(nodes_.size()), before(nodes_.size());
@@ -273,7 +273,7 @@ class Partitioner {
     for (uint32_t i = 0; i < nodes_.size(); ++i) places_[i].beyond_quantized = any && !(after[i] && before[i]);
   }
 
-  // Constants and scratch memory of the operators that a node became.
+  // Adds the constants and scratch memory of the operators that a node became.
   static void add_bytes(const std::vector<Node*>& made, NodeCost& cost) {
     std::set<const Value*> counted;
     for (const Node* node : made) {
@@ -309,7 +309,7 @@ class Partitioner {
     }
   }
 
-  // Graphs inside nodes: those of taken nodes have a row for each node, the others are partitioned by themselves.
+  // Graphs inside taken nodes have a row for each of their nodes. Graphs inside other nodes are partitioned separately.
   void visit_graphs() {
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
       const bool taken = unit_[i] != kNoGroup;
@@ -396,7 +396,7 @@ class Partitioner {
     }
   }
 
-  // What prepares constants goes with its readers.
+  // A node that prepares a constant is inside delegates if all its readers are.
   void place_constants() {
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
       if (!asked_[i] || unit_[i] != kNoGroup || !target_.partition.prepares_constant(*nodes_[i])) continue;
@@ -427,7 +427,7 @@ class Partitioner {
     for (const HeldBuffer& buffer : buffers_) held_.emplace(buffer.state, buffer.name);
   }
 
-  // The buffers that a unit changes are then nobody else's.
+  // The held buffers as a unit uses them. In the graph, the buffers that it changes become held.
   BuffersOfPart buffers_of(uint32_t unit) {
     BuffersOfPart out{held_, {}, {}};
     for (const HeldBuffer& buffer : buffers_) {
@@ -540,7 +540,7 @@ class Partitioner {
   const ValueRanges& numbers_;
   TargetContext context_;
   PartitionReport& report_;
-  std::vector<Node*> nodes_;  // as the graph had them
+  std::vector<Node*> nodes_;  // in the order that the graph had before
   NodeIndex index_;
   std::vector<NodePlace> places_;
   std::vector<bool> asked_, wanted_, is_made_;
@@ -549,7 +549,7 @@ class Partitioner {
   uint32_t num_units_ = 0;
   std::unordered_map<uint32_t, std::shared_ptr<const Delegate>> delegates_;  // by unit
   std::vector<HeldBuffer> buffers_;
-  std::unordered_map<const Value*, std::string> held_;  // these, with their names
+  std::unordered_map<const Value*, std::string> held_;  // names of buffers_ in delegates
 };
 
 void partition_all(GraphAt at, const SymRanges& ranges, const Target& target, const TargetContext& context,

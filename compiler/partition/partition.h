@@ -13,9 +13,9 @@
 
 namespace wick::compiler {
 
-/// What a node that became operators of a backend takes (form kernels).
+/// The cost of a node that became operators of a backend (form kernels).
 struct NodeCost {
-  uint64_t macs = 0;            // products that are summed; 0: none, or not known
+  uint64_t macs = 0;            // multiply-accumulates; 0: none, or not known
   uint64_t constant_bytes = 0;  // of weights and tables
   uint64_t scratch_bytes = 0;
 };
@@ -33,7 +33,7 @@ struct NodePlace {
   bool follows = false;    // outside: Verdict::follows
   OriginPtr origin;
   std::string quantization;  // types of quantized values that it reads and gives, or ""
-  /// Of a graph with quantized values (form kernels): none lies before the node, or none behind it.
+  /// Form kernels: the graph has quantized values, but none leads to the node, or the node leads to none.
   bool beyond_quantized = false;
   NodeCost cost;
 };
@@ -48,9 +48,9 @@ struct GraphBreak {
   BreakCost cost;
 };
 
-/// What a target has of a graph.
+/// The part of a graph that a target has taken.
 struct Taken {
-  std::unordered_set<const Node*> nodes;  // as the graph now has them: calls of delegates
+  std::unordered_set<const Node*> nodes;  // as the graph now has them: calls of delegates, or operators of the backend
   std::unordered_set<OriginPtr> origins;  // of the nodes that they were made from
 };
 
@@ -72,7 +72,8 @@ Verdict ask(const Target& target, const Node& node, const TargetContext& context
 
 struct Verdicts {
   std::unordered_map<const Node*, Verdict> of;
-  std::unordered_map<const Graph*, std::shared_ptr<const ValueRanges>> ranges;  // with which it was asked
+  std::unordered_map<const Graph*, std::shared_ptr<const ValueRanges>>
+      ranges;  // by graph: the ranges with which the target was asked
 };
 /// Asks the target once about each node that a backend may take, including those of sub-graphs, with the ranges of
 /// values. `before` holds earlier verdicts on the same graph: nodes may have changed since, constants may not.

@@ -147,7 +147,7 @@ TEST(Partition, ADiamondWithANodeOutsideOnOneSideIsTwoDelegates) {
   EXPECT_EQ(report.nodes[1].reason, "an operator without rule");
 }
 
-// The copy for the next delegate never meets the host.
+// The output for the next delegate stays on the device.
 TEST(Partition, OnADeviceAResultThatBothSidesReadIsAnOutputForEither) {
   constexpr char kText[] = R"(graph f(%x: f32[2]) {
     %a = aten.relu(%x)
@@ -307,7 +307,7 @@ TEST(Partition, TheSecondBackendTakesWhatTheFirstFindsTooSmall) {
   EXPECT_EQ(f.graph->delegates.at(0)->id, "BlueBackend");
 }
 
-// red -> blue and blue -> red, apart: one group of each would wait for the other.
+// red -> blue and blue -> red, apart: one group of each colour would form a cycle.
 TEST(Partition, TwoBackendsDoNotWaitForEachOther) {
   const Function f = parse(R"(graph f(%x: f32[2], %y: f32[2]) {
     %a = aten.relu(%x)
@@ -471,7 +471,7 @@ TEST(Partition, ATargetThatDrawsRandomNumbersDrawsThemInTheirOrder) {
     return %y, %b
   })");
   const PartitionReport report = run(*f.graph, {&target});
-  // What is drawn outside comes between the two.
+  // The draw outside comes between the two.
   EXPECT_EQ(report.num_delegates, 2u);
   EXPECT_EQ(ops(*f.graph), (Names{kCallDelegate, "aten.rand.default", kCallDelegate}));
   for (const auto& delegate : f.graph->delegates) EXPECT_TRUE(delegate->draws_random);
@@ -581,7 +581,7 @@ TEST(Group, GroupsOfRandomGraphsAreConvexAndFewest) {
     }
     const std::vector<uint32_t> alone(count, kNoGroup);
     const std::vector<uint32_t> group = group_by_level(graph, alone, wanted);
-    EXPECT_EQ(order_units(graph, group).size(), count);  // throws on a circle
+    EXPECT_EQ(order_units(graph, group).size(), count);  // throws on a cycle
     std::vector<uint32_t> chain(count, 0);
     uint32_t longest = 0;
     std::set<uint32_t> used;

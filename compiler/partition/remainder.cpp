@@ -47,7 +47,7 @@ bool reaches(const Node& from, const Value* wanted) {
   return false;
 }
 
-// One graph and its copy; those inside nodes are put back by objects of their own.
+// Puts the target's part of one copied graph into the original. Graphs inside nodes have PutBack objects of their own.
 class PutBack {
  public:
   PutBack(Graph& graph, const Graph& copy, const OriginMap& sources, const Taken& taken)
@@ -74,7 +74,7 @@ class PutBack {
       return false;
     for (size_t i = 0; i < states.size(); ++i) {
       values_[copies[i]] = states[i];
-      // What the target's delegates hold.
+      // The target's delegates hold this buffer.
       if (copies[i]->kind == ValueKind::held && states[i]->kind == ValueKind::state) graph_.hold(states[i]);
     }
     if (copy_.updates.size() != graph_.updates.size()) return false;
@@ -92,7 +92,7 @@ class PutBack {
     return out;
   }
 
-  // The node with graphs that a node of the copy with graphs is still a copy of.
+  // The node of the graph from which a node with graphs was copied, if both still correspond; else null.
   static Node* twin_of(const Node& node) {
     if (node.results().empty() || node.result()->stands_for.empty()) return nullptr;
     Node* twin = node.result()->stands_for.front()->producer;
@@ -144,7 +144,8 @@ class PutBack {
 
   // --- which values the graph still computes by itself ---
 
-  // Its producer is the graph's own, and so are those of all that leads to it, or it comes from what has been brought.
+  // Whether the graph still computes `value` by itself: nothing that leads to it was taken, or it comes from nodes
+  // brought from the copy.
   bool is_available(const Value* value) {
     std::vector<const Value*> open{value};
     while (!open.empty()) {
@@ -159,7 +160,7 @@ class PutBack {
     return available_.count(value) > 0;
   }
 
-  // False if `next` has to be decided first.
+  // Decides whether `value` is available. False if `next` has to be decided first.
   bool decide(const Value* value, const Value*& next) {
     const Node* node = value->producer;
     if (!node || brought_.count(node)) {
@@ -188,7 +189,8 @@ class PutBack {
 
   // --- bringing nodes of the copy ---
 
-  // What `value` of the copy is in the graph; null if it cannot be had.
+  // The value of the graph for `value` of the copy. Brings the nodes that compute it if necessary. Null if that is not
+  // possible.
   Value* settled(const Value* value) {
     std::vector<const Value*> open{value};
     while (!open.empty()) {
@@ -215,12 +217,12 @@ class PutBack {
     return true;
   }
 
-  // Of a node of the copy whose operands are settled: what they are now.
+  // Updates what the operands of a node of the copy are in the graph. Requires: they are settled.
   void refresh_operands(const Node& node) {
     for (const Value* operand : node.operands()) values_[operand] = current(values_.at(operand));
   }
 
-  // Its operands are settled.
+  // Copies a node of the copy into the graph. Requires: its operands are settled.
   void bring(const Node& node) {
     refresh_operands(node);
     const Node* made = copy_node(node, graph_, values_);
@@ -230,7 +232,7 @@ class PutBack {
     for (const Value* result : node.results()) adopt(*result, *values_.at(result));
   }
 
-  // The name that the copy has for it; a value of the graph that has it gets the other one.
+  // Gives `made` the name that `value` has in the copy. The value of the graph with that name gets the name of `made`.
   void take_name(const Value& value, Value& made) {
     if (value.name == made.name) return;
     const auto owner = by_name_.find(value.name);
@@ -239,7 +241,8 @@ class PutBack {
     owner->second = &made;
   }
 
-  // Whoever reads what `value` of the copy stands for now reads `made`.
+  // Redirects the readers of the graph's values that `value` of the copy stands for to `made`, unless that would form a
+  // cycle.
   void adopt(const Value& value, Value& made) {
     for (Value* original : value.stands_for) {
       original = current(original);
@@ -282,9 +285,9 @@ class PutBack {
     return true;
   }
 
-  // --- the ends ---
+  // --- nodes with effects, outputs, updates ---
 
-  // Operands that the graph no longer computes are those of the copy, which are settled.
+  // If the graph no longer computes an operand of `node`, gives it the operands of `copy`. Requires: these are settled.
   void connect(Node& node, const Node& copy) {
     const auto operands = node.operands();
     if (std::all_of(operands.begin(), operands.end(), [&](const Value* operand) { return is_available(operand); }))
@@ -293,7 +296,7 @@ class PutBack {
     for (size_t i = 0; i < node.args().size(); ++i) graph_.set_arg(&node, i, copy_arg(copy.arg(i), values_));
   }
 
-  // A node without results of which the copy has none has been proven to do nothing, or was decomposed there.
+  // A node without results that the copy lacks was proven to do nothing, or was decomposed there.
   bool connect_effects() {
     std::vector<const Node*> copies;
     for (const auto& node : copy_.nodes()) {
@@ -344,7 +347,7 @@ class PutBack {
     return true;
   }
 
-  // Whether nothing that still counts reads a buffer that delegates hold.
+  // Whether no output, and no node that an output, update or effect depends on, reads a buffer that delegates hold.
   bool leaves_held_alone() const {
     const std::vector<Value*> held = graph_.held_states();
     if (held.empty()) return true;
@@ -374,7 +377,7 @@ class PutBack {
 
   // --- order ---
 
-  // The graph's nodes as the copy has them, what the copy lacks behind the node it was behind.
+  // The graph's nodes in the order of the copy. A node that the copy lacks stays behind the node that it followed.
   std::vector<Node*> in_order_of_copy() const {
     NodeIndex at;
     for (const auto& node : copy_.nodes()) at.emplace(node.get(), static_cast<uint32_t>(at.size()));
@@ -395,7 +398,7 @@ class PutBack {
     return nodes;
   }
 
-  // False if the nodes wait for each other.
+  // Sorts the nodes by their dependences. False if these form a cycle.
   bool sort() {
     const std::vector<Node*> nodes = in_order_of_copy();
     NodeIndex index;
@@ -425,13 +428,13 @@ class PutBack {
   const Graph& copy_;
   const OriginMap& sources_;
   const Taken& taken_;
-  ValueMap values_;                                       // of the copy: what they are in the graph
-  NodeSet covered_;                                       // nodes of the graph that something taken was made from
-  NodeSet pending_;                                       // with graphs in which something is taken, not yet put back
-  std::unordered_set<const Value*> inside_;               // what the target computes and does not give out
-  std::unordered_map<const Node*, const Node*> brought_;  // nodes from the copy
-  std::unordered_map<const Node*, size_t> positions_;     // in the copy, of the graph's own nodes
-  std::unordered_map<const Value*, Value*> replaced_;     // values of the graph
+  ValueMap values_;                          // by value of the copy: the value of the graph
+  NodeSet covered_;                          // nodes of the graph that something taken was made from
+  NodeSet pending_;                          // nodes with graphs in which something is taken, not yet put back
+  std::unordered_set<const Value*> inside_;  // values that the target computes but does not output
+  std::unordered_map<const Node*, const Node*> brought_;  // by node brought into the graph: the node of the copy
+  std::unordered_map<const Node*, size_t> positions_;     // by node of the graph: its position in the copy
+  std::unordered_map<const Value*, Value*> replaced_;     // by value of the graph: the one that replaced it
   std::unordered_map<std::string, Value*> by_name_;       // values of the graph
   std::unordered_set<const Value*> available_, refused_;  // values of the graph; refused: until something is brought
 };

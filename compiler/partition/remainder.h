@@ -1,4 +1,4 @@
-// What remains of a graph after a target: the original graph, with the target's part in place.
+// Puts the part that a target took into the original graph; the rest of the graph stays as it was.
 #pragma once
 #include "compiler/ir/clone.h"
 #include "compiler/partition/partition.h"

@@ -147,7 +147,7 @@ TEST(Remainder, BringsWhatOnlyTheCopyComputes) {
 }
 
 TEST(Remainder, ComputesNothingTwiceThatTheTargetKeepsToItself) {
-  // What is outside reads the doubled value in the copy; the original reads what now lies inside the delegate.
+  // In the copy, the node outside reads the doubled value; in the original, one that now lies inside the delegate.
   const auto doubled = rewriting("aten.exp.default", [](Builder& b, Node& node) {
     Value* sum = b.call("aten.add.Tensor", {operand(node), operand(node)});
     return b.call("aten.exp", {b.call("aten.mul.Scalar", {sum, 0.5})});

@@ -1,4 +1,4 @@
-// What a backend declares about itself: what it takes, what should stay whole for it, and how a partition becomes a
+// The declaration of a backend: which nodes it takes, which composites stay whole for it, and how a partition becomes a
 // payload. C++20.
 #pragma once
 #include <map>
@@ -24,7 +24,7 @@ namespace wick::compiler {
 struct Verdict {
   bool taken = false;
   std::string reason;  // of a no; of a yes: what the user should know (a case where NaN differs), or ""
-  /// Of Target::partition.profitable that says no: the nodes that make it so. Only these stay outside. None: all.
+  /// For a no from Target::partition.profitable: the nodes that are the cause. Only these stay outside; if none, all.
   std::vector<const Node*> because_of = {};
   bool asked_for = false;  // of a yes: an option of the user makes the results differ, which `reason` says
   bool follows = false;    // of a no: from the no on another node, whose reason is the one to look at
@@ -43,10 +43,10 @@ std::string with_help(const std::string& reason, const std::string& help);
 class Builder;
 class ValueRanges;
 
-/// What the methods of a program have agreed on about mutable buffers, by fully qualified name.
+/// The agreement of a program's methods on mutable buffers, by fully qualified name.
 struct BufferRules {
-  std::map<std::string, std::string, std::less<>> outside;  // that delegates may not hold, and why
-  std::map<std::string, std::string, std::less<>> names;    // of those whose name in delegates is another one
+  std::map<std::string, std::string, std::less<>> outside;  // buffers that delegates may not hold, and why
+  std::map<std::string, std::string, std::less<>> names;  // names in delegates of buffers that have another name there
 };
 
 /// An option of a backend, `--backend NAME:key=value`.
@@ -56,8 +56,8 @@ struct TargetOption {
   const char* help;
   /// Also an option of the command line, `--key value`, for all requested backends that have it.
   bool is_flag = false;
-  const char* takes = "TEXT";  // what --help calls the value where there are no choices: FILE
-  /// FILE: what a file of this name may be to be replaced, in words, and whether one with these bytes is. Null: any.
+  const char* takes = "TEXT";  // the placeholder for a value without choices in --help: FILE
+  /// FILE: which files of this name may be replaced, in words, and a test of their bytes. Null: all.
   const char* replaces = "";
   bool (*may_replace)(Span<const uint8_t> bytes) = nullptr;
 };
@@ -66,9 +66,9 @@ using TargetSettings = std::vector<std::pair<std::string, std::string>>;
 
 /// The user's choices.
 struct TargetOptions {
-  bool strict_nan = false;                   // leaves out nodes whose kernels treat NaN or inf otherwise than eager
-  bool stock_only = false;                   // operators that stock lacks are no use
-  const TargetSettings* settings = nullptr;  // null: all as by default
+  bool strict_nan = false;                   // refuses nodes whose kernels treat NaN or infinity differently from eager
+  bool stock_only = false;                   // refuses operators that stock lacks
+  const TargetSettings* settings = nullptr;  // null: all have their defaults
   /// The value of an option that the target has.
   std::string_view setting(const TargetOption& option) const;
 };
@@ -79,36 +79,37 @@ struct TargetContext {
   const Graph* graph = nullptr;         // in which the nodes lie
   const ValueRanges* ranges = nullptr;  // of that graph, or of the one that is lowered
   const BufferRules* buffers = nullptr;
-  /// What is lowered, for messages: the method, and how many of its partitions were lowered for this target before.
+  /// For messages: the method that is lowered, and how many of its partitions were lowered for this target before.
   std::string_view method = {};
   size_t partition = 0;
   /// A hash of all methods as imported, weights included: the same for equal models. 0 unless the target names_model.
   uint64_t model = 0;
-  /// Nobody runs what is lowered: what only running needs may be left out.
+  /// The program is not run: payloads may leave out what only a run needs.
   bool for_report = false;
 };
 
 /// Decides what a backend takes, and which nodes become one delegate.
 struct TargetPartition {
-  /// Which composites reach `supports` whole. A reason is given where the backend has a whole form of others of their
-  /// operator. Null: none.
+  /// Which composites reach `supports` whole. A no has a reason if the backend has a whole form for other nodes of the
+  /// same operator. Null: none.
   Verdict (*keep)(const Node& node, const TargetContext& context) = nullptr;
-  /// By the node, its operands' types and constants, and context.ranges. Called after all passes.
+  /// Whether the backend takes a node, by the node, its operands' types and constants, and context.ranges. Called after
+  /// all passes.
   Verdict (*supports)(const Node& node, const TargetContext& context) = nullptr;
   /// Whether it is profitable to make one delegate of these nodes. Null: always.
   Verdict (*profitable)(const std::vector<const Node*>& nodes, const TargetContext& context) = nullptr;
   /// Which nodes only prepare a constant for their readers. They are copied into each partition that reads them and
   /// never count as members. Null: none.
   bool (*prepares_constant)(const Node& node) = nullptr;
-  /// Form delegate: a pointwise operator, data movement or reduction of so many elements costs no more outside than the
-  /// call of a delegate. What nodes between two delegates need of the first one, or the second one of them, stays
-  /// outside if that is all, so that one remains.
+  /// Form delegate: a pointwise operator, data movement or reduction of up to this many elements costs no more outside
+  /// than the call of a delegate. Nodes of that cost stay outside if one delegate less is then enough
+  /// (groups/light_nodes.h).
   uint64_t light_elements = 0;
   /// The pass fold_quantization quantizes the operands and results of a node only if `supports` then takes it. Else it
   /// quantizes those of all nodes, and nodes that are refused read and give quantized values.
   bool folds_where_taken = false;
-  /// Form delegate: takes nodes that draw random numbers. What they draw, and how many blocks they take from the
-  /// method's stream, are those of the portable kernels.
+  /// Form delegate: takes nodes that draw random numbers. They draw the same numbers as the portable kernels, and take
+  /// as many blocks from the method's stream.
   bool draws_random = false;
   /// Form delegate: takes nodes with graphs (conditions and loops) if it takes each node inside. `supports` is asked
   /// about the node too.
@@ -124,18 +125,18 @@ struct TargetPasses {
 
 /// Form delegate: a partition becomes a payload.
 struct TargetDelegates {
-  const char* id = nullptr;  // at run time; null: form kernels
+  const char* id = nullptr;  // the backend's id at run time; null: form kernels
   /// Every node of `graph` was taken. Inputs and outputs are in the order of the delegate's arguments.
   Result<Delegate> (*lower)(const Graph& graph, const TargetContext& context) = nullptr;
-  DeviceTag device = {};     // where values lie that only its delegates read and write
+  DeviceTag device = {};     // the memory of values that only its delegates read and write
   bool names_model = false;  // payloads say which model they are of: TargetContext::model
   bool is_stocks = false;    // stock ExecuTorch has the runtime half too
   /// Whether delegates can keep a mutable buffer in memory of their own, from call to call, under its name in the model
   /// (Value::fqn). Such a buffer is a state of the graph that `lower` is given, with its update if the partition
   /// changes it. Null: they hold none.
   Verdict (*holds)(const Value& state, const TargetContext& context) = nullptr;
-  /// The inputs of context.graph that a partition reads for nothing but their sizes. They become its inputs, after all
-  /// others. Null: none.
+  /// The inputs of context.graph of which a partition reads only the sizes. They become its inputs, after all others.
+  /// Null: none.
   std::vector<Value*> (*reads_sizes_of)(const std::vector<const Node*>& nodes, const TargetContext& context) = nullptr;
   /// Writes files that the target's options ask for, for all its delegates in a program, and adds them to `files`,
   /// whose owner finishes them. Null: none.
@@ -153,23 +154,24 @@ struct TargetKernels {
   layout::LayoutRule (*layout)(const Node& node) = nullptr;
   /// As LayoutRules::copy. Null: by an operator of PyTorch.
   Value* (*copy_to_dim_order)(Builder& builder, Value* value, const layout::DimOrder& order) = nullptr;
-  /// What the operators are prepared for, "KEY=VALUE" each, without spaces. A program that holds any of them says so,
-  /// and is refused by kernels that are built for another value. Null: nothing.
+  /// The facts that the operators are prepared for, "KEY=VALUE" each, without spaces. A program with such operators
+  /// states them, and kernels that are built for another value refuse it. Null: none.
   std::vector<std::string> (*prepared_for)(const TargetOptions& options) = nullptr;
-  /// What a firmware needs to run programs that were prepared for `facts` ("KEY=VALUE", separated by spaces; other
-  /// backends' facts say nothing). `settings`: of the options that are flags, as the user gave them. Errors: usage (no
-  /// such processor; settings and facts contradict each other). Null: its programs need no kernels.
+  /// The parts that a firmware needs to run programs that were prepared for `facts` ("KEY=VALUE", separated by spaces).
+  /// Facts of other backends are ignored. `settings`: the values of options that are flags, as the user gave them.
+  /// Errors: usage (no such processor; settings and facts contradict each other). Null: its programs need no kernels.
   Result<FirmwareTarget> (*firmware)(const TargetSettings& settings, std::string_view facts) = nullptr;
 };
 
 /// Answers reports' questions about programs for a backend. Each may be null: not known.
 struct TargetReporting {
-  /// What a delegate executes, from its payload, and from what `lower` kept if there is any. Errors: corrupt_file.
+  /// The steps that a delegate executes, from its payload and from what `lower` kept, if anything. Errors:
+  /// corrupt_file.
   Result<DelegateReport> (*delegate)(const Delegate& delegate, const TargetContext& context) = nullptr;
-  /// How many products an accepted node sums.
+  /// The number of multiply-accumulates of an accepted node.
   uint64_t (*macs)(const Node& node) = nullptr;
-  /// What a call in a program that was prepared for these facts costs, of the target's own operators and of others
-  /// beside them.
+  /// The cost of a call in a program that was prepared for these facts. The call may be of the target's own operators
+  /// or of others beside them.
   CallCost (*call_cost)(const OperatorCall& call, Span<const std::string> prepared_for) = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// What backends check of the tensors of any node. C++20.
+// Checks of a node's tensors that backends share. C++20.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,12 +15,12 @@ struct TensorLimits {
   Span<const DType> dtypes;
   size_t max_rank = 0;
   Unknown unknown = Unknown::none;
-  bool of_numbers = false;  // `dtypes` are those of the numbers that quantized tensors stand for
+  bool of_numbers = false;  // `dtypes` are those of the numbers that quantized tensors represent
 };
 
-/// Why no tensor of these sizes is taken, or "". No empty tensors, none of 2^31 elements or more at upper bounds. Sizes
-/// known only at run time need an upper bound and may not be 0: a payload is made for all that the program accepts.
-/// Bounds are those of the SymScope of the thread.
+/// Why no tensor of these sizes is taken, or "". Refuses empty tensors, and tensors of 2^31 elements or more at upper
+/// bounds. Sizes known only at run time need an upper bound and must not be 0: a payload serves all sizes that the
+/// program accepts. Bounds are those of the SymScope of the thread.
 std::string refuse_sizes(const Value& value, const TensorLimits& limits);
 
 /// Why the node's tensors are not taken, or "": dtypes, sizes, dim orders (contiguous only, but for constants), numbers

@@ -10,7 +10,7 @@ namespace {
 
 constexpr DType kFloats[] = {DType::f32, DType::f16}, kOne[] = {DType::f32};
 
-// Of the last node.
+// The refusal of the last node.
 std::string refused(const std::string& body, const TensorLimits& limits) {
   const auto function = parse_graph("graph f(" + body + "\n}");
   EXPECT_TRUE(function.ok()) << (function.ok() ? "" : render(function.diag()));

@@ -25,7 +25,7 @@ class TestNumbers {
  public:
   explicit TestNumbers(bool finite = false) : finite_(finite) {}
   uint32_t next() { return state_ = state_ * 1664525u + 1013904223u; }
-  // Small numbers, and now and then one of the values that break careless rewrites.
+  // Small numbers, and now and then a value that breaks careless rewrites.
   float real() {
     static constexpr float kSpecial[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1.0f};
     const uint32_t choice = next() >> 16;
@@ -54,7 +54,7 @@ inline HostTensor random_tensor(const TensorType& type, const SymValues& symbols
     const float real = numbers.real();
     const uint16_t half = Half(real).bits;
     const int64_t integer = static_cast<int64_t>(numbers.next() >> 28) -
-                            (type.dtype == DType::u8 ? 0 : 8);  // little-endian: narrow ones take the front
+                            (type.dtype == DType::u8 ? 0 : 8);  // little-endian: a narrow dtype takes the first bytes
     const uint8_t truth = numbers.next() >> 31;
     if (type.dtype == DType::f32)
       append(bytes, &real, 4);
@@ -68,7 +68,7 @@ inline HostTensor random_tensor(const TensorType& type, const SymValues& symbols
   return host_tensor(std::move(concrete), std::move(bytes));
 }
 
-// The same inputs for the same graph text.
+// The results for a graph's inputs, which depend only on the text of the graph.
 struct Outcome {
   Status status;
   std::vector<HostTensor> outputs;
@@ -104,7 +104,7 @@ inline float element(const HostTensor& tensor, size_t index) {
   return value;
 }
 
-// Bit for bit; one NaN is as good as another. With a tolerance f16 may be as far apart as a few of its roundings.
+// Compares bit for bit; any NaN equals any other. With a tolerance, f16 may differ by a few of its roundings.
 inline void expect_same(const HostTensor& before, const HostTensor& after, double tolerance) {
   ASSERT_EQ(before.type.dtype, after.type.dtype);
   ASSERT_EQ(before.type.sizes, after.type.sizes);

@@ -40,7 +40,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// Lines of the longest common subsequence unmarked, the others with - (expected) and + (found).
+// A diff: lines of the longest common subsequence are unmarked, the others have - (expected) or + (found).
 std::string diff(const std::string& expected, const std::string& found) {
   const auto a = lines_of(expected), b = lines_of(found);
   std::vector<std::vector<size_t>> common(a.size() + 1, std::vector<size_t>(b.size() + 1));
@@ -182,7 +182,7 @@ std::vector<Case> target_cases(std::string_view pass) {
   return read_golden(golden_path(is_own ? tested.folder : "compiler/passes/test", pass)).cases;
 }
 
-// Composites that stay whole for the passes have no kernel of ours: they are decomposed to be run.
+// Composites that stay whole for the passes have no kernel: they are decomposed before they run.
 Outcome evaluate_decomposed(Graph& graph) {
   EXPECT_TRUE(run_pass("decompose", graph, {}).ok());
   return evaluate_outputs(graph, true);
@@ -205,7 +205,7 @@ TEST(Goldens, TargetPassesKeepFiniteValuesUpToRounding) {
       const Status status = run_pipeline(*together.graph, options);
       ASSERT_TRUE(status.ok()) << render(status.diag());
       const Outcome before = evaluate_decomposed(*original.graph);
-      if (!before.status.ok()) continue;  // the random integers are no indices
+      if (!before.status.ok()) continue;  // the random integers may be invalid indices
       // Where quantization is chosen at run time, a pass may choose it for each row: steps of the grid differ.
       const double tolerance = c.input.find("choose_qparams") != std::string::npos ? 2e-2 : 1e-4;
       for (const Function* function : {&alone, &together}) {
@@ -238,7 +238,7 @@ void output_what_stands_for(Graph& graph, Graph& copy) {
   }
 }
 
-// A backend that leaves a node takes its operands by this.
+// Nodes that a target leaves get their operands by Value::stands_for.
 TEST(Goldens, ValuesOfACloneHaveTheElementsOfWhatTheyStandFor) {
   PipelineOptions options;
   options.keep = [](const Node& node) { return node.is("aten.linear.default") || node.is("aten.rms_norm.default"); };
@@ -260,7 +260,7 @@ TEST(Goldens, ValuesOfACloneHaveTheElementsOfWhatTheyStandFor) {
         const size_t outputs = original.graph->outputs.size();
         output_what_stands_for(*original.graph, *copy);
         const Outcome wanted = evaluate_decomposed(*original.graph), found = evaluate_decomposed(*copy);
-        if (!wanted.status.ok() || !found.status.ok()) continue;  // the random integers are no indices
+        if (!wanted.status.ok() || !found.status.ok()) continue;  // the random integers may be invalid indices
         const double tolerance = c.input.find("choose_qparams") != std::string::npos ? 2e-2 : 1e-4;
         ASSERT_EQ(wanted.outputs.size(), found.outputs.size());
         for (size_t i = 0; i < wanted.outputs.size(); ++i) expect_same(wanted.outputs[i], found.outputs[i], tolerance);

@@ -1,4 +1,4 @@
-// What a pass is: a row of a table.
+// A pass, as a row of a table.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -13,11 +13,11 @@ struct PipelineOptions;  // pipeline.h
 enum class Changed : bool { no = false, yes = true };
 
 enum class Phase : uint8_t {
-  recognize,  // once, before all others, those that PipelineOptions::target_passes names: what the file took apart
+  recognize,  // once, before all others, if in PipelineOptions::target_passes: put together what the file took apart
   prepare,    // once
-  optimize,   // again and again, in order, until a round changes nothing; once more so after phase target
-  target,     // once, those that PipelineOptions::target_passes names: what only some backends want
-  last,  // once, behind all others, those that PipelineOptions::target_passes names: no general pass sees the result
+  optimize,   // in order, in rounds until one changes nothing; such rounds run again after phase target
+  target,     // once, if in PipelineOptions::target_passes: make forms that only some backends want
+  last,       // once, after all others, if in PipelineOptions::target_passes: no general pass sees the result
 };
 
 /// Limits of a backend that shared passes respect.
@@ -25,11 +25,11 @@ struct TargetFacts {
   size_t max_rank = 6;                 // of a tensor
   size_t max_unknown_view_sizes = 1;   // sizes of a view's result that are known only at run time
   int64_t max_transform_points = 512;  // of a Fourier transform that becomes matmuls, of up to 512 points each
-  /// Complex numbers become pairs between operators that know only complex numbers, too.
+  /// Complex numbers become pairs even between operators that know only complex numbers.
   bool takes_parts_of_complex = false;
 };
 
-/// What a pass does with NaN and infinities.
+/// Whether a pass keeps NaN and infinities.
 enum class NonFinite : uint8_t {
   kept,
   may_change,  // its contract says where; left out with PipelineOptions::strict_nan

@@ -143,7 +143,8 @@ class Runner {
 
  private:
   Status run_phases() {
-    // What an earlier run, or the text, has folded: the passes below know operators on numbers only.
+    // Writes quantization as nodes if an earlier run or the text had folded it: the passes below know only operators on
+    // numbers.
     RETURN_IF_ERROR(catch_failure([&] { unfold_quantization(graph_); }));
     RETURN_IF_ERROR(run_named(Phase::recognize));
     RETURN_IF_ERROR(run_phase(Phase::prepare, 1));
@@ -154,7 +155,7 @@ class Runner {
     return run_named(Phase::last);
   }
 
-  // Those of the phase that the options name.
+  // Runs the passes of the phase that the options name.
   Status run_named(Phase phase) {
     for (const std::string_view name : options_.target_passes) {
       const Pass* pass =
@@ -165,7 +166,7 @@ class Runner {
     return run_extra(phase, 1);
   }
 
-  // Until a round changes nothing.
+  // Runs rounds of phase optimize until one changes nothing.
   Status optimize() {
     for (int round = 1; round <= kMaxRounds && !stopped_; ++round) {
       changed_ = Changed::no;

@@ -58,12 +58,12 @@ struct PipelineOptions {
   /// The backend's own passes, which target_passes may also name.
   Span<const Pass> own_passes;
   TargetFacts facts;
-  /// What fold_quantization asks (compiler/quantize/fold_quantization.h); null: it folds everything.
+  /// The question that fold_quantization asks (compiler/quantize/fold_quantization.h); null: it folds everything.
   std::function<bool(const Node& node)> takes_quantized;
   /// Whether the target takes a node as it is, for passes of the target; null: there is no target.
   std::function<bool(const Node& node)> takes;
-  /// Called by passes of the target with a node that will stay outside: why, or "" and the node that this follows from,
-  /// for which another call says why. Null: nobody asks.
+  /// Called by passes of the target for each node that will stay outside, with the reason. If that is "", the node
+  /// stays because of `cause`, and another call gives the reason for `cause`. Null: nobody asks.
   std::function<void(const Node& node, const std::string& why, const std::string& help, const Node* cause)> stays;
   /// Leaves out the target passes that do not keep NaN and infinities.
   bool strict_nan = false;

@@ -27,7 +27,7 @@ Changed walk(Graph& graph, const std::function<Changed(Graph&)>& fn) {
   return changed | fn(graph);
 }
 
-// Arguments a rule tries may be ones the operator does not take: then it does not fit.
+// A rule may try arguments that the operator does not take. Then it does not match.
 Value* try_rule(const RuleFn& rule, Builder& builder, Node& node) {
   try {
     return rule(builder, node);
@@ -125,7 +125,7 @@ void collect_used(const Graph& graph, Symbols& symbols) {
   for (const GraphOutput& output : graph.outputs) collect_symbols(output.integer, symbols);
 }
 
-// Numbers and sizes read from data are known by symbols: their node counts as read where an expression names one.
+// Numbers and sizes read from data are known by symbols. Their node counts as read if an expression names one.
 class SymbolUses {
  public:
   explicit SymbolUses(const Graph& graph) : graph_(graph) {}
@@ -152,7 +152,8 @@ class SymbolUses {
 
 namespace {
 
-// Where the program reads it, a number or size with a range is checked: conditions known from that range were dropped.
+// Whether the node reads a number or size that has a range. The program checks it there, because conditions known from
+// the range were dropped.
 bool checks_a_range(const Node& node, const SymRanges& ranges) {
   const auto has_range = [&](const Sym& sym, int64_t least) {
     const auto it = ranges.find(sym.symbol_name());
@@ -237,7 +238,7 @@ Changed rewrite_nodes(Graph& graph, const std::vector<RuleFn>& rules) {
     }
     graph.replace(node.result(), value);
     graph.erase(&node);
-    // What the rule made comes next.
+    // The nodes that the rule made come next.
     it = first ? nodes.begin() : std::next(before);
     changed = Changed::yes;
   }

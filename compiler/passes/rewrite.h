@@ -1,4 +1,4 @@
-// What passes share: walking a graph while nodes are replaced.
+// Helpers for passes: they walk a graph while its nodes are replaced.
 #pragma once
 #include <functional>
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kMaxInputElements = 64;
 
-// Which elements of the input a value holds, in row-major order; [] where that is not known.
+// The positions of those elements of the input that a value holds, in row-major order; [] if they are unknown.
 using Places = std::vector<size_t>;
 
 std::optional<int64_t> known(const Node& node, std::string_view name, int64_t otherwise) {
@@ -19,7 +19,7 @@ std::optional<int64_t> known(const Node& node, std::string_view name, int64_t ot
   return number.is_const() ? std::optional(number.value()) : std::nullopt;
 }
 
-// Of a vector's slice or element.
+// The positions in a slice or element of a vector.
 Places picked(const Node& node, const Places& from) {
   const auto size = static_cast<int64_t>(from.size());
   const auto wrapped = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size); };
@@ -40,7 +40,7 @@ class Search {
  public:
   explicit Search(InputNumbers* found) : found_(*found) {}
 
-  // Through conversions and views, of which a file may chain any number: no recursion.
+  // Follows conversions and views, without recursion because a file may chain any number of them.
   void follow(const Value& input, Places held) {
     std::vector<Holder> left;
     left.push_back({&input, std::move(held)});
@@ -89,7 +89,7 @@ class Search {
     if (!is_less) found_.below = size;
   }
 
-  // Arguments that hold indices are called so in all schemas; "dim" says of which dimension.
+  // All schemas call arguments that hold indices `index` or `indices`. `dim` is the dimension that they index.
   void note_index(const Node& node, const Value& value) {
     const Schema& schema = *node.op->parsed;
     for (size_t i = 1; i < schema.args.size(); ++i) {

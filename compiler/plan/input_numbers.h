@@ -1,15 +1,16 @@
-// What the elements of a method's inputs are to the program. Tools that make random inputs ask for it.
+// How a program uses the elements of a method's inputs. Tools that make random inputs ask for it.
 #pragma once
 #include "compiler/ir/graph.h"
 
 namespace wick::compiler {
 
 struct InputNumbers {
-  std::vector<Sym> elements;  // in row-major order: the number with symbols that the program reads, else 0; [] if none
-  Sym below = 0;              // the elements are indices into so many; 0: they are no indices
+  std::vector<Sym> elements;  // for each in row-major order, the number with symbols that the program reads from it,
+                              // else 0; [] if none
+  Sym below = 0;              // the elements are indices below this size; 0: they are no indices
 };
 
-/// Through views, selects, slices and conversions. Of a tensor of integers; of others: nothing.
+/// Follows views, selects, slices and conversions of an integer tensor. Nothing for other inputs.
 InputNumbers numbers_in(const Value& input);
 
 }  // namespace wick::compiler

@@ -19,7 +19,7 @@ namespace {
 constexpr uint64_t kNamedBytes = 1024;  // constants that the compiler made have a name, too, from this size on
 constexpr size_t kNever = std::numeric_limits<size_t>::max();
 
-// Nothing to compute; some of stock's kernels abort on empty tensors.
+// Whether the node has nothing to compute. It is skipped: some of stock's kernels abort on empty tensors.
 bool without_elements(const Node& node) {
   return !node.op->has(kEffect) && !node.op->has(kRandom) && !node.results().empty() &&
          std::all_of(node.results().begin(), node.results().end(), [](const Value* result) {
@@ -68,7 +68,7 @@ size_t Linearizer::emit_jump(int32_t condition) {
   return plan_.instructions.size() - 1;
 }
 
-// Copies with the source's shape: the target takes any shape up to its bounds.
+// Copies `source` with its shape. `target` takes any shape up to its bounds.
 void Linearizer::copy_into(int32_t target, int32_t source, const std::string& reason) {
   const uint32_t at = emit_kernel("aten::clone.out", {source, none_value(), target, target});
   plan_.copies.push_back({at, reason});
@@ -89,7 +89,7 @@ bool Linearizer::alias_view(const Node& node) {
         new_storage(Storage::Kind::none, 0, result->name);
     const int32_t sizes = int_list(result->sizes());
     emit_kernel("executorch_prim::et_view.default", {source_index, sizes, out});
-    // The result lives in the source's memory.
+    // The result lives in the source's memory, which must outlive it.
     view_roots_[out] = source_index;
     return true;
   }
@@ -116,7 +116,7 @@ size_t Linearizer::last_read(const Value* value) const {
   return last;
 }
 
-// The operand over which the producer of `result` can write it, or null.
+// The operand whose memory the producer of `result` can reuse for it, or null.
 const Value* Linearizer::overwritten(const Value* result) {
   const Node& node = *result->producer;
   size_t index = 0;
@@ -130,7 +130,8 @@ const Value* Linearizer::overwritten(const Value* result) {
   return node.arg(index).is<Value*>() ? node.arg(index).as<Value*>() : nullptr;
 }
 
-// Does `writer`, a top-level node, read `value` once, and nobody else from then on, neither itself nor a view of it?
+// Whether `writer`, a top-level node, reads `value` once, and no later node reads it or a view of it. `outside_uses`:
+// the uses of `value` by outputs and state updates that are allowed.
 bool Linearizer::dies_in(const Value* value, const Node& writer, size_t outside_uses) const {
   const size_t at = position_.at(&writer);
   size_t reads_by_writer = 0;
@@ -160,7 +161,7 @@ void Linearizer::plan_state_writes() {
       versions.push_back(value);
       value = before;
     }
-    // Every version must be dead, but for its successor's own read, when the successor is written.
+    // When a version is written, only its writer may still read the version before it.
     for (size_t i = 0; in_place && i < versions.size(); ++i) {
       const Value* before = i + 1 < versions.size() ? versions[i + 1] : update.target;
       in_place = dies_in(before, *versions[i]->producer, before == update.target ? 1 : 0);
@@ -190,7 +191,7 @@ void Linearizer::updates() {
     }
     copies.push_back({target, source});
   }
-  // Outputs that are the old contents of a buffer about to change.
+  // An output that is the old content of a buffer is saved before the buffer changes.
   for (const GraphOutput& output : graph_.outputs) {
     if (output.kind != GraphOutput::Kind::value || !output.value->type.is_tensor()) continue;
     const int32_t index = tensor_index(output.value);
@@ -210,8 +211,8 @@ void Linearizer::updates() {
 
 // --- nodes ---
 
-// The tensor that a kernel changes and that holds argument number `index` of kMutates before and its new value after:
-// the argument's own, if nobody reads the old value any more, else a copy.
+// The tensor that a kernel changes in place for mutated argument number `index`: the argument's own tensor if nobody
+// reads the old value later, else a copy.
 int32_t Linearizer::changed_argument(const Node& node, size_t index) {
   const Schema& schema = *node.op->parsed;
   const Value* value = node.arg(schema.mutated[index]).as<Value*>();
@@ -359,7 +360,7 @@ void Linearizer::inputs() {
     switch (input.kind) {
       case GraphInput::Kind::value:
         index = allocate(input.value);
-        // An unbounded input lies where the caller has it.
+        // An unbounded input stays in the caller's memory.
         if (tensor_at(index).unbounded) plan_.storages[tensor_at(index).storage].kind = Storage::Kind::none;
         break;
       case GraphInput::Kind::integer: index = add_value(input.integer); break;

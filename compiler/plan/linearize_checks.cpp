@@ -1,6 +1,6 @@
-// Checks while the program runs: the model's own assertions, rules of input sizes, ranges of numbers read from data.
-// A check that holds costs its condition and one jump. One that does not jumps behind the last instruction, to a call
-// that every runtime refuses: an index beyond a tensor of one element.
+// Run-time checks: the model's own assertions, rules of input sizes, ranges of numbers read from data. A check that
+// holds costs its condition and one jump. A check that fails jumps past the last instruction, to a call that every
+// runtime refuses: an index beyond a tensor of one element.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ int32_t Linearizer::compare(const char* name, int32_t a, int32_t b) {
   return result;
 }
 
-// `sym` is known at run time and never below `natural_min`.
+// Emits the checks of the range of `sym`, which is known at run time and never below `natural_min`.
 void Linearizer::check_range(const Sym& sym, const std::string& subject, int64_t natural_min) {
   const auto stated = graph_.ranges.find(sym.text());  // the exporter states ranges of sums and products too
   const SymRange range = stated != graph_.ranges.end() ? stated->second : range_of(sym, graph_.ranges);
@@ -57,7 +57,7 @@ void Linearizer::check_range(const Sym& sym, const std::string& subject, int64_t
   if (range.max != kUnbounded) check(compare("le", int_value(sym), literal_int(range.max)), message);
 }
 
-// What a message calls the integer that `node` reads: an input of the method, or a number from inside.
+// The name that messages give the integer that `node` reads: an input of the method, or a number read from data.
 std::string Linearizer::number_subject(const Node& node) const {
   const Value* source = node.args().empty() || !node.arg(size_t{0}).is<Value*>() ? nullptr : node.arg(0).as<Value*>();
   for (size_t i = 0; source && i < graph_.inputs.size(); ++i) {
@@ -67,7 +67,7 @@ std::string Linearizer::number_subject(const Node& node) const {
   return fmt::format("{}, a number read from data,", node.result()->type.expr.symbol_name());
 }
 
-// Returns, for programs of profile stock, the sizes that may be 0 and then leave an operand of a delegate empty but not
+// For programs of profile stock: the sizes that may be 0 and would then make an operand of a delegate empty, but not
 // all its results. Stock's delegates skip nodes over empty tensors and leave old bytes in such results.
 std::set<std::string, std::less<>> Linearizer::sizes_that_stock_needs() const {
   std::set<std::string, std::less<>> needed;
@@ -95,7 +95,7 @@ std::set<std::string, std::less<>> Linearizer::sizes_that_stock_needs() const {
   return needed;
 }
 
-// Ranges of the sizes that are symbols, and the sizes that other sizes determine.
+// Checks the ranges of the symbols in input sizes, and the sizes that other sizes determine.
 void Linearizer::check_input_sizes() {
   const std::set<std::string, std::less<>> needed = sizes_that_stock_needs();
   std::set<std::string, std::less<>> checked;

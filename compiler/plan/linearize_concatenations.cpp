@@ -1,4 +1,4 @@
-// Concatenations whose operands are written where they belong.
+// Concatenations whose operands are written directly into the result.
 #include <algorithm>
 
 #include "compiler/ir/builder.h"
@@ -9,7 +9,7 @@
 namespace wick::compiler {
 namespace {
 
-// Whether the joined operands lie one behind another in the result's memory.
+// Whether each joined operand is one range of the result's memory.
 bool joins_outermost(const Node& cat, const std::vector<int64_t>& sizes) {
   const auto dim = static_cast<size_t>(wrap_dim(cat.static_integer("dim"), sizes.size()));
   const layout::DimOrder order = layout::stored_order(*cat.result());
@@ -33,7 +33,7 @@ const char* why_copied(const Node& cat) {
                                       : "what it joins does not lie in one piece in the result";
 }
 
-// The value that has the operand's memory, seen through views of all of it; null: there is none.
+// The value whose memory the operand shows in full, through views or itself; null if a view shows only part of it.
 const Value* Linearizer::seen_whole(const Value* operand) {
   const Value* seen = operand;
   while (is_view(seen)) {
@@ -45,7 +45,7 @@ const Value* Linearizer::seen_whole(const Value* operand) {
   return bound_bytes(describe(seen)) == bound_bytes(describe(operand)) ? seen : nullptr;
 }
 
-// The values that can be written where the concatenation needs them; none if it has to copy.
+// The values that can be written directly into the result; none if the concatenation has to copy.
 std::vector<const Value*> Linearizer::written_in_place(const Node& cat, const LocalNodes& local) {
   const Value* result = cat.result();
   const auto sizes = static_sizes(result->sizes());
@@ -62,7 +62,7 @@ std::vector<const Value*> Linearizer::written_in_place(const Node& cat, const Lo
   return written;
 }
 
-// Backwards: what a concatenation joins may be concatenations.
+// Goes backwards, because an operand of a concatenation may be a concatenation.
 void Linearizer::plan_concatenations(const Graph& graph) {
   LocalNodes local;  // an operand from outside has its memory already
   for (const auto& node : graph.nodes()) local.insert(node.get());

@@ -24,7 +24,7 @@ bool reads_captured(const Node& node, size_t index) {
 
 }  // namespace
 
-// An operand that no graph reads has no place in the program.
+// The value indices of captured operands; kUnread for those that no sub-graph reads: they are not stored.
 std::vector<int32_t> Linearizer::captured_indices(const Node& node) {
   std::vector<int32_t> operands;
   for (size_t i = 0; i < captured_operands(node).size(); ++i)
@@ -32,7 +32,7 @@ std::vector<int32_t> Linearizer::captured_indices(const Node& node) {
   return operands;
 }
 
-// Whether anything but control flow that captures the value and does not read it needs the value.
+// Whether anything uses the value, apart from control flow that captures it without reading it.
 bool Linearizer::is_needed(const Value* value) {
   if (value->num_uses() != value->users().size()) return true;
   return std::any_of(value->users().begin(), value->users().end(), [&](const Node* user) {
@@ -139,7 +139,7 @@ void Linearizer::while_loop(const Node& node) {
   loops_.push_back({top, static_cast<uint32_t>(back)});
 }
 
-// scan and map: one round per element along dimension 0 of the scanned tensors.
+// scan and map: one iteration per element along dimension 0 of the scanned tensors.
 void Linearizer::scan(const Node& node, bool with_carry) {
   const OriginPtr origin = node.origin;
   const Values init = with_carry ? node.tensors("init") : Values{};
@@ -191,7 +191,7 @@ void Linearizer::scan(const Node& node, bool with_carry) {
   loops_.push_back({top, static_cast<uint32_t>(back)});
 }
 
-// What a loop reads from outside must survive all its rounds.
+// A value that a loop reads from outside must stay alive through all iterations.
 void Linearizer::extend_loops() {
   bool changed = true;
   while (changed) {

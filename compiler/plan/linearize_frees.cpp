@@ -1,4 +1,4 @@
-// Where values without an upper bound give their memory back.
+// Frees the memory of values without an upper bound.
 #include <algorithm>
 
 #include "compiler/plan/linearizer.h"
@@ -6,11 +6,11 @@
 namespace wick::compiler {
 
 // before: last read of %x             after: last read of %x; free %x
-// Requires: lifetimes are final; outputs live until outputs_at_. Ensures: whatever jumps behind the last read frees,
-// too; freeing twice does nothing.
+// Requires: lifetimes are final; outputs live until outputs_at_. Ensures: a jump past the last read lands before the
+// frees, so every path frees; freeing twice does nothing.
 void Linearizer::free_unbounded() {
   const size_t count = plan_.instructions.size();
-  std::vector<std::vector<int32_t>> behind(count);  // tensors that are not read behind an instruction
+  std::vector<std::vector<int32_t>> behind(count);  // by instruction: the tensors that nobody reads after it
   for (size_t i = 0; i < plan_.values.size(); ++i) {
     const auto* tensor = std::get_if<PlannedTensor>(&plan_.values[i]);
     if (!tensor || !tensor->unbounded) continue;
@@ -19,7 +19,7 @@ void Linearizer::free_unbounded() {
       behind[storage.last].push_back(static_cast<int32_t>(i));
   }
   if (std::all_of(behind.begin(), behind.end(), [](const auto& list) { return list.empty(); })) return;
-  std::vector<uint32_t> place(count + 1);  // of each instruction afterwards
+  std::vector<uint32_t> place(count + 1);  // by old index of an instruction: its new index
   std::vector<Instruction> instructions;
   for (size_t i = 0; i < count; ++i) {
     place[i] = static_cast<uint32_t>(instructions.size());

@@ -14,10 +14,11 @@ namespace wick::compiler {
 namespace {
 
 constexpr uint64_t kAlignment = 16;
-// Numbers of elements must stay below 2^31: the runtime's sizes and strides are 32-bit.
+// A tensor has fewer than 2^31 elements, because the runtime's sizes and strides are 32-bit.
 constexpr uint64_t kMaxElements = (uint64_t{1} << 31) - 1;
 
-// What --max-size and the model can say about a size: the flag without a name is about sizes of inputs only.
+// Help for a size without a usable bound. The flags name symbols, because --max-size without a name bounds only sizes
+// of inputs.
 std::string help_for_bound(const Sym& size, const SymRanges& ranges) {
   std::set<std::string, std::less<>> names, unbounded;
   collect_symbols(size, names);
@@ -80,8 +81,8 @@ int32_t Linearizer::literal(const Arg& arg) {
 int32_t Linearizer::none_value() { return literal(None{}); }
 int32_t Linearizer::literal_int(int64_t value) { return literal(Sym(value)); }
 
-// Runs of integer operators are emitted where they are first needed and remembered for the same or inner nesting
-// levels.
+// Emits the integer operators of an expression where it is first needed. The same and inner nesting levels reuse the
+// result.
 int32_t Linearizer::int_value(const Sym& sym) {
   if (sym.is_const()) return literal(sym);
   const std::string text = sym.text();
@@ -209,7 +210,7 @@ uint32_t Linearizer::operator_index(std::string_view registry_name, bool stock) 
   return static_cast<uint32_t>(plan_.operators.size() - 1);
 }
 
-// A program for stock's runtime, which has no memory for such a value.
+// Refuses such a value in a program for stock's runtime, which has no memory for it.
 void Linearizer::refuse_unbounded(const Value* value) {
   size_t dim = 0;
   while (dim + 1 < value->rank() && is_bounded(range_of(value->sizes()[dim], graph_.ranges))) ++dim;
@@ -291,7 +292,7 @@ int32_t Linearizer::scratch_like(const PlannedTensor& tensor, const std::string&
   return add_value(std::move(copy));
 }
 
-// Symbols that are sizes of `value` and not yet defined become known here. So does s in a size such as 4*s + 1.
+// Defines the symbols that are sizes of `value` and not known yet, also s in a size such as 4*s + 1. Returns them.
 std::vector<std::string> Linearizer::define_symbols(const Value* value) {
   std::vector<std::string> defined;
   for (size_t i = 0; i < value->rank(); ++i) {

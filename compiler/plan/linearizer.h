@@ -12,7 +12,7 @@ namespace wick::compiler {
 
 /// Instructions for a comparison produce a bool, those for other expressions an integer.
 bool is_condition(const Sym& sym);
-/// Does a view make the value?
+/// Whether a view makes the value.
 bool is_view(const Value* value);
 /// Why the operands of a concatenation are not written in place.
 const char* why_copied(const Node& cat);
@@ -50,7 +50,7 @@ class Linearizer {
   const PlannedTensor& tensor_at(int32_t index) const {
     return std::get<PlannedTensor>(plan_.values[static_cast<size_t>(index)]);
   }
-  // From the sizes of a tensor that exists now; returns those that were not known.
+  // Defines symbols from the sizes of a tensor that exists now. Returns those that were not known.
   std::vector<std::string> define_symbols(const Value* value);
 
   // --- instructions (linearize.cpp) ---
@@ -124,7 +124,7 @@ class Linearizer {
   std::vector<Loop> loops_;
   uint32_t outputs_at_ = 0;  // instructions before the outputs are final
   struct Check {
-    size_t jump;  // taken when it does not hold
+    size_t jump;  // taken when the check fails
     OriginPtr origin;
     std::string message;
   };

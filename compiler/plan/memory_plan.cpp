@@ -14,8 +14,8 @@
 namespace wick::compiler {
 namespace {
 
-// Effort of the search for a smaller arena: rounds per order, pairs of blocks looked at in rounds after the first, at
-// which the first is left out, and pairs remembered.
+// Limits on the search for a smaller arena: rounds per order; pairs of blocks compared in all rounds after the first;
+// pairs above which the first round is left out, too; pairs that Neighbours stores.
 constexpr size_t kMaxRounds = 200, kMaxPairs = 20'000'000, kMaxSearchedPairs = 400'000'000, kMaxNeighbours = 1'000'000;
 
 enum class Arena : uint8_t { host, shared, device };
@@ -46,7 +46,8 @@ std::vector<Block> blocks_of(const MethodPlan& plan, Arena arena) {
   return blocks;
 }
 
-// For each block, those alive with it at some time; not built where that would take too much memory.
+// For each block, the blocks that are alive together with it at some time. Not built if that would take too much
+// memory.
 class Neighbours {
  public:
   explicit Neighbours(const std::vector<Block>& blocks) {
@@ -92,7 +93,8 @@ struct Taken {
   uint64_t offset, end;
 };
 
-// The smallest gap of `size` bytes between `taken`, sorted by offset; the end of all of them where there is none.
+// Finds the smallest gap of at least `size` bytes between ranges that are added in order of offset. Without such a gap,
+// the offset is the end of all ranges.
 class GapSearch {
  public:
   explicit GapSearch(uint64_t size) : size_(size) {}
@@ -109,7 +111,7 @@ class GapSearch {
   uint64_t size_, end_ = 0, best_ = 0, best_gap_ = UINT64_MAX;
 };
 
-// Places blocks one after another, each into the smallest gap between those alive with it.
+// Places blocks one after another, each into the smallest gap between the blocks that are alive together with it.
 class Placement {
  public:
   Placement(std::vector<Block>& blocks, const Neighbours& neighbours) : blocks_(blocks), neighbours_(neighbours) {
@@ -156,8 +158,8 @@ class Placement {
 
 using Order = std::vector<uint32_t>;
 
-// Places all blocks in `order`. Returns the arena's size; or UINT64_MAX as soon as it exceeds `limit`, with the place
-// in `order` of the block that did it in `culprit`.
+// Places all blocks in `order`. Returns the arena's size, or UINT64_MAX as soon as it exceeds `limit`. `culprit` is
+// then the position in `order` of the block that exceeded it.
 uint64_t place_all(std::vector<Block>& blocks, const Neighbours& neighbours, const Order& order, uint64_t limit,
                    size_t& culprit) {
   Placement placement(blocks, neighbours);
@@ -306,7 +308,7 @@ class DevicePlaces {
   }
 
  private:
-  // One more reader or writer.
+  // Notes one more reader or writer of a value.
   void note(int32_t index, const DeviceTag& device) {
     const PlannedValue& value = plan_.values[static_cast<size_t>(index)];
     if (const auto* list = std::get_if<IndexList>(&value); list && list->kind != IndexList::Kind::ints) {
@@ -333,7 +335,8 @@ uint64_t plan_arena(MethodPlan& plan, Arena arena, uint64_t* lower_bound) {
   *lower_bound = mark_peak(blocks, static_cast<uint32_t>(plan.instructions.size()));
   const Neighbours neighbours(blocks);
   std::vector<Order> orders = first_orders(blocks);
-  // A block that did not fit below the best size so far goes first the next time; fewer rounds where one takes long.
+  // A block that did not fit below the best size so far moves to the front for the next round. The more pairs of
+  // blocks, the fewer rounds.
   const size_t pairs = neighbours.known() ? neighbours.count() + blocks.size() : blocks.size() * blocks.size();
   const size_t rounds = std::min(kMaxRounds, kMaxPairs / (pairs + 1)) + (pairs <= kMaxSearchedPairs);
   uint64_t best = neighbours.known() ? UINT64_MAX : TimeSweep().run(blocks);
@@ -412,7 +415,7 @@ Status overlap(const Storage& a, const Storage& b) {
   return Diag(Code::internal, fmt::format("'{}' and '{}' are alive together and overlap", a.label, b.label));
 }
 
-// Sweeps over time. The alive do not overlap, so a new one can only overlap its neighbours by offset.
+// Sweeps over time. Live storages do not overlap, so a new one is compared only with its neighbours by offset.
 Status verify_disjoint(const MethodPlan& plan, Arena arena) {
   const uint64_t arena_bytes = arena == Arena::host     ? plan.arena_bytes
                                : arena == Arena::shared ? plan.shared_arena_bytes

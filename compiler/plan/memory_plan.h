@@ -14,14 +14,14 @@ constexpr uint64_t kReadBehindBytes = 128;
 /// (the largest sum of bytes alive at one instruction). Places blocks one by one into the best-fitting gap. Tries
 /// several orders: largest first, longest-lived first, those alive at the peak first, and others. In each order, the
 /// block that makes the arena too large moves to the front, repeatedly. The smallest arena wins.
-/// What only delegates of one device read and write lies in an arena of that device, placed in the same way.
+/// Storages that only delegates of one device read and write lie in an arena of that device, placed in the same way.
 void plan_memory(MethodPlan& plan);
 
-/// What keeps a planned arena above its lower bound, in one sentence; "" for an arena that reaches it.
+/// Why a planned arena is larger than its lower bound, in one sentence; "" for an arena that reaches it.
 std::string above_lower_bound(const MethodPlan& plan);
 
-/// Takes inputs and outputs out of the arena, but for those whose memory holds other tensors too: their pointers come
-/// at run time. Call it before plan_memory.
+/// Takes inputs and outputs out of the arena if their memory holds no other tensors. The caller gives their pointers at
+/// run time. Call it before plan_memory.
 void leave_io_to_caller(MethodPlan& plan);
 
 /// Proves that no two storages alive at the same instruction overlap and that every tensor lies inside its storage.

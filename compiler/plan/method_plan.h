@@ -99,7 +99,7 @@ struct MethodPlan {
   std::vector<SharedState> shared_states;
   uint64_t arena_bytes = 0, arena_lower_bound_bytes = 0;
   uint64_t shared_arena_bytes = 0;  // a second arena, the same memory for every method; 0 if there is none
-  DeviceTag device;                 // of the last arena; the host: there is none
+  DeviceTag device;                 // of the last arena; host: no arena is on a device
   uint64_t device_arena_bytes = 0;
 };
 

@@ -319,7 +319,7 @@ TEST(Linearize, AConcatenationOfInnerDimensionsCopies) {
   EXPECT_EQ(plan.copies[0].reason, "what it joins does not lie in one piece in the result");
 }
 
-// As convolutions give images that are joined along their rows: through permutes that keep the bytes.
+// Permutes that keep the bytes lie in between, as when convolutions produce images that are joined along their rows.
 TEST(Linearize, WhatAConcatenationSeesWholeThroughViewsIsWrittenInPlace) {
   const auto joined = [](const char* views) {
     return std::string(
@@ -359,7 +359,7 @@ TEST(Linearize, ConcatenationsOfConcatenationsAreWrittenInPlace) {
   for (const Instruction& each : whole.instructions)
     offsets.push_back(std::get<PlannedTensor>(whole.values[static_cast<size_t>(each.args.back())]).offset_bytes);
   EXPECT_EQ(offsets, (std::vector<uint64_t>{0, 24, 48}));
-  // What both join lies where the outer one has it.
+  // An operand of both concatenations lies in the result of the outer one.
   EXPECT_EQ(calls(planned(joined("%a").c_str())),
             (Names{"aten::relu.out", "aten::neg.out", "aten::tanh.out", "aten::cat.out"}));
 }

@@ -1,4 +1,4 @@
-// Plans of values without an upper bound: what lies outside the arena, and where its memory ends.
+// Plans of values without an upper bound: which values lie outside the arena, and where their memory is freed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -94,7 +94,7 @@ TEST(UnboundedPlan, AViewKeepsTheMemoryOfItsSource) {
   EXPECT_EQ(steps_of(plan), "sym_size relu mul et_view neg free:a relu free:b");
 }
 
-// Both branches end where the memory of what they read is given back.
+// Both branches end at the instruction that frees the value they read.
 TEST(UnboundedPlan, JumpsLandBeforeTheFreesBehindThem) {
   const MethodPlan plan = unbounded_plan(R"(graph forward(%p: bool[], %x: f32[s0]) {
     range s0: 0..inf

@@ -12,7 +12,7 @@ struct UnboundedValue {
   std::string memory;  // "freed after instruction 3", "kept until the next execution", "the caller's" for an input
 };
 
-/// Values without an upper bound that memory is taken for, and such inputs. Views of them are left out.
+/// The values without an upper bound that take memory, and the inputs without one. Views of them are left out.
 std::vector<UnboundedValue> unbounded_values(const MethodPlan& plan);
 
 /// The same as text, a line each; "" if there are none.

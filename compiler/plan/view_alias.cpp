@@ -14,7 +14,7 @@ bool keeps_bytes(const Value& operand, const Value& result) {
   return operand.sizes() == result.sizes() && stored_order(operand) == stored_order(result);
 }
 
-// A view to other sizes merges and splits neighbours in memory only.
+// Whether a view keeps the bytes: it merges and splits only dimensions that are adjacent in memory.
 bool is_plain_view(const Value& operand, const Value& result) {
   if (keeps_bytes(operand, result)) return true;
   const auto through = layout::through_view(operand.sizes(), stored_order(operand), result.sizes());
@@ -27,7 +27,7 @@ bool is_plain_permute(const Node& node, const Value& operand, const Value& resul
   return layout::same_bytes(result.sizes(), layout::permuted(stored_order(operand), perm), stored_order(result));
 }
 
-// One range if no dimension of more than one element lies outside the one that is cut.
+// The byte offset of a slice or select that is one range: all dimensions outside the one that is cut have size 1.
 std::optional<uint64_t> part_offset(const Node& node, const Value& operand, const Value& result) {
   const bool slice = node.is(Movement::slice);
   const auto dim = static_cast<size_t>(node.static_integer("dim"));

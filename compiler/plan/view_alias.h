@@ -11,7 +11,7 @@ namespace wick::compiler {
 /// in the dim order of the result's type. Nothing where they are not, or where sizes are known only at run time.
 std::optional<uint64_t> alias_offset(const Node& node);
 
-/// Is its dim order 0, 1, 2 ..?
+/// Whether its dim order is 0, 1, 2 ..
 bool is_contiguous(const Value& value);
 
 }  // namespace wick::compiler

@@ -37,7 +37,7 @@ std::string word_of(DType dtype) {
 bool is_real(const Value* value) { return value && value->type.is_tensor() && is_floating(value->dtype()); }
 bool is_elements(const Value* value) { return value && value->type.is_tensor() && is_integral(value->dtype()); }
 
-// Each element of the results is one of the only operand, whatever the dtype.
+// Whether the node has one operand and only moves its elements, for any dtype.
 bool moves_elements(const Node& node) {
   if (!node.op->has(kView) && !node.op->has(kIdentity)) return false;
   const Values operands = node.operands();
@@ -48,7 +48,7 @@ bool moves_elements(const Node& node) {
          std::none_of(node.args().begin(), node.args().end(), [](const Arg& arg) { return arg.is<DType>(); });
 }
 
-// Tensors of other ranks may have the same scale.
+// Compares two quantizations with one scale each. The tensors may have different ranks.
 bool same_scale(const Quantization& a, const Quantization& b) {
   return a.scales[0] == b.scales[0] && a.zero_points[0] == b.zero_points[0] && a.quant_min == b.quant_min &&
          a.quant_max == b.quant_max;
@@ -58,9 +58,9 @@ bool same_scale(const Quantization& a, const Quantization& b) {
 struct Crossing {
   QuantizationPtr quantization;
   DType dtype = DType::i8;
-  std::vector<Node*> convert;  // input: that quantize; output: the one that dequantizes
-  std::vector<Node*> moves;    // views between these and the border, from the border on
-  std::string why_not;         // "" if elements can cross
+  std::vector<Node*> convert;  // input: the nodes that quantize it; output: the node that dequantizes it
+  std::vector<Node*> moves;    // views between these and the border, starting at the border
+  std::string why_not;         // why elements cannot cross the border; "" if they can
 
   void claim(Node& node, DType elements) {
     convert.push_back(&node);
@@ -197,7 +197,7 @@ class SetBorder {
 
   void drop_dequantize(size_t index, const Crossing& crossing) {
     Value* elements = crossing.convert[0]->tensor("input");
-    Value* above = crossing.convert[0]->result();  // what the next view reads
+    Value* above = crossing.convert[0]->result();  // the value that the next view reads
     for (auto at = crossing.moves.rbegin(); at != crossing.moves.rend(); ++at) {
       const Node& move = **at;
       Args args = move.args();

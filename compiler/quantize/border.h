@@ -1,4 +1,4 @@
-// The border of a quantized model: inputs and outputs are to its caller real numbers, or the elements. C++20.
+// The border of a quantized model: whether its caller passes and gets real numbers or quantized elements. C++20.
 #pragma once
 #include <memory>
 #include <optional>
@@ -11,17 +11,17 @@
 
 namespace wick::compiler {
 
-/// How a method takes and gives what is quantized at its border.
+/// The form of those inputs and outputs of a method that are quantized.
 struct Border {
   enum class Kind : uint8_t { as_exported, real, elements } kind = Kind::as_exported;
-  std::optional<DType> dtype;  // elements: what they have to be; none: any
+  std::optional<DType> dtype;  // elements: the dtype that they must have; none: any
 };
 
 /// "", "float", "integer", "int8", "uint8" or "int16"; nullopt for another word.
 std::optional<Border> border_of(std::string_view word);
 std::string to_text(const Border& border);
 
-/// Moves the border.
+/// Moves the conversions at the border out of the graph or into it.
 ///   elements: before: q = quantize(x, s, z); .. return dequantize(p, u, v)    after: q is the input; return p
 ///   real:     before: d = dequantize(q, s, z); .. return p: i8                after: q = quantize(x, s, z); return
 ///   dequantize(p)
@@ -31,8 +31,8 @@ std::string to_text(const Border& border);
 /// `dtype`; `method` is its name in the message.
 Status set_border(Graph& graph, const Border& border, std::string_view method);
 
-/// For each input and output: what its elements stand for; of real numbers, what they are quantized to first or were
-/// dequantized from last. Null where nothing is known, or there is more than one scale.
+/// For each input and output, the quantization of its elements. For real numbers, the one that an input is quantized to
+/// first or that an output was dequantized from last. Null if it is unknown or has more than one scale.
 struct BorderQuantization {
   std::vector<std::shared_ptr<const Quantization>> inputs, outputs;
 };

@@ -71,11 +71,11 @@ TEST(SetBorder, MovesConversionsOutAndIn) {
       auto again = parse_graph(back);
       ASSERT_TRUE(again.ok()) << render(again.diag()) << back;
       EXPECT_EQ(to_text(again->graph->outputs[0].value->type), "f32" + outside);
-      // Once is enough.
+      // A second run changes nothing.
       EXPECT_EQ(with_border(elements, "integer"), elements);
       EXPECT_EQ(with_border(back, "float"), back);
       EXPECT_EQ(with_border(back, ""), back);
-      // Another dtype is named.
+      // The error names inputs and outputs of another dtype.
       const std::string other = with_border(real, e.dtype == DType::i8 ? "int16" : "int8");
       EXPECT_NE(other.find(fmt::format("input 0 (x) has elements of {}", word)), std::string::npos) << other;
       EXPECT_NE(other.find(fmt::format("output 0 has elements of {}", word)), std::string::npos) << other;

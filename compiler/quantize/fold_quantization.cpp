@@ -23,7 +23,7 @@ bool read_inside(const Value* value) { return value->num_uses() == value->users(
 // Whether the node computes on the numbers that its operands stand for.
 bool computes_on_numbers(const Node& node) { return !node.op->has(kElements) && node.graphs.empty(); }
 
-// --- what is chosen at run time ---
+// --- quantization chosen at run time ---
 
 bool only_for_chain(const QuantizationChain& chain) {
   const auto in_chain = [&](const Node* user) {
@@ -37,7 +37,7 @@ bool only_for_chain(const QuantizationChain& chain) {
   return true;
 }
 
-// Whether the node names this range, or none where all of int8 is meant.
+// Whether the node states this range. A bound that it does not state is that of int8.
 bool has_range(const Node& node, const Quantization& q) {
   const auto is = [&](const char* name, int64_t wanted, int64_t usual) {
     if (node.op->parsed->find(name) < 0 || node.is_none(name)) return wanted == usual;
@@ -67,13 +67,13 @@ QuantizationPtr chosen_quantization(const QuantizationChain& chain) {
   return refuse_quantization(type).empty() ? q : nullptr;
 }
 
-// Another type of a value, for as long as it is not certain.
+// A value that got another type tentatively, and its former type.
 struct Retyped {
   Value* value;
   TensorType before;
 };
 
-// A node as it was.
+// A node's operator and arguments before a tentative rewrite.
 struct Before {
   Node* node;
   const OpDef* op;
@@ -84,7 +84,7 @@ class Fold {
  public:
   Fold(Graph& graph, const TakesFn& takes) : graph_(graph), takes_(takes) {}
 
-  // The types of elements have been settled.
+  // Requires: settle_stored_elements() has run.
   bool run() {
     std::vector<Node*> chosen;
     for (const auto& node : graph_.nodes()) {
@@ -101,7 +101,7 @@ class Fold {
  private:
   bool is_taken(const Node& node) const { return !takes_ || takes_(node); }
 
-  // --- what is chosen at run time ---
+  // --- quantization chosen at run time ---
 
   void fold_chain(Node& node) {
     const auto chain = quantization_chain(node);
@@ -118,7 +118,8 @@ class Fold {
     changed_ = true;
   }
 
-  // Whether the backend takes all that reads the numbers, if it reads the elements.
+  // Whether the backend takes every reader of the numbers once it reads the elements instead. The graph stays as it
+  // was.
   bool all_take(const QuantizationChain& chain, const std::vector<Node*>& dequantizes, const QuantizationPtr& chosen) {
     Value* elements = chain.quantize->result();
     std::vector<Before> before;
@@ -147,7 +148,7 @@ class Fold {
     return taken;
   }
 
-  // Who reads the numbers that `dequantize` gives reads the elements.
+  // Makes the readers of the dequantized numbers read the elements instead.
   void read_numbers(Node& dequantize, Value* elements) {
     Value* numbers = dequantize.result();
     for (Node* user : std::vector<Node*>(numbers->users())) {
@@ -176,7 +177,8 @@ class Fold {
 
   // --- conversions ---
 
-  // quantize(x) and dequantize(q) to convert(..), if elements are quantized as the node states.
+  // Turns quantize(x) or dequantize(q) into convert(..), if the type of the elements has the quantization that the node
+  // states.
   void become_conversion(Node& node) {
     if (is_conversion(&node)) conversions_.push_back(node.result());
     const ConversionForm* form = conversion_of(node);
@@ -192,7 +194,7 @@ class Fold {
 
   static bool is_conversion(const Node* node) { return node && node->op == &convert_op(); }
 
-  // The elements whose numbers `value` holds; null: it comes from elsewhere.
+  // The elements that a conversion turned into the numbers `value`; null if no conversion made them.
   static Value* elements_behind(const Value* value) {
     if (value->is_quantized() || !is_conversion(value->producer)) return nullptr;
     Value* elements = value->producer->operands()[0];
@@ -215,7 +217,7 @@ class Fold {
 
   // --- a node and the conversions around it ---
 
-  // Conversions remain as nodes that no reader has, until the end.
+  // A conversion that loses its readers stays in the graph until erase_unread().
   void fold_node(Node& node) {
     if (!computes_on_numbers(node)) return;
     const Values reads = numbers_read(node);
@@ -257,7 +259,8 @@ class Fold {
     return reads;
   }
 
-  // Of a node and, if `takes` is asked, of a clamp that alone reads it.
+  // Gives quantized types to the results of a node and, if there is a backend, to the result of a clamp that is its
+  // only reader. Returns the changed values with their former types.
   std::vector<Retyped> quantize_results(const Node& node) {
     std::vector<Retyped> out;
     for (Value* result : node.results()) {
@@ -277,7 +280,8 @@ class Fold {
     value.type.tensor.quantization = type.quantization;
   }
 
-  // The result of the clamp that alone reads `value`, if that is quantized.
+  // The result of a clamp that is the only reader of `value`, if readers convert that result to one quantized type;
+  // else null.
   static Value* clamped(const Value& value) {
     const Node* reader = value.num_uses() == 1 && value.users().size() == 1 ? value.users()[0] : nullptr;
     if (!reader || !reader->op->has(kPointwise) || !reader->op->has(kSelectsElements) || reader->operands().size() != 1)
@@ -319,7 +323,7 @@ bool separate_constants(Graph& graph) {
     for (const auto& inner : node->graphs) changed = separate_constants(*inner) || changed;
   }
   for (Value* constant : graph.constants()) {
-    std::vector<std::pair<QuantizationPtr, Value*>> found;  // what holds, and of which constant
+    std::vector<std::pair<QuantizationPtr, Value*>> found;  // each quantization, and the constant that has it
     for (Node* user : std::vector<Node*>(constant->users())) {
       const QuantizationPtr stated = converts(*user, Conversion::dequantize) && user->tensor("input") == constant
                                          ? stated_quantization(*user)

@@ -1,4 +1,4 @@
-// Turns nodes that quantize and dequantize into facts of types, and back into nodes. C++20.
+// Moves quantization from nodes into the types of values, and back. C++20.
 #pragma once
 #include <functional>
 #include <unordered_set>
@@ -18,25 +18,26 @@ namespace wick::compiler {
 /// views, lists, control flow and state if one scale holds for the tensor. Through control flow and state they keep any
 /// quantization.
 ///
-/// What does not fold stays a node: parameters that are known only at run time or are invalid, elements that are
+/// These do not fold and stay nodes: parameters that are known only at run time or are invalid, elements that are
 /// computed with, and a second reader with different parameters. Requires: elements lie in their range. Ensures: a
 /// second run changes nothing. Keeps: every value that is not folded away, bit for bit as its nodes would compute it.
 ///
-/// With `takes`, a backend's question, a node computes on quantized tensors only if the backend takes it so: with all
-/// its operands and results quantized, else with constants only. wick.convert stays around the others. What is chosen
-/// at run time folds if all readers are taken. If the backend also takes a clamp that alone reads a node, the node's
-/// result is quantized as that of the clamp: quantize(clamp(x)) = clamp(dequantize(quantize(x))), quantized.
+/// `takes` asks a backend whether it takes a node. A node then computes on quantized tensors only if the backend takes
+/// it that way: with all its operands and results quantized, or else with quantized constants only. wick.convert stays
+/// around all other nodes. Quantization chosen at run time folds if the backend takes all readers. If the backend also
+/// takes a clamp that is the only reader of a node, the node's result gets the quantization of the clamp's result:
+/// quantize(clamp(x)) = clamp(dequantize(quantize(x))), quantized.
 using TakesFn = std::function<bool(const Node& node)>;
 bool fold_quantization(Graph& graph, const TakesFn& takes = nullptr);
 
-/// Writes the facts of all types as nodes again: of the family they come from, if it has an operator for the blocks,
-/// else of torchao. Nodes in `on_elements` read and give elements as they are stored. fold_quantization turns the
-/// result into the same graph if there are none. Ensures: no type is quantized.
+/// Writes the quantization of all types as nodes again. They are of the family that the model used, or of torchao if
+/// that family has no operator for the blocks. Nodes in `on_elements` read and give elements as they are stored; if
+/// there are none, fold_quantization turns the result into the same graph. Ensures: no type is quantized.
 bool unfold_quantization(Graph& graph, const std::unordered_set<const Node*>& on_elements = {});
 
 class Builder;
-/// A node that makes elements of this type of real numbers, or real numbers of such elements. Requires: parameters that
-/// are known at compile time.
+/// Adds a node that turns real numbers into elements of this type (quantize) or such elements into real numbers
+/// (dequantize). Requires: parameters that are known at compile time.
 Value* quantize(Builder& b, Value* x, const TensorType& elements);
 Value* dequantize(Builder& b, Value* x, const TensorType& elements);
 

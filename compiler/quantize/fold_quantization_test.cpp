@@ -1,4 +1,4 @@
-// What a backend decides of fold_quantization. The pass without backends has goldens, compiler/passes/test/.
+// fold_quantization with a backend's answers. The pass without backends has goldens in compiler/passes/test/.
 #include "compiler/quantize/fold_quantization.h"
 
 #include <gtest/gtest.h>

@@ -20,9 +20,9 @@ using Blocks = ConversionForm::Blocks;
 using Family = Quantization::Family;
 using QuantizationPtr = std::shared_ptr<const Quantization>;
 
-// The form that an operator's row describes: its flags tell whether it converts, the names of its arguments how. Rows
-// that decompose into other conversions have none: those that tell kinds of zero points apart, and those that choose
-// without a kernel or blocks.
+// The form that an operator's row describes. The flags of the row tell whether the operator converts, and the names of
+// its arguments tell how. Operators that decompose into other conversions have no form: those with a
+// `zero_point_domain`, and those that choose parameters without a kernel or a `block_size`.
 std::optional<ConversionForm> form_of(const OpDef& op) {
   const auto has = [&](std::string_view name) { return op.parsed->find(name) >= 0; };
   if (!op.has(kElements) || op.has(kBackendOnly) || has("zero_point_domain")) return {};
@@ -44,7 +44,7 @@ std::optional<ConversionForm> form_of(const OpDef& op) {
   const std::vector<ReturnType> parameters = {ReturnType::tensor, ReturnType::tensor};
   if (op.parsed->returns != parameters || (!op.kernel && !states_blocks)) return {};
   form.conversion = Conversion::choose;
-  // By rows, the range of elements is that of their dtype.
+  // Operators that choose by rows have no `quant_min`: the range of elements is that of their dtype.
   form.blocks = states_blocks ? Blocks::stated : has("quant_min") ? Blocks::whole : Blocks::row;
   return form;
 }
@@ -65,7 +65,7 @@ Value* value_at(const Node& node, std::string_view name) {
 
 // --- parameters known at compile time ---
 
-// A number among the arguments, or what a constant holds.
+// The numbers of an argument: a literal, or the elements of a constant.
 std::optional<NumberList> numbers_of(const Arg& arg) {
   if (!arg.is<Value*>()) {
     const auto number = literal(arg);
@@ -77,7 +77,7 @@ std::optional<NumberList> numbers_of(const Arg& arg) {
   return NumberList{value.dtype(), value.data};
 }
 
-// One number for each of `count` channels; lists of another size stay.
+// Repeats a single number for each of `count` channels. A list of another size stays as it is.
 NumberList repeated(const NumberList& numbers, int64_t count) {
   if (numbers.size() != 1 || count == 1) return numbers;
   return NumberList::repeat(numbers.dtype, numbers[0], static_cast<size_t>(count));
@@ -91,7 +91,7 @@ std::optional<int64_t> bound_of(const Node& node, std::string_view name, int64_t
   return number >= -0x1p62 && number <= 0x1p62 ? std::optional(static_cast<int64_t>(number)) : std::nullopt;
 }
 
-// As block_size says: what covers a dimension is 0, but 1 stays 1.
+// The blocks that `block_size` states. A block that covers a whole dimension is 0, but a block of 1 stays 1.
 std::optional<std::vector<int64_t>> stated_blocks(const Node& node, const Sizes& sizes) {
   const Ints stated = node.ints("block_size");
   if (stated.size() != sizes.size()) return {};
@@ -144,7 +144,7 @@ std::shared_ptr<const Quantization> stated_quantization(const Node& node) {
   auto blocks = blocks_of(node, form->blocks, type.sizes);
   auto scales = numbers_of(node.arg(form->scale));
   const bool one_for_all = scales && scales->size() == 1 && form->blocks == Blocks::channel;
-  // By channels, a scale of f64 is multiplied in f64.
+  // An f64 scale keeps its channels: operators by channels multiply it in f64.
   if (blocks && one_for_all && scales->dtype != DType::f64) blocks->assign(blocks->size(), 0);
   const auto count = blocks ? count_blocks(type.sizes, *blocks) : std::nullopt;
   if (count && one_for_all) {
@@ -159,7 +159,7 @@ std::shared_ptr<const Quantization> stated_quantization(const Node& node) {
   q->quant_min = *low;
   q->quant_max = *high;
   q->blocks = std::move(*blocks);
-  // PT2E has no operator for other rows than those of a matrix with known parameters.
+  // PT2E has no operator with known parameters for rows of tensors of rank 3 or more.
   if (form->blocks == Blocks::row && type.rank() > 2) q->family = Family::affine;
   q->scales = std::move(*scales);
   q->zero_points = std::move(*zeros);
@@ -183,7 +183,7 @@ std::string quantization_text(const Node& node) {
   const ConversionForm* form = conversion_of(node);
   const QuantizationPtr stated = form ? stated_quantization(node) : nullptr;
   const auto is_quantized = [](const Value* value) { return value->is_quantized(); };
-  // Parameters are part of the type.
+  // A conversion's parameter operands are left out: the text of the type has them.
   const Values read = form ? Values{node.tensor("input")} : node.operands();
   if (!stated && std::none_of(read.begin(), read.end(), is_quantized) &&
       std::none_of(node.results().begin(), node.results().end(), is_quantized))
@@ -209,7 +209,7 @@ bool reads_parameters(const Node& node, const ConversionForm& form, const Node& 
   return value_at(node, form.scale) == choose.result(0) && value_at(node, form.zero) == choose.result(1);
 }
 
-// Blocks of one row each.
+// Whether each block is one row along the last dimension.
 bool has_row_blocks(const Node& node) {
   const auto blocks = stated_blocks(node, node.tensor("input")->sizes());
   return blocks && !blocks->empty() && (blocks->back() == 0 || node.tensor("input")->sizes().back().is(1)) &&

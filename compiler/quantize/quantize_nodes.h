@@ -10,8 +10,8 @@ namespace wick::compiler {
 
 enum class Conversion : uint8_t {
   choose,      // computes scale and zero point from numbers
-  quantize,    // makes elements of numbers
-  dequantize,  // and numbers of elements
+  quantize,    // turns numbers into elements
+  dequantize,  // turns elements into numbers
 };
 
 /// How an operator converts, read from its row. The first argument, "input", is the tensor.
@@ -19,8 +19,8 @@ struct ConversionForm {
   Conversion conversion = Conversion::choose;
   Quantization::Family family = Quantization::Family::decomposed;
   enum class Blocks : uint8_t { whole, channel, group, row, stated } blocks = Blocks::whole;
-  std::string_view scale = {}, zero = {};  // names of arguments; choose: its results 0 and 1
-  std::string_view dtype = {};             // dequantize: of the numbers
+  std::string_view scale = {}, zero = {};  // names of the arguments; choose: empty, it returns them as results 0 and 1
+  std::string_view dtype = {};             // dequantize: name of the argument for the dtype of the numbers
 };
 
 /// The form of a node that converts; null for all others.
@@ -34,18 +34,19 @@ inline bool converts(const Node& node, Conversion conversion) {
 /// if a parameter is known only at run time or is invalid (refuse_quantization).
 std::shared_ptr<const Quantization> stated_quantization(const Node& node);
 
-/// A constant of integers and what they stand for.
+/// A constant of integers and its quantization.
 struct StoredConstant {
   const Value* elements = nullptr;
   std::shared_ptr<const Quantization> quantization;
 };
 
-/// The constant that a value is, or that a node makes numbers of for it. Empty for other values, and if a parameter is
-/// known only at run time or is invalid.
+/// The integers behind a value: the value itself if it is a constant, or the constant that a node dequantizes to it.
+/// Empty for other values, and if a parameter is known only at run time or is invalid.
 std::optional<StoredConstant> stored_constant(const Value& value);
 
-/// The types of the quantized values that a node reads and gives: "i8[4]q(scale=0.5, zero=3) -> f32[4]"; of a node that
-/// quantizes or dequantizes those that it states. Lists of more than 4 numbers are "[...]". "" where there are none.
+/// The types of the quantized values that a node reads and gives: "i8[4]q(scale=0.5, zero=3) -> f32[4]". For a node
+/// that quantizes or dequantizes, the types that it states. Lists of more than 4 numbers are "[...]". "" if nothing is
+/// quantized.
 std::string quantization_text(const Node& node);
 
 /// Quantization at run time: (scale, zero) = choose(x); q = quantize(x, scale, zero); dq = dequantize(q, scale, zero)

@@ -9,7 +9,7 @@
 namespace wick::compiler {
 namespace {
 
-// What the node says that gives %y, as the text of a type.
+// The quantization that the producer of %y states, as the text of a type.
 std::string stated(const std::string& method_plans, const std::string& inputs = "%q: i8[2, 4], %x: f32[2, 4]") {
   auto function = parse_graph("graph f(" + inputs + ") {\n" + method_plans + "\n  return %y\n}\n");
   if (!function.ok()) return render(function.diag());

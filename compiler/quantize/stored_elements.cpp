@@ -16,7 +16,7 @@ bool is_integer_tensor(const Value* value) { return value && value->type.is_tens
 
 bool one_scale(const Quantization& q) { return q.is_per_tensor() && !q.at_run_time; }
 
-// As same_numbers, but tensors of other ranks may have the same single scale.
+// As same_numbers, but quantizations with a single scale may belong to tensors of different ranks.
 bool agree(const Quantization& a, const Quantization& b) {
   if (!one_scale(a) || !one_scale(b) || a.blocks.size() == b.blocks.size()) return same_numbers(a, b);
   Quantization other = b;
@@ -28,7 +28,7 @@ bool same_range(const Quantization& a, const Quantization& b) {
   return a.quant_min == b.quant_min && a.quant_max == b.quant_max;
 }
 
-// Each element of the results is one of the operands, which all have one dtype.
+// Whether the node only moves elements, and all operands and results have one dtype.
 bool only_moves(const Node& node) {
   if (!node.op->has(kView) && !node.op->has(kIdentity) && !node.is("aten.cat.default")) return false;
   const Values operands = node.operands();
@@ -39,13 +39,13 @@ bool only_moves(const Node& node) {
          std::all_of(node.results().begin(), node.results().end(), same);
 }
 
-// Values between which elements move, and what is known of these.
+// A set of values between which elements move, and what is known of the elements.
 struct Elements {
   std::vector<Value*> values;
-  bool integers = false;       // something computes with them, or they come from a computation
-  bool moved = false;          // within a tensor: only one scale for all goes with that
-  bool differ = false;         // two nodes quantize them in two ways
-  QuantizationPtr made, read;  // of the first node that quantizes, that dequantizes
+  bool integers = false;       // a node computes with them, or computes them, as integers
+  bool moved = false;          // they change position within a tensor, which requires a single scale
+  bool differ = false;         // nodes quantize them in different ways
+  QuantizationPtr made, read;  // stated by the first node that quantizes them, that dequantizes them
 };
 
 class Settle {
@@ -71,7 +71,7 @@ class Settle {
     if (!place) place = q;
     if (&place == &set.made && (!agree(*place, *q) || !same_range(*place, *q))) set.differ = true;
   }
-  // The smaller set joins the larger one.
+  // Merges the sets of `a` and `b`, the smaller one into the larger one. Returns the index of the result.
   size_t join(Value* a, Value* b, bool moves) {
     size_t to = set_of(a), from = set_of(b);
     if (to != from) {
@@ -140,7 +140,7 @@ class Settle {
     const Values operands = node.operands();
     const bool is_cond = node.is("higher_order.cond.default"), is_loop = node.is("higher_order.while_loop.default");
     for (const auto& inner : node.graphs) {
-      // The inputs of a graph are the last operands, of cond all behind the predicate.
+      // The inputs of a graph are the last operands. For cond these are all operands after the predicate.
       const size_t count = std::min(inner->inputs.size(), operands.size());
       for (size_t i = 0; i < count; ++i)
         link(operands[operands.size() - 1 - i], inner->inputs[inner->inputs.size() - 1 - i].value,
@@ -151,7 +151,7 @@ class Settle {
       for (const auto& inner : node.graphs) {
         if (is_cond || inner.get() == &body) link(node.result(i), inner->outputs[i].value, !is_cond && !is_loop);
       }
-      // What is carried goes on as the next round's input.
+      // A carried output is the input of the next iteration.
       if (!is_cond && i < body.inputs.size() && carries(node, i)) link(body.inputs[i].value, body.outputs[i].value);
     }
   }

@@ -58,7 +58,7 @@ class Written {
     return b_.node("quantized_decomposed." + name + "per_channel_group", std::move(args));
   }
 
-  // Numbers are arguments where the model has them so.
+  // Whether parameters are number arguments rather than constants, as they were in the model.
   bool has_number_args() const { return q_.scales.dtype == DType::f64 && q_.zero_points.dtype == DType::i64; }
   std::string name_of_tensor(const std::string& name) const {
     return "quantized_decomposed." + name + "per_tensor" + (has_number_args() ? ".default" : ".tensor");
@@ -202,7 +202,7 @@ class Unfold {
     }
   }
 
-  // `node` does what `made` does, and keeps its results.
+  // Gives `node` the operator and arguments of `made`, and erases `made`. `node` keeps its results.
   void become(Node& node, Node& made) {
     const OpDef& op = *made.op;
     Args args = made.args();
@@ -210,7 +210,7 @@ class Unfold {
     graph_.rewrite(&node, op, std::move(args));
   }
 
-  // The node is at the place of what computes the elements, not at that of a reader.
+  // The node gets the origin of the elements' producer, if there is one, not that of a reader.
   Node* dequantized(Value* elements, Node* before) {
     Builder b(graph_, before, elements->producer ? elements->producer->origin : before->origin);
     const auto chosen = chosen_.find(elements);
@@ -218,7 +218,7 @@ class Unfold {
     return Written(b, elements->tensor()).dequantize(elements);
   }
 
-  // What the elements stand for: one node for all readers from `before` on.
+  // The numbers that the elements represent. The first call makes a node in front of `before`; later readers share it.
   Value* numbers(Value* elements, Node* before) {
     Value*& found = numbers_[elements];
     if (!found) found = dequantized(elements, before)->result();
@@ -257,7 +257,7 @@ class Unfold {
     hand_over(result, elements, b.made());
   }
 
-  // Who reads `from` reads `to`, but for the nodes `made`.
+  // Redirects all readers of `from` to `to`, except the nodes `made`.
   void hand_over(Value* from, Value* to, const std::vector<Node*>& made) {
     std::vector<std::pair<Node*, Args>> kept;
     for (Node* node : made) kept.emplace_back(node, node->args());
@@ -269,8 +269,8 @@ class Unfold {
 
   Graph& graph_;
   const std::unordered_set<const Node*>& on_elements_;
-  std::unordered_map<const Value*, Value*> numbers_;  // of elements; looked up only
-  std::unordered_map<const Value*, Chosen> chosen_;   // looked up only
+  std::unordered_map<const Value*, Value*> numbers_;  // by elements; looked up only
+  std::unordered_map<const Value*, Chosen> chosen_;   // by elements; looked up only
 };
 
 }  // namespace

@@ -72,8 +72,8 @@ class Finder {
   const TargetContext& context_;
   const UnitsOfNodes& units_;
   uint32_t new_unit_;
-  std::vector<uint32_t> position_;     // of nodes
-  std::optional<uint32_t> last_unit_;  // that runs
+  std::vector<uint32_t> position_;     // by node: its place in the order
+  std::optional<uint32_t> last_unit_;  // the delegate that runs last
 };
 
 bool is_used(const Graph& graph, const Value* state) {

@@ -13,8 +13,8 @@ namespace wick::compiler {
 struct BufferPlace {
   std::string name;  // in the model
   uint64_t size_bytes = 0;
-  std::string backend;  // whose delegates hold it; "" = it is memory of the program
-  std::string reason;   // of the latter, if there are delegates of a backend that could hold it
+  std::string backend;  // target whose delegates hold it; "" = it lies in memory of the program
+  std::string reason;   // why it is not held, if the backend can hold buffers
 };
 
 /// A buffer that delegates hold.
@@ -32,10 +32,10 @@ struct UnitsOfNodes {
   const std::vector<uint32_t>& order;  // in which all nodes run
 };
 
-/// A buffer is held if the target can hold it, all nodes that read it lie in delegates, and one of these computes its
-/// new value, or that is a constant or an input of the graph. It is changed by the last of all that read it or compute
-/// its new value. `places` gets a row for each state that is used. A buffer that no delegate has a part in belongs to
-/// unit `new_unit`, which has no nodes.
+/// A buffer is held if the target can hold it, all nodes that read it lie in delegates, and its new value is computed
+/// in a delegate or is a constant or an input of the graph. The last delegate that reads the buffer or computes its new
+/// value changes it. A buffer that no delegate reads or computes belongs to the delegate that runs last or, if there is
+/// none, to unit `new_unit`, which has no nodes. `places` gets a row for each state that is used.
 std::vector<HeldBuffer> find_held_buffers(const Graph& graph, const Target& target, const TargetContext& context,
                                           const UnitsOfNodes& units, uint32_t new_unit,
                                           std::vector<BufferPlace>& places);

@@ -44,7 +44,7 @@ struct Held {
   std::vector<BufferPlace> buffers;
 };
 
-// The graph after the target has taken its part of a copy.
+// Partitions a copy of the graph and puts what the target took back into the graph.
 Held hold(const std::string& text, const TargetContext& context = {}) {
   auto function = parse_graph(text);
   if (!function.ok()) {
@@ -200,7 +200,7 @@ TEST(HeldBuffers, HaveOtherNamesInDelegatesIfMethodsDiffer) {
                          context);
   ASSERT_EQ(held.payloads.size(), 1u);
   EXPECT_NE(held.payloads[0].find("\"s@decode\""), std::string::npos) << held.payloads[0];
-  // What the program returns is the old value.
+  // The program returns the old value.
   EXPECT_NE(held.payloads[0].find("return %s"), std::string::npos) << held.payloads[0];
 }
 

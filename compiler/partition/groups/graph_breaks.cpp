@@ -10,7 +10,7 @@
 namespace wick::compiler {
 namespace {
 
-// At the upper bounds of the sizes; none: there is no bound.
+// The bytes of a value at the upper bounds of its sizes; none if a size has no bound.
 std::optional<uint64_t> most_bytes_of(const Value& value) {
   if (!value.type.is_tensor()) return 0;
   uint64_t bytes = 0;
@@ -20,7 +20,7 @@ std::optional<uint64_t> most_bytes_of(const Value& value) {
   return fits ? std::optional(bytes) : std::nullopt;
 }
 
-// Each break looks at every node of the graph: so many in all.
+// Limit on the nodes that are visited. Each break visits every node of the graph.
 constexpr size_t kMostNodesSeen = size_t{1} << 26;
 
 class Bytes {
@@ -68,7 +68,7 @@ class Breaks {
  private:
   bool is_outside(uint32_t i) const { return graph_.unit[i] == kNoGroup; }
 
-  // Nodes on paths from one unit to the other that lead through nodes outside alone.
+  // The nodes outside on paths from one unit to the other that lead only through nodes outside.
   std::vector<uint32_t> nodes_between(uint32_t from, uint32_t to) const {
     const auto& before = graph_.dependences.before;
     const size_t count = before.size();
@@ -110,7 +110,7 @@ class Breaks {
     found.cost.bytes_in = in.sum();
   }
 
-  // The number of delegates, by dependences alone.
+  // The number of delegates if they also had the nodes `more`, by dependences alone.
   uint32_t count_with(const std::vector<uint32_t>& more) const {
     std::vector<bool> wanted(graph_.nodes.size());
     for (uint32_t i = 0; i < wanted.size(); ++i) wanted[i] = !is_outside(i);

@@ -30,13 +30,13 @@ struct BreakCost {
 /// A border between two delegates of a graph of which one runs after the other.
 struct BreakBetween {
   uint32_t before = 0, after = 0;  // units
-  /// Outside, need something of `before`, and `after` needs them: by index, in order.
+  /// The nodes between, by index, in order: they are outside, depend on `before`, and `after` depends on them.
   std::vector<uint32_t> nodes;
   BreakCost cost;
 };
 
-/// One for each two consecutive delegates with nodes of this kind. Of graphs of many delegates and nodes, only between
-/// the first delegates.
+/// One break for each two consecutive delegates with such nodes between them. In graphs of many delegates and nodes,
+/// only the breaks between the first delegates.
 std::vector<BreakBetween> find_breaks(const PartitionedNodes& graph);
 
 }  // namespace wick::compiler

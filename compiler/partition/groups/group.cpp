@@ -41,7 +41,7 @@ struct Quotient {
     }
   }
 
-  // Vertices in an order that keeps dependences; the earliest of those that could be next.
+  // Vertices in topological order. The earliest vertex that could be next comes next.
   std::vector<uint32_t> order() const {
     std::vector<uint32_t> waiting = num_before, out;
     std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> ready;
@@ -61,7 +61,7 @@ struct Quotient {
   }
 };
 
-// Levels of all vertices, and the moves of whole parts of a level to later ones.
+// Computes the levels of all vertices, and moves whole parts of a level to later levels.
 class Levels {
  public:
   Levels(const Quotient& graph, const std::vector<bool>& wanted)
@@ -83,7 +83,7 @@ class Levels {
     return v;
   }
 
-  // Wanted vertices of one level that are connected there.
+  // Joins wanted vertices of one level into a part if they are connected there.
   void find_parts() {
     for (uint32_t v = 0; v < part_.size(); ++v) part_[v] = v;
     for (uint32_t v : order_) {
@@ -99,7 +99,7 @@ class Levels {
     uint32_t first_reader = kNoGroup;  // least group that reads it
   };
 
-  // From the last level to the first: when a level is looked at, all that reads it has its place.
+  // Goes from the last level to the first, so that all readers of a level are placed before it.
   void move_parts() {
     uint32_t last = 0;
     for (uint32_t v = 0; v < level_.size(); ++v) {
@@ -111,7 +111,7 @@ class Levels {
       (wanted_[*it] ? wanted_at : others_at)[level_[*it]].push_back(*it);
       if (wanted_[*it]) ++size[level_[*it]];
     }
-    group_ = level_;  // of an unwanted vertex: the least group that reads it, however indirectly
+    group_ = level_;  // of an unwanted vertex: the least group that reads it, directly or indirectly
     for (uint32_t level = last + 2; level-- > 0;) {
       std::vector<Part> parts;
       for (uint32_t v : wanted_at[level]) add_to_part(parts, v, last);

@@ -11,7 +11,7 @@ uint32_t count_groups(const std::vector<uint32_t>& group) {
   return count;
 }
 
-// Attempts to group the nodes anew end when they have visited so many, counted once for each group.
+// Limit on the nodes visited by attempts to regroup. An attempt counts each node once per group.
 constexpr uint64_t kMostVisits = uint64_t{1} << 24;
 
 class Search {
@@ -29,7 +29,8 @@ class Search {
   }
 
  private:
-  // `find` says which nodes need others outside, or are needed by them.
+  // `find` marks the nodes that nodes outside need, or that need nodes outside. Leaves out all marked nodes of a group
+  // if they are light and fewer groups are then enough.
   template <typename Find>
   void leave_out(const Find& find, std::vector<uint32_t>& out) {
     uint32_t count = count_groups(group_);
@@ -63,7 +64,8 @@ class Search {
     return false;
   }
 
-  // Outside: needed by a group. Wanted: needed by such a node, or by such a node of the same group.
+  // Marks a node outside if a group needs it, directly or through nodes outside. Marks a wanted node if a marked node
+  // outside needs it, or a marked node of its own group.
   std::vector<bool> needed_outside() const {
     std::vector<bool> leads(nodes_.size());
     for (uint32_t i = static_cast<uint32_t>(nodes_.size()); i-- > 0;) {
@@ -76,7 +78,8 @@ class Search {
     return leads;
   }
 
-  // Outside: needs a group. Wanted: needs such a node, or such a node of the same group.
+  // Marks a node outside if it needs a group, directly or through nodes outside. Marks a wanted node if it needs a
+  // marked node outside, or a marked node of its own group.
   std::vector<bool> needs_outside() const {
     std::vector<bool> follows(nodes_.size());
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
@@ -89,7 +92,7 @@ class Search {
     return follows;
   }
 
-  // The nodes of each group that are marked; empty: none, or something that is not light.
+  // Lists the marked nodes of each group; an empty list if there are none or they are not light.
   void find_members(uint32_t count, const std::vector<bool>& is_marked) {
     members_.assign(count, {});
     std::vector<uint64_t> sums(count);

@@ -26,19 +26,19 @@ struct Graph {
 using Nodes = std::vector<uint32_t>;
 
 TEST(LightNodes, WhatANodeBetweenTwoGroupsNeedsIsLeftOut) {
-  // The mask 0 goes through 1 to 3, which also needs the heavy 2.
+  // Node 0, a mask, reaches 3 through 1, which is outside. 3 also needs the heavy 2.
   EXPECT_EQ((Graph{"w.Hw", {{}, {0}, {}, {1, 2}}}.light().before), (Nodes{0}));
-  // With what it needs itself: 0 and 1.
+  // 1 is left out, and 0, which 1 needs.
   EXPECT_EQ((Graph{"ww.Hw", {{}, {0}, {1}, {}, {2, 3}}}.light().before), (Nodes{0, 1}));
-  // Through several nodes outside, to groups that follow each other.
+  // Nodes 0 and 5 reach later groups through several nodes outside.
   EXPECT_EQ((Graph{"w..Hww.Hw", {{}, {0}, {1}, {}, {2, 3}, {}, {5}, {4}, {6, 7}}}.light().before), (Nodes{0, 5}));
 }
 
 TEST(LightNodes, WhatNeedsANodeBetweenTwoGroupsIsLeftOut) {
   EXPECT_EQ((Graph{"H.w", {{}, {0}, {1}}}.light().behind), (Nodes{2}));
-  // With what needs it: 2 and 3. What needs the first group alone goes there: 4.
+  // 2 is left out, and 3, which needs it. 4 needs only the first group and joins it.
   EXPECT_EQ((Graph{"H.www", {{}, {0}, {1}, {2}, {0}}}.light().behind), (Nodes{2, 3}));
-  // A light one in the middle, which the last one needs, is left out first.
+  // The light node 2, which 4 needs through 3, is left out first.
   const LightNodes both = Graph{"H.w.w", {{}, {0}, {1}, {2}, {3}}}.light();
   EXPECT_EQ(both.before, (Nodes{2}));
   EXPECT_EQ(both.behind, (Nodes{4}));

@@ -27,7 +27,7 @@ Value* erase_view(Builder&, Node& node) {
   Value* x = node.op->has(kView) ? node.tensor_or_null(0) : nullptr;
   if (!x || x->type != node.result()->type) return nullptr;
   if (node.is(Movement::view) || node.is(Movement::expand)) return x;
-  // As long as its operand in every dimension.
+  // The slice is as long as its operand in every dimension.
   if (node.is(Movement::slice)) {
     const bool from_start = node.is_none("start") || node.integer("start").is(0) || is_static(x->sizes());
     return from_start && node.integer("step").is(1) ? x : nullptr;
@@ -40,7 +40,7 @@ Value* erase_view(Builder&, Node& node) {
   return x;
 }
 
-// Parts without elements add nothing.
+// Operands without elements add nothing to a concatenation.
 Value* erase_cat(Builder& b, Node& node) {
   if (!node.is("aten.cat.default")) return nullptr;
   const Values operands = node.tensors("tensors");
@@ -108,7 +108,7 @@ int magnitude_bits(DType dtype) {
   }
 }
 
-// Every value of `from` is one of `to`.
+// Whether every value of `from` is also a value of `to`.
 bool is_exact_cast(DType from, DType to) {
   if (from == to) return true;
   const int bits = magnitude_bits(from);
@@ -128,7 +128,7 @@ Value* merge_casts(Builder& b, Node& node) {
   Value* x = inner->tensor_or_null(0);
   const DType from = x->dtype(), to = node.result()->dtype();
   if (!is_exact_cast(from, middle->dtype())) return nullptr;
-  // Floating values out of an integer's range have no one meaning.
+  // A floating value outside an integer's range has no defined conversion.
   const bool to_integer = !is_floating(to) && to != DType::boolean;
   if (to_integer && (is_floating(from) || (is_floating(middle->dtype()) && !is_exact_cast(from, to)))) return nullptr;
   Value* out = b.cast(x, to);
@@ -156,7 +156,7 @@ Sizes without_ones(const Sizes& sizes) {
   return out;
 }
 
-// Permutes, selects and expands that only add, drop or move dimensions of size 1 are views.
+// A permute, select or expand that only adds, drops or moves dimensions of size 1 becomes a view.
 Value* use_view(Builder& b, Node& node) {
   Value* x = node.op->has(kView) ? node.tensor_or_null(0) : nullptr;
   if (!x) return nullptr;
@@ -168,7 +168,8 @@ Value* use_view(Builder& b, Node& node) {
   return plain ? b.reshape(x, node.result()->sizes()) : nullptr;
 }
 
-// as_strided that only views, slices, permutes or expands, and copies no more often than it does itself.
+// An as_strided that is equal to views, slices, permutes and expands becomes these, if they copy at most once, as it
+// does.
 Value* use_regular_view(Builder& b, Node& node) {
   if (!node.is("aten.as_strided.default")) return nullptr;
   Value* x = node.tensor_or_null(0);
@@ -180,7 +181,8 @@ Value* use_regular_view(Builder& b, Node& node) {
   return plan && plan->num_copies() <= 1 ? plan->build(b, b.reshape(x, {numel(x->sizes())}), 0) : nullptr;
 }
 
-// A tensor that is one number everywhere, beside one of the result's sizes and its own dtype, becomes a number.
+// A tensor of one repeated number becomes a scalar argument if the other operand has the sizes of the result and the
+// same dtype.
 Value* use_number(Builder& b, Node& node) {
   const Binary function = node.op->facts.binary;
   if (function == Binary::none || function == Binary::rsub || !node.tensor_or_null(1)) return nullptr;
@@ -203,7 +205,7 @@ Value* use_number(Builder& b, Node& node) {
   return nullptr;
 }
 
-// Does a scalar tensor that takes the place of `operand` lead to the same computation dtype?
+// Whether a scalar tensor in place of `operand` leads to the same computation dtype.
 bool counts_the_same(const Node& node, const Value* scalar) {
   if (scalar->rank() > 0 || scalar->dtype() == DType::boolean) return true;
   for (size_t i = 0; i < node.args().size(); ++i) {
@@ -213,7 +215,7 @@ bool counts_the_same(const Node& node, const Value* scalar) {
   return true;
 }
 
-// An operand need not be expanded to the size to which the operator broadcasts it anyway.
+// Drops the expand of an operand if the operator broadcasts to the same size by itself.
 Value* drop_expand(Builder& b, Node& node) {
   if (!node.op->has(kPointwise)) return nullptr;
   for (size_t i = 0; i < node.args().size(); ++i) {
@@ -242,7 +244,7 @@ bool is_known_to_broadcast(const Sizes& sizes, const Sizes& out) {
   return true;
 }
 
-// An operator computes each element once that an expand repeats: its results are repeated instead.
+// Moves an expand behind a pointwise operator, which then computes each repeated element once.
 Value* sink_expand(Builder& b, Node& node) {
   if (!node.op->has(kPointwise) || node.results().size() != 1) return nullptr;
   Args args = node.args();
@@ -278,7 +280,8 @@ Value* use_clamp(Builder& b, Node& node) {
   return b.call("aten.clamp", {node.arg(0), low, high});
 }
 
-// Constants of a few narrower floats, beside a tensor of the result's dtype.
+// Converts small constants of a narrower float dtype to the dtype of the result, if another tensor operand has that
+// dtype.
 Value* widen_constants(Builder& b, Node& node) {
   constexpr int64_t kFew = 4096;
   if (!node.op->has(kPointwise) || node.results().size() != 1 || !is_floating(node.result()->dtype())) return nullptr;
@@ -310,10 +313,10 @@ constexpr Rule kCanonicalRules[] = {
 // Gives each meaning one form and erases nodes that change nothing.
 //   before: y = mul(expand(x, [4, 4]), c)             after: y = mul(x, 2.0)
 // Requires: composites are decomposed.
-// Ensures: there are no identities, no casts to the same dtype or through a wider one, no expands before operators that
-// work element by element, no permutes or selects that are views, and no as_strided that is one of these. Uniform
-// constants beside a tensor of their dtype are numbers; small ones beside a tensor of a wider dtype, that of the
-// result, are widened. Keeps: every value, including NaN and the sign of zero.
+// Ensures: there are no identities, no casts to the same dtype or through a wider one, no expands before pointwise
+// operators, no permutes or selects that are views, and no as_strided that is one of these. Uniform constants beside a
+// tensor of their dtype are numbers. Small constants beside a tensor of a wider dtype, that of the result, are widened.
+// Keeps: every value, including NaN and the sign of zero.
 Result<Changed> canonicalize(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kCanonicalRules)); });
 }

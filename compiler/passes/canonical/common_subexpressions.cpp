@@ -13,7 +13,8 @@
 namespace wick::compiler {
 namespace {
 
-// What a node computes, as bytes: equal keys, equal results. Looked up only, so the order of the table does not matter.
+// A key for what a node computes, as bytes: nodes with equal keys have equal results. Keys are only looked up, so the
+// order of the table does not matter.
 class Key {
  public:
   explicit Key(const Node& node) {
@@ -98,7 +99,7 @@ Changed merge_nodes(Graph& graph) {
   return doubles.empty() ? Changed::no : Changed::yes;
 }
 
-// Spreads constants of one type over groups by their first bytes; equality is decided by all of them.
+// Hashes a sample of the bytes to spread constants of one type over groups. A comparison of all bytes decides equality.
 uint64_t sample_hash(const ConstantData& data) {
   uint8_t sample[256];
   const size_t size = std::min(sizeof sample, data.size_bytes());

@@ -13,14 +13,14 @@ bool is_literal_number(const Arg& arg) {
   return arg.is<double>() || arg.is<bool>() || (arg.is<Sym>() && arg.as<Sym>().is_const());
 }
 
-// The number as eager's kernel holds it.
+// The number as eager's kernel reads it.
 Arg converted(const Arg& number, DType dtype) {
   if (!is_integer_dtype(dtype) || number.is<bool>()) return number;
   if (number.is<Sym>()) return Sym(wrapped(number.as<Sym>().value(), dtype));
   return Sym(static_cast<int64_t>(number.as<double>()));
 }
 
-// Eager turns a difference into a sum with the opposite factor, which it checks. Kernels wrap the factor itself.
+// Eager turns a difference into a sum with the negated factor, and checks that factor. Kernels wrap the factor itself.
 Arg fitted_difference(const Node& node, size_t place, DType dtype) {
   const Arg& factor = node.arg(place);
   if (dtype_size_bytes(dtype) < sizeof(int64_t) && !fits(Arg(Sym(0) - factor.as<Sym>()), dtype))
@@ -28,8 +28,8 @@ Arg fitted_difference(const Node& node, size_t place, DType dtype) {
   return factor;
 }
 
-// A bound below all elements, or above them, is no bound. An operator whose result stays one of integers reads floats
-// as integers.
+// A bound outside the range of the dtype becomes the end of that range, which bounds nothing. If the result is an
+// integer, a float bound is read as an integer.
 Arg fitted_bound(const Node& node, size_t place, DType dtype) {
   Arg bound = node.arg(place);
   if (!is_integer_dtype(dtype)) {
@@ -70,7 +70,7 @@ Changed fit_numbers_in(Graph& graph) {
     for (size_t place = 0; place < node->args().size(); ++place) {
       if (!takes_numbers(node->op->parsed->args[place].type) || !is_literal_number(node->arg(place))) continue;
       Arg arg = fitted(*node, place);
-      const bool is_kept = arg.is<double>() && node->arg(place).is<double>();  // NaN, too
+      const bool is_kept = arg.is<double>() && node->arg(place).is<double>();  // also for NaN
       if (is_kept || arg == node->arg(place)) continue;
       graph.set_arg(node.get(), place, std::move(arg));
       changed = Changed::yes;
@@ -81,11 +81,12 @@ Changed fit_numbers_in(Graph& graph) {
 
 }  // namespace
 
-// Gives operators the numbers that eager's kernels read beside integers, and refuses those that eager refuses.
+// Gives operators on integers the literal numbers that eager's kernels read, and refuses those that eager refuses.
 //   before: y = remainder(x: u8, -1)         after: y = remainder(x: u8, 255)
 // The row of an operator states how it treats its numbers (Numbers, Clamp).
-// Requires: results have types.  Ensures: each literal number of an operator that has such a fact is an element of the
-// dtype that eager reads it in, if that is one of integers.
+// Requires: results have types.
+// Ensures: each literal number of an operator whose row has such a fact is an element of the dtype that eager reads it
+// in, if that is an integer dtype.
 // Keeps: every value, as eager computes it.
 Result<Changed> fit_numbers(Graph& graph) { return for_each_graph(graph, fit_numbers_in); }
 

@@ -18,7 +18,7 @@ std::optional<LinearLayer> match_producer(const Arg& arg) {
 // --- the scale and shift that follow ---
 
 struct ScaleShift {
-  Reals64 scale, shift;  // one of each for a channel
+  Reals64 scale, shift;  // one number per channel
 };
 
 std::optional<ScaleShift> match_batch_norm(const Node& node, const LinearLayer& layer) {
@@ -43,7 +43,7 @@ std::optional<ScaleShift> match_batch_norm(const Node& node, const LinearLayer& 
   return out;
 }
 
-// mul, div, add or sub with constants; `side` is where the product stands.
+// Matches mul, div, add or sub with constants. `side` is the argument that holds the layer's result.
 std::optional<ScaleShift> match_arithmetic(const Node& node, const LinearLayer& layer, size_t side) {
   const bool add = node.is(Binary::add), sub = node.is(Binary::sub);
   const bool mul = node.is(Binary::mul), div = node.is(Binary::div);
@@ -96,9 +96,8 @@ bool fold_into_producer(Graph& graph, Node& node) {
 //   after:  y = convolution(x, w * s, (b - mean) * s + beta),  s = gamma / sqrt(var + eps), in double, rounded once
 // Requires: constants are folded (weights after a permute are constants). Matches convolution, linear and addmm whose
 // result has one reader.
-// Keeps: values up to rounding. Leaves alone parameters that are not constants, norms of which another result than the
-// first is read, weights that would not be finite, and products with factors that would take digits from the weights
-// (keep_digits).
+// Keeps: values up to rounding. Leaves alone: parameters that are not constants, norms whose other results are read,
+// weights that would not be finite, and factors that would take digits from the weights (keep_digits).
 Result<Changed> fold_batch_norm(Graph& graph) {
   return for_each_graph(graph, [&](Graph& g) {
     Changed changed = Changed::no;

@@ -21,7 +21,7 @@ bool is_static_arg(const Arg& arg) {
   return true;
 }
 
-// Bytes of a tensor of constant sizes; 2^62 if they are more.
+// Bytes of a tensor of constant sizes, at most 2^62.
 uint64_t bytes_of_value(const Value& value) {
   constexpr uint64_t kMost = uint64_t{1} << 62;
   uint64_t bytes = dtype_size_bytes(value.dtype());
@@ -36,9 +36,8 @@ constexpr double kManyTermsSteps = 32;
 
 bool adds_many_terms(const OpDef& op) { return op.tolerance->f32.of_largest > 0; }
 
-// An approximate upper bound of the steps that a kernel takes: the number of elements if each is touched once;
-// otherwise the size of a matmul as large as its three largest tensors, which convolutions, distances and the like come
-// close to.
+// An approximate upper bound of the steps that a kernel takes. It is the number of elements if each is visited once,
+// else the work of a matmul of the three largest tensors, which convolutions and distances come close to.
 double work_of(const Node& node) {
   double largest[3] = {1, 1, 1}, sum = 0;  // descending
   const auto add = [&](const Value& value) {
@@ -54,7 +53,7 @@ double work_of(const Node& node) {
   for (const Value* result : node.results()) add(*result);
   const bool once = node.op->has(kPointwise) || node.op->has(kView) || node.operands().empty() ||
                     node.op->has(kMoves) || node.is("aten._to_copy.default");
-  constexpr double kProducts = 64;  // that an operator of many sweeps comes to
+  constexpr double kProducts = 64;  // work of an iterative operator, in matmuls of its size
   if (node.op->has(kIterative)) return kProducts * std::max(sum, largest[0] * std::sqrt(largest[0]));
   if (once) return sum;
   double steps = std::max(sum, std::sqrt(largest[0]) * std::sqrt(largest[1]) * std::sqrt(largest[2]));
@@ -69,7 +68,8 @@ class ConstantFolder {
 
   Changed run() {
     Changed changed = Changed::no;
-    // A node whose kernel refuses its operands is left alone, and so is what depends on it. The others are tried again.
+    // A node whose kernel refuses its operands stays, and so do the nodes that depend on it. The others are tried
+    // again.
     for (size_t failed = failed_.size() + 1; failed != failed_.size();) {
       failed = failed_.size();
       find_foldable();
@@ -96,11 +96,11 @@ class ConstantFolder {
     const bool small = std::all_of(node.results().begin(), node.results().end(), [](const Value* value) {
       return value->type.is_tensor() && is_static(value->sizes()) && bytes_of_value(*value) <= limits().folding_bytes;
     });
-    return small && work_of(node) <= max_work();  // else it would use up what others may afford
+    return small && work_of(node) <= max_work();  // a larger one would use up the budget of the others
   }
 
-  // Whether the node's numbers are those of stored integers, moved or in another dtype. Backends compute with the
-  // integers, which are the smaller ones, so only what is computed of such numbers becomes a constant.
+  // Whether the node only dequantizes stored integers, or moves or casts the numbers. Such a node does not become a
+  // constant: backends compute with the integers, which are smaller.
   bool only_dequantizes(const Node& node) const {
     if (node.op->has(kDequantizes)) return true;
     if (!node.op->has(kMoves | kView | kIdentity) && !node.is("aten._to_copy.default")) return false;
@@ -166,8 +166,8 @@ class ConstantFolder {
     return true;
   }
 
-  // Whether computing `node` in each run would take far longer than reading its bytes. Looks at some of the nodes after
-  // it.
+  // Whether computing `node` in each run would take far longer than reading its bytes. Counts the work of some of the
+  // nodes that it is computed from.
   bool saves_time(const Node& node, uint64_t growth) const {
     constexpr double kStepsPerByte = 4;
     constexpr size_t kMaxNodes = 32;
@@ -187,7 +187,8 @@ class ConstantFolder {
     return static_cast<double>(limits().folding_work) + 64 * static_cast<double>(constant_bytes_);
   }
 
-  // Counts what must be computed for `node` and was not counted yet: memory of results that are no views, and work.
+  // Adds the work and memory for `node` that were not counted yet: results that are no views. Returns whether the
+  // budgets hold.
   bool affordable(const Node& node) {
     std::vector<const Node*> open = {&node};
     while (!open.empty()) {
@@ -203,8 +204,8 @@ class ConstantFolder {
     return spent_bytes_ <= limits().folding_bytes + 2 * constant_bytes_ && spent_work_ <= max_work();
   }
 
-  // From the last node to the first: chosen_ are the nodes that become constants, needed_ what must be computed for
-  // them.
+  // Goes from the last node to the first. chosen_: the nodes that become constants. needed_: these and the nodes that
+  // they are computed from.
   void choose() {
     refused_.clear();
     chosen_.clear();
@@ -279,7 +280,7 @@ class ConstantFolder {
 
 }  // namespace
 
-// Computes what depends only on constants, with the portable kernels in their one fixed order.
+// Computes nodes that depend only on constants, with the portable kernels in their one fixed order.
 //   before: const w; t = permute(w, [1, 0]); y = mm(x, t)          after: const t; y = mm(x, t)
 // Ensures: no node with static sizes, a kernel and only constant operands remains. Exceptions are nodes that
 // - grow the program too much for the time they save (FoldOptions), or cost too much (Limits::folding_..);

@@ -11,7 +11,7 @@ bool is_matrix(const Value* value) {
   return value && value->is_constant() && value->rank() == 2 && is_static(value->sizes());
 }
 
-// How a table is dequantized, in the words of torchao.dequantize_affine.
+// The dequantization of a table, as arguments of torchao.dequantize_affine.
 struct Table {
   Value *elements = nullptr, *scale = nullptr, *zero = nullptr;  // zero may be null
   int64_t group = 0;                                             // elements of a row that share a scale
@@ -34,7 +34,7 @@ std::optional<Table> table_of(const Value& weight) {
   out.dtype = weight.dtype();
   if (!is_matrix(out.elements) || !is_matrix(out.scale) || (out.zero && !is_matrix(out.zero))) return {};
   if (dtype_size_bytes(out.elements->dtype()) >= dtype_size_bytes(out.dtype)) return {};
-  if (!affine && out.scale->dtype() != out.dtype) return {};  // it rounds the scales first
+  if (!affine && out.scale->dtype() != out.dtype) return {};  // the operator rounds the scales first
   const Sym rows = out.elements->sizes()[0], columns = out.elements->sizes()[1];
   if (affine) {
     const Ints blocks = node->ints("block_size");

@@ -8,13 +8,13 @@ namespace {
 
 Value* viewed(const Node& node) { return node.arg(size_t{0}).as<Value*>(); }
 
-// The node that makes the operand, if it is a `name`.
+// The producer of the operand, if it is a `name`; else null.
 const Node* inner(const Node& node, std::string_view name) {
   const Node* producer = viewed(node)->producer;
   return producer && producer->is(name) ? producer : nullptr;
 }
 
-// `value` now does the work of `absorbed` too.
+// Adds the origins of `absorbed` to `value`, which replaces both nodes.
 Value* absorb(Builder& b, Value* value, const Node& absorbed) {
   for (Node* made : b.made()) add_origins(*made, absorbed);
   return value;
@@ -138,7 +138,7 @@ bool joins_dim(const Node& cat, size_t dim) {
   return static_cast<size_t>(wrap_dim(cat.static_integer("dim"), cat.result()->rank())) == dim;
 }
 
-// The concatenation that makes the operand, if all of it is of one dtype.
+// The concatenation that makes the operand, if all its operands have one dtype; else null.
 const Node* inner_cat(const Node& node) {
   const Value* x = viewed(node);
   if (!x->producer || !x->producer->is("aten.cat.default")) return nullptr;
@@ -170,7 +170,7 @@ Value* select_of_cat(Builder& b, Node& node) {
   return part ? absorb(b, b.select(part, static_cast<int64_t>(dim), *index - offset), *cat) : nullptr;
 }
 
-// Neighbouring slices put together again.
+// A concatenation of neighbouring slices becomes one slice.
 Value* cat_of_slices(Builder& b, Node& node) {
   if (!node.is("aten.cat.default")) return nullptr;
   const Values parts = node.tensors("tensors");
@@ -199,7 +199,7 @@ constexpr Rule kViewRules[] = {
 
 }  // namespace
 
-// Merges chains of views, and takes pieces of a concatenation from its operands.
+// Merges chains of views. A slice or select of a concatenation reads the operand of the concatenation instead.
 //   before: s = slice(x, 0, 2, 8); t = slice(s, 0, 1, 3)          after: t = slice(x, 0, 3, 5)
 // Ensures: no view reads a view, no permute a permute, no expand an expand. No static slice or select reads a static
 // slice of the same dimension, an expanded dimension, or a single operand of a concatenation.

@@ -8,7 +8,7 @@
 namespace wick::compiler {
 namespace {
 
-// Whether each value of `from` is one of f16 and of bf16.
+// Whether each value of `from` is exact in f16 and in bf16.
 bool is_exact(DType from) { return from == DType::boolean || from == DType::u8 || from == DType::i8; }
 
 Value* round_numbers_of(Builder& b, Node& node) {
@@ -36,14 +36,14 @@ Value* round_numbers_of(Builder& b, Node& node) {
 
 }  // namespace
 
-// Gives sums, remainders, powers and comparisons of 16-bit floats the numbers that eager's kernels read: those of that
-// dtype.
+// Rounds the numbers beside 16-bit floats as eager's kernels do: sums, remainders, powers and comparisons read them in
+// the dtype of the floats.
 //   before: y = add(x: bf16, 1.003)          after: y = add(x: bf16, 1.0)
-// Tensors of other dtypes (without dimensions, or of integers) are converted, those of products and quotients too.
-// Numbers in products, quotients and activations, and divisors and second factors of one element, stay: eager reads
-// them as f32.
+// Tensor operands of other dtypes (tensors without dimensions, or of integers) are converted, also those of products
+// and quotients. Numbers in products, quotients and activations, and divisors and second factors of one element, stay:
+// eager reads them as f32.
 // Requires: composites are decomposed.
-// Ensures: nothing that eager's kernel rounds changes when it is rounded to the dtype that eager computes it in.
+// Ensures: the operands that eager's kernel rounds already have values of the dtype that it computes in.
 // Keeps: every value, as eager computes it.
 Result<Changed> round_numbers(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) {

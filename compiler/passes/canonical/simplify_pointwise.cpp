@@ -14,7 +14,7 @@ const Node* producer_of(const Node& node, size_t index) {
   return value ? value->producer : nullptr;
 }
 
-// outer(inner(x)) = inner(x): the inner result is a fixed point of the outer function, NaN too.
+// outer(inner(x)) = inner(x): the inner result is a fixed point of the outer function, also if it is NaN.
 bool keeps_results_of(const OpDef& outer, const Node& inner) {
   if (outer.has(kWhole)) return inner.op->has(kWhole);
   return outer.has(kIdempotent) && (inner.op == &outer || inner.op->has(kNonNegative));
@@ -46,7 +46,7 @@ Value* sum_with_negation(Builder& b, Node& node) {
 
 // --- truth values ---
 
-// not(not(b)) = b; not(x == y) = (x != y). The order relations have no opposite: NaN.
+// not(not(b)) = b; not(x == y) = (x != y). Other comparisons have no opposite, because of NaN.
 Value* negated_truth(Builder& b, Node& node) {
   const Node* inner = node.is("aten.logical_not.default") ? producer_of(node, 0) : nullptr;
   if (!inner) return nullptr;
@@ -111,7 +111,7 @@ struct Bounds {
   bool has_low = false, has_high = false;
 };
 
-// The literal bounds of a clamp, as its floating dtype holds them.
+// The literal bounds of a clamp, rounded to its floating dtype.
 std::optional<Bounds> bounds_of(const Node& node) {
   Bounds out;
   const DType dtype = node.result()->dtype();
@@ -128,7 +128,7 @@ std::optional<Bounds> bounds_of(const Node& node) {
   return out.low <= out.high ? std::optional(out) : std::nullopt;
 }
 
-// clamp(clamp(x, a, b), c, d) = clamp(x, clamp(a, c, d), clamp(b, c, d)). Two zeros of different sign stay apart.
+// clamp(clamp(x, a, b), c, d) = clamp(x, clamp(a, c, d), clamp(b, c, d)). Not if the bounds have zeros of both signs.
 Value* clamp_of_clamp(Builder& b, Node& node) {
   const Node* inner = node.is("aten.clamp.default") ? producer_of(node, 0) : nullptr;
   if (!inner || !inner->is("aten.clamp.default")) return nullptr;
@@ -149,10 +149,10 @@ Value* clamp_of_clamp(Builder& b, Node& node) {
   return out;
 }
 
-// --- reductions over nothing ---
+// --- reductions of one element ---
 
-// The dimensions reduced, if all of them have size 1. Sums and means of floats are not among the operators: they turn
-// -0.0 into 0.0.
+// A reduction over dimensions of size 1 becomes a view. Sums and means of floats do not, because they turn -0.0 into
+// 0.0.
 Value* reduction_of_one(Builder& b, Node& node) {
   if (!node.op->has(kReduction) || node.is("aten.mean.dim")) return nullptr;
   Value* x = node.tensor_or_null(0);
@@ -160,7 +160,7 @@ Value* reduction_of_one(Builder& b, Node& node) {
   if (node.is("aten.sum.dim_IntList") && !is_integral(x->dtype())) return nullptr;
   if (node.is("aten.any.dims") && x->dtype() != DType::boolean) return nullptr;
   if (!(numel(x->sizes()) == numel(node.result()->sizes())) || numel(x->sizes()).is(0)) return nullptr;
-  // Equal numbers of elements: everything that went away, or became 1, was 1.
+  // The numbers of elements are equal, so every dimension that disappeared or became 1 had size 1.
   Sizes before = x->sizes(), after = node.result()->sizes();
   std::erase_if(before, [](const Sym& size) { return size.is(1); });
   std::erase_if(after, [](const Sym& size) { return size.is(1); });
@@ -169,8 +169,8 @@ Value* reduction_of_one(Builder& b, Node& node) {
 
 // --- softmax ---
 
-// softmax(x - max(x)) = softmax(x), which takes the largest element away itself. In narrower floats the difference
-// would be rounded.
+// softmax(x - max(x)) = softmax(x), because softmax subtracts the maximum itself. Only for f32 and f64: narrower floats
+// would round the difference.
 Value* shifted_softmax(Builder& b, Node& node) {
   if (!node.is("aten._softmax.default") && !node.is("aten._log_softmax.default")) return nullptr;
   const Node* shift = producer_of(node, 0);
@@ -180,7 +180,7 @@ Value* shifted_softmax(Builder& b, Node& node) {
   const Node* largest = producer_of(*shift, 1);
   if (!x || !largest || (!largest->is("aten.max.dim") && !largest->is("aten.amax.default"))) return nullptr;
   if (largest->tensor_or_null(0) != x || !largest->boolean("keepdim")) return nullptr;
-  if (largest->result() != shift->tensor_or_null(1)) return nullptr;  // its indices
+  if (largest->result() != shift->tensor_or_null(1)) return nullptr;  // the indices of max.dim
   if (x->type != node.result()->type || (x->dtype() != DType::f32 && x->dtype() != DType::f64)) return nullptr;
   const std::vector<int64_t> dims =
       largest->is("aten.max.dim") ? std::vector<int64_t>{largest->static_integer("dim")} : largest->static_ints("dim");
@@ -199,7 +199,7 @@ constexpr Rule kPointwiseRules[] = {
 }  // namespace
 
 // Simplifies pointwise operators, conditional selects with a known condition, reductions over dimensions of size 1, and
-// softmax of what has lost its largest element.
+// softmax(x - max(x)).
 //   before: y = where(true, a, b); z = relu(relu(y))          after: z = relu(a)
 // Requires: canonicalize has run; computable masks are constants.
 // Keeps: every value, including NaN and the sign of zero. Never reorders anything that rounds.

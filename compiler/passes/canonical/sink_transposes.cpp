@@ -43,7 +43,7 @@ class Sinker {
 
   Changed run() {
     find_members();
-    std::map<size_t, std::vector<Node*>> regions;  // by the place of their first node
+    std::map<size_t, std::vector<Node*>> regions;  // by the index of their first node
     for (size_t i = 0; i < members_.size(); ++i) regions[root(i)].push_back(members_[i]);
     Changed changed = Changed::no;
     for (const auto& [first, region] : regions) {
@@ -83,7 +83,7 @@ class Sinker {
   }
 
   void find_members() {
-    std::unordered_map<const Node*, size_t> reader;  // of an entry
+    std::unordered_map<const Node*, size_t> reader;  // by entry: a member that reads it
     for (const auto& owned : graph_.nodes()) {
       Node* node = owned.get();
       if (is_entry(node)) entries_.push_back(node);
@@ -101,7 +101,7 @@ class Sinker {
     }
   }
 
-  // Somebody outside the region, other than a permute, reads the value.
+  // Whether something outside the region, other than a permute, reads the value.
   bool is_read_outside(const Value& value) const {
     return value.num_uses() != value.users().size() ||
            std::any_of(value.users().begin(), value.users().end(),
@@ -126,7 +126,7 @@ class Sinker {
     return out;
   }
 
-  // Permutes saved less permutes added.
+  // The number of permutes saved minus the number of permutes added.
   int64_t gain(const std::vector<Node*>& region) const {
     int64_t saved = 0;
     const std::set<Node*> sources = entries(region);
@@ -140,14 +140,14 @@ class Sinker {
     for (const Node* node : region) {
       if (is_read_outside(*node->result())) --saved;
       for (Node* exit : exits(*node->result())) {
-        if (sources.count(exit)) return 0;  // in and out at once
+        if (sources.count(exit)) return 0;  // it enters and leaves the region
         saved += order_of(*exit) == back;
       }
     }
     return saved;
   }
 
-  // A constant in the unpermuted order.
+  // The constant in the order that the unpermuted values have.
   Value* unpermuted(Builder& b, Value* constant) const {
     Sizes sizes(order_.size() - constant->rank(), Sym(1));
     sizes.insert(sizes.end(), constant->sizes().begin(), constant->sizes().end());
@@ -155,7 +155,7 @@ class Sinker {
     Sizes moved(sizes.size());
     for (size_t i = 0; i < sizes.size(); ++i) moved[static_cast<size_t>(order_[i])] = sizes[i];
     int64_t last = -1;
-    for (int64_t dim : back) {  // where the dimensions longer than 1 come from
+    for (int64_t dim : back) {  // a reshape is enough if dimensions longer than 1 keep their order
       if (sizes[static_cast<size_t>(dim)].is(1)) continue;
       if (dim < last) return b.permute(b.reshape(constant, sizes), back);
       last = dim;
@@ -210,7 +210,7 @@ class Sinker {
   std::vector<Node*> members_, entries_;
   std::unordered_map<const Node*, size_t> index_;
   std::vector<size_t> parent_;
-  std::set<size_t> stale_;  // regions that lost an entry to a moved one: the next sweep looks at them anew
+  std::set<size_t> stale_;  // regions that lost an entry to a moved region; the next sweep takes them again
 };
 
 Changed sink(Graph& graph) {
@@ -230,7 +230,7 @@ Changed sink(Graph& graph) {
 
 }  // namespace
 
-// Moves permutes through pointwise operators if that makes them fewer: inverse permutes cancel, equal ones merge.
+// Moves permutes through pointwise operators if that leaves fewer of them: inverse permutes cancel, equal ones merge.
 //   before: p = permute(x, [0, 2, 1]); r = relu(p); y = permute(r, [0, 2, 1])          after: y = relu(x)
 // Ensures: the number of permutes of computed values never grows; each change lowers it. Constants beside a moved value
 // are permuted instead, and fold_constants computes them.

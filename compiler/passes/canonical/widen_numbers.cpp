@@ -12,7 +12,7 @@
 namespace wick::compiler {
 namespace {
 
-// The dtype in which eager computes with numbers of `dtype`, if that is wider.
+// The wider dtype in which eager computes with numbers of `dtype`; `dtype` itself if there is none.
 DType wider(DType dtype) {
   switch (rare_dtype(dtype)) {
     case kC32: return DType::c64;
@@ -23,7 +23,7 @@ DType wider(DType dtype) {
 
 bool is_narrow(const Value* value) { return value->type.is_tensor() && wider(value->dtype()) != value->dtype(); }
 
-// Does the kernel take all tensors in the dtypes that they have, or in wider ones?
+// Whether the kernel takes all tensors, with their dtypes seen as `seen_as` gives them.
 bool takes(const Node& node, DType (*seen_as)(DType dtype)) {
   std::vector<Value*> values = node.operands();
   values.insert(values.end(), node.results().begin(), node.results().end());
@@ -40,10 +40,11 @@ bool is_sum(const Node& node) {
 }
 bool has_factor(const Node& node) { return is_sum(node) && literal(node.arg("alpha")) != 1.0; }
 
-// Eager rounds the products, too. What has no kernel is taken apart; factors that `split_factor` leaves are refused.
+// Whether eager also rounds the products inside the operator. Such an operator is decomposed if it has no kernel;
+// factors that `split_factor` leaves are refused.
 bool rounds_product(const Node& node) { return node.is("aten.addcmul.default") || has_factor(node); }
 
-// The real and imaginary parts of what eager reads beside complex halves.
+// The real and imaginary parts of an operand as eager reads it beside complex halves (c32).
 Value* half_parts(Builder& b, Value* x) {
   return b.call("aten.view_as_real", {b.cast(b.cast(x, DType::c32), DType::c64)});
 }
@@ -53,7 +54,7 @@ Value* half_parts(Builder& b, double real, double imaginary) {
   return b.constant(TensorType{DType::f32, {2}, {}}, std::vector<uint8_t>(bytes, bytes + sizeof(parts)));
 }
 
-// What eager multiplies by; the integer 0 has no sign.
+// The factor that eager multiplies by. The integer 0 has no sign.
 std::optional<double> number_factor(const Node& node) {
   const Arg& alpha = node.arg("alpha");
   const auto factor = literal(alpha);
@@ -61,8 +62,9 @@ std::optional<double> number_factor(const Node& node) {
   return alpha.is<double>() ? -*factor : 0 - *factor;
 }
 
-// x + alpha y as a product and a sum, whose operands and results are each rounded. Eager multiplies by 1, too, which
-// makes a NaN of 0 times an infinite part. The sum is one of parts: it multiplies no more.
+// x + alpha y for complex halves: a product and a sum, whose operands and results are each rounded. Eager multiplies by
+// alpha = 1, too, which makes NaN of 0 times an infinite part. The sum adds real and imaginary parts, so it multiplies
+// nothing more.
 Value* split_factor(Builder& b, Node& node) {
   if (!is_sum(node) || node.results().empty() || !is_complex_half(node.result())) return nullptr;
   const auto factor = number_factor(node);
@@ -87,8 +89,8 @@ Value* split_factor(Builder& b, Node& node) {
   return b.cast(b.call("aten.view_as_complex", {sum}), DType::c32);
 }
 
-// x / |x|, 0 at 0. Eager divides halves by a complex number, so that beside an infinite part the other one is NaN; of
-// wider numbers it divides the parts.
+// x / |x|, or 0 for x = 0. Eager divides complex halves by a complex number, so beside an infinite part the other part
+// is NaN. For wider numbers it divides the parts.
 Value* split_sign(Builder& b, Node& node) {
   if (!node.is("aten.sgn.default") || !is_complex_half(node.result())) return nullptr;
   Compose c(b);
@@ -98,8 +100,9 @@ Value* split_sign(Builder& b, Node& node) {
   return b.cast(c.div(x, size), DType::c32);
 }
 
-// What has no kernel yet is taken apart before its 8-bit floats are looked at: not all of its parts may take f32. Those
-// of tests (isfinite) do, and differ in 8 bits: f8e8m0fnu has no 0.
+// Whether the node stays as it is. A node on 8-bit floats without a kernel is decomposed first, because not all of its
+// parts may take f32. An operator that tests (isfinite) is widened at once: its parts take f32, but compute something
+// else in 8 bits, as f8e8m0fnu has no 0.
 bool stays(const Node& node, bool complex) {
   if (!node.op->infer || !node.graphs.empty()) return true;
   if (node.op->has(kRandom | kEffect | kInPlace | kMutates)) return true;
@@ -110,15 +113,15 @@ bool stays(const Node& node, bool complex) {
   return takes(node, [](DType dtype) { return dtype; }) || !takes(node, wider);
 }
 
-// Beside complex halves, halves are parts of complex numbers.
+// Widens an operand. Beside complex halves, f16 tensors are parts of complex numbers and become f32.
 Value* widened_value(Builder& b, Value* value, bool complex) {
   if (!value || !value->type.is_tensor()) return value;
   if (complex && value->dtype() == DType::f16) return b.cast(value, DType::f32);
   return b.cast(value, wider(value->dtype()));
 }
 
-// In which dtype eager reads the operands of a sum, product or comparison, if that is a narrow one. With 8-bit floats
-// and numbers it computes comparisons only.
+// The dtype in which eager reads the operands of a sum, product or comparison, if it is a narrow one. With 8-bit floats
+// and numbers, eager computes comparisons only.
 std::optional<DType> read_as(const Node& node) {
   if (node.op->facts.binary == Binary::none) return std::nullopt;
   const bool compares = is_comparison(node.op->facts.binary);
@@ -127,7 +130,7 @@ std::optional<DType> read_as(const Node& node) {
   return reads ? std::optional<DType>(dtype) : std::nullopt;
 }
 
-// A number, or a tensor of another dtype, as eager reads it beside a tensor of `dtype`.
+// A number, or a tensor of another dtype, rounded as eager reads it beside a tensor of `dtype`.
 Arg rounded(Builder& b, const Arg& arg, DType dtype) {
   if (arg.is<Value*>() && arg.as<Value*>()->type.is_tensor()) {
     Value* x = arg.as<Value*>();
@@ -140,7 +143,7 @@ Arg rounded(Builder& b, const Arg& arg, DType dtype) {
   return b.cast(b.scalar(*number, DType::f32), dtype);
 }
 
-// The same with the operands that eager computes with, and the operator's form for tensors if a number became one.
+// Rounds both operands. Returns the name of the operator, in its form for tensors if a number became a tensor.
 std::string round_operands(Builder& b, const Node& node, DType dtype, Args& args) {
   std::string name(node.op->name());
   for (size_t i = 0; i < 2; ++i) {
@@ -178,12 +181,12 @@ Value* widen(Builder& b, Node& node) {
 
 }  // namespace
 
-// Computes with complex halves as c64 and with 8-bit floats as f32, as eager does, where no kernel takes them.
+// Computes with complex halves as c64 and with 8-bit floats as f32, as eager does, if no kernel takes them.
 //   before: y: c32 = mul(x, 1j)              after: y = _to_copy(mul(_to_copy(x, c64), 1j), c32)
-// Operators that only move elements, or convert them, stay. Numbers and tensors of other dtypes beside them are rounded
-// to the narrow dtype first, as eager does. Factors of sums of complex halves become products of their own, which eager
-// rounds.
-// Ensures: what remains of these dtypes has a kernel, or is refused by check_kernel_dtypes().
+// Operators that only move or convert elements stay. Numbers and tensors of other dtypes beside such operands are
+// rounded to the narrow dtype first, as eager does. Factors in sums of complex halves become separate products, which
+// eager rounds.
+// Ensures: every remaining operator on these dtypes has a kernel, or check_kernel_dtypes() refuses it.
 // Keeps: every value, as eager computes it.
 Result<Changed> widen_numbers(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) {

@@ -9,7 +9,7 @@
 namespace wick::compiler {
 namespace {
 
-// Each reader computes all of a chain; longer ones are cut by keeping bytes in memory.
+// Each read computes the whole chain of changes, so longer chains are cut: their bytes are kept in memory.
 constexpr size_t kMaxDepthOfRowChange = 3;
 
 class ChangedRows final : public ComputedRows {
@@ -30,7 +30,7 @@ class ChangedRows final : public ComputedRows {
   }
 
  private:
-  // A factor for each element; null: none. `space` holds them if they are this row's own.
+  // A factor for each element; null: no factors. They are in `space` if this row has its own.
   const double* scale_of(size_t row, Reals64& space) const {
     const size_t group = row / (count() / change_.groups);
     const double* columns = change_.column_scale.empty() ? nullptr : &change_.column_scale[group * length_];
@@ -62,7 +62,8 @@ class ChangedRows final : public ComputedRows {
   const RowChange change_;
 };
 
-// Parts of rows in memory: were they computed, each of many parts would compute all of them.
+// Parts of rows of bytes that are kept in memory. If the source were computed, each of many parts would compute all of
+// it.
 class Columns final : public ComputedRows {
  public:
   Columns(const ConstantData& source, size_t source_row_bytes, size_t first, size_t size_bytes)
@@ -88,7 +89,7 @@ ConstantData in_memory(const ConstantData& data) {
   return bytes.data();
 }
 
-// What there is to know of all bytes; nothing if an element is not finite.
+// Hash and largest magnitude of all bytes; nothing if an element is not finite.
 std::optional<ConstantFacts> facts_of(const ConstantData& data, DType dtype) {
   ContentHash hash;
   double largest = 0;

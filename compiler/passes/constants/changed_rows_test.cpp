@@ -29,7 +29,7 @@ Reals64 loaded(DType dtype, const ConstantData& data) {
   return out;
 }
 
-// The formula, element by element.
+// The formula, computed element by element.
 ConstantData expected(DType dtype, const ConstantData& source, size_t count, const RowChange& change) {
   Reals64 values = loaded(dtype, source);
   const size_t length = values.size() / count, turns = change.row_means.size() / count;

@@ -1,4 +1,4 @@
-// The numbers of changed weights. They are described, not stored: no second copy of them exists.
+// Computes changed weights. They are described as changes of the old ones, so that no second copy is stored.
 #include <string.h>
 
 #include <algorithm>
@@ -10,7 +10,8 @@
 namespace wick::compiler {
 namespace {
 
-// So many rows at a time: a sum whose order is given waits for its last addition, and several need not wait together.
+// The number of rows summed together. The order of additions in a sum is fixed, so each addition waits for the one
+// before; sums of several rows need not wait for each other.
 constexpr size_t kRows = 8;
 
 // out[r] += the sum of values[r * length + i] * factors[i], added one after the other.
@@ -28,7 +29,7 @@ void add_products(const double* values, size_t rows, size_t length, const double
   for (size_t r = 0; r < rows; ++r) add_products<1>(values + r * length, length, factors, out + r);
 }
 
-// The means of each block [channels, inner] over its channels, `inner` for each. At most kRows blocks.
+// Appends, for each block [channels, inner], the `inner` means over its channels. At most kRows blocks.
 void add_means(const double* values, size_t blocks, size_t channels, size_t inner, Reals64& out) {
   Reals64 means(blocks * inner);
   if (inner == 1) {
@@ -41,7 +42,7 @@ void add_means(const double* values, size_t blocks, size_t channels, size_t inne
   for (const double mean : means) out.push_back(mean / static_cast<double>(channels));
 }
 
-// The weights of a product as they lie in memory: rows of `columns` channels with `kernel` places each.
+// The weights of a layer as they lie in memory: rows of `columns` channels with `kernel` taps each.
 class WeightRows {
  public:
   WeightRows(const LinearLayer& p, const LayerChange& change)
@@ -55,7 +56,7 @@ class WeightRows {
   size_t count() const { return p_.input_first ? p_.inputs : p_.outputs; }
   size_t length() const { return columns_ * p_.kernel; }
 
-  // What becomes of the weights. What a shift of the inputs adds goes to `bias`.
+  // The change of the weights' rows. Adds to `bias` what a shift of the inputs contributes.
   RowChange change(Reals64& bias) {
     const bool by_rows = change_.centred && p_.input_first, by_columns = change_.centred && !p_.input_first;
     if (!change_.centred && change_.input_shift.empty()) return std::move(row_change_);
@@ -78,7 +79,7 @@ class WeightRows {
   }
 
  private:
-  // Rows of one group, as many as there are, at most kRows; returns how many.
+  // Reads rows of one group: as many as are left, at most kRows. Returns how many.
   size_t read(size_t row, double* out) {
     const size_t group_rows = count() / p_.groups, group_end = (row / group_rows + 1) * group_rows;
     const size_t rows = std::min(kRows, group_end - row);
@@ -87,7 +88,7 @@ class WeightRows {
     return rows;
   }
 
-  // The first of the channels that the columns of a row are.
+  // The channel of the first column of a row.
   size_t first_channel(size_t row) const { return row / (count() / p_.groups) * columns_; }
 
   void scale(size_t row, size_t rows, double* values) const {
@@ -135,7 +136,7 @@ void finish_bias(const LinearLayer& p, const LayerChange& change, Reals64& bias)
   for (double& value : bias) value -= mean / static_cast<double>(p.outputs);
 }
 
-// Types and which of the two there are; no bytes.
+// The types of the new weights, and whether there is a bias; without bytes.
 NewWeights described(const LinearLayer& p, bool adds_bias) {
   const Value &weight = *p.weight(), *bias = p.bias();
   NewWeights out;

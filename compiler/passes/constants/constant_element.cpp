@@ -43,7 +43,7 @@ std::optional<Element> load_element(DType dtype, const uint8_t* bytes) {
 std::optional<Element> element_of_bytes(DType dtype, Span<const uint8_t> bytes) {
   const size_t item = dtype_size_bytes(dtype);
   if (item == 0 || bytes.size() < item || bytes.size() > kMaxBytesRead) return std::nullopt;
-  // Equal to itself one element further on: all elements are the first one.
+  // The bytes equal themselves shifted by one element, so all elements equal the first one.
   if (memcmp(bytes.data(), bytes.data() + item, bytes.size() - item) != 0) return std::nullopt;
   return load_element(dtype, bytes.data());
 }
@@ -65,7 +65,8 @@ bool fits_type(int64_t value, DType dtype) {
   }
 }
 
-// The literal as an element of that dtype; nothing if the conversion is not plain.
+// The literal as an element of `dtype`. Nothing for an unknown number, for a float that would become an integer, and
+// for an integer that does not fit.
 std::optional<Element> convert(const Arg& literal, DType dtype) {
   if (literal.is<Sym>() && !literal.as<Sym>().is_const()) return std::nullopt;
   if (!is_floating(dtype)) {

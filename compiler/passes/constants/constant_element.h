@@ -1,4 +1,4 @@
-// Tensors that hold one number everywhere.
+// Tensors whose elements are all one number.
 #pragma once
 #include <optional>
 
@@ -13,19 +13,19 @@ struct Element {
   int64_t integer = 0;  // integers and bools (0, 1)
   DType dtype = DType::f32;
 
-  /// As the argument that means this number: a float, an int or a bool.
+  /// The number as an argument: a float, an int or a bool.
   Arg as_number() const;
   bool is(double value) const { return real == value; }
   bool is_negative_zero() const;
 };
 
-/// The element that all of `value` equals, bit for bit: a constant, a fill, or a view of one. Reads at most 1 MiB of
-/// data.
+/// The element that all elements of `value` equal, bit for bit. `value` may be a constant, a fill, or a view of one.
+/// Reads at most 1 MiB of data.
 std::optional<Element> uniform_element(const Value* value);
 
 /// The number in an argument: a literal, converted as eager does it for a tensor of `dtype`, or a uniform tensor.
 std::optional<Element> number_of(const Arg& arg, DType dtype);
-/// The same of a factor or divisor: beside tensors of 16-bit floats eager reads it as f32.
+/// As number_of, for a factor or divisor: beside tensors of 16-bit floats eager reads it as f32.
 std::optional<Element> factor_of(const Arg& arg, DType dtype);
 
 }  // namespace wick::compiler

@@ -17,7 +17,7 @@ double widened(float value) { return static_cast<double>(value); }
 double widened(Half value) { return static_cast<double>(static_cast<float>(value)); }
 double widened(BFloat16 value) { return static_cast<double>(static_cast<float>(value)); }
 
-// Rounds once for f32 and f64; f16 and bf16 go through float.
+// Rounds once for f32 and f64. f16 and bf16 are rounded to f32 first.
 void narrow(double value, double* out) { *out = value; }
 void narrow(double value, float* out) { *out = static_cast<float>(value); }
 template <typename T>
@@ -25,7 +25,8 @@ void narrow(double value, T* out) {
   *out = T(static_cast<float>(value));
 }
 
-// Bits as a signed integer, and those of infinity: without their sign, numbers are ordered as their bits are.
+// The bits of a float as a signed integer, and the bits of infinity. Without their sign bit, floats are ordered like
+// their bits.
 template <typename T>
 struct Bits;
 template <>
@@ -59,7 +60,8 @@ bool is_finite(T value) {
   return magnitude(value) < Bits<T>::kInfinity;
 }
 
-// Runs a loop in wider vectors where the processor has them. Its numbers are the same: nothing is contracted or summed.
+// Runs a loop with wider vectors if the processor has them. The results are the same: nothing is contracted or
+// reordered.
 #if defined(__x86_64__)
 template <typename F>
 __attribute__((target("avx2"))) auto run_avx2(F loop) {
@@ -73,7 +75,7 @@ auto run_wide(F loop) {
 #endif
   return loop();
 }
-// Before the body of such a loop: it is compiled once for each kind of vectors.
+// Marks the body of such a loop, which is compiled once for each vector width.
 #define WICK_INLINE __attribute__((always_inline))
 
 template <typename T, bool kScaled, bool kCentred>
@@ -91,7 +93,7 @@ void change(const uint8_t* from, size_t count, const double* scale, const double
   });
 }
 
-// fn(an element of the type that stores the dtype)
+// Calls fn with an element of the type that stores `dtype`.
 template <typename F>
 auto with_type(DType dtype, F&& fn) {
   switch (dtype) {

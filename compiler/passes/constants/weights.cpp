@@ -46,7 +46,7 @@ std::optional<LinearLayer> match_convolution(Node& node) {
   const auto first = known_size(weight, 0), second = known_size(weight, 1);
   const Sym groups = node.integer("groups");
   if (!first || !second || !groups.is_const() || groups.value() <= 0) return std::nullopt;
-  if (node.result()->rank() != weight->rank()) return std::nullopt;  // a batch dimension is there
+  if (node.result()->rank() != weight->rank()) return std::nullopt;  // there is no batch dimension
   LinearLayer out;
   out.node = &node;
   out.input_index = 0;
@@ -63,7 +63,7 @@ std::optional<LinearLayer> match_convolution(Node& node) {
     if (!size) return std::nullopt;
     out.kernel *= *size;
   }
-  out.padded = out.input_first;  // the border of a transposed convolution sees part of the kernel
+  out.padded = out.input_first;  // at its border, a transposed convolution uses only part of the kernel
   for (const Sym& pad : node.ints("padding")) out.padded = out.padded || !pad.is(0);
   return out;
 }
@@ -100,7 +100,7 @@ std::optional<LinearLayer> match_linear_layer(Node& node) {
   if (w->data.size_bytes() / dtype_size_bytes(w->dtype()) != out->outputs * (out->inputs / out->groups) * out->kernel)
     return std::nullopt;
   if (!out->bias_index || node.arg(*out->bias_index).is<None>()) return out;
-  // addmm takes any bias that broadcasts; here one number for each channel.
+  // addmm takes any bias that broadcasts; here it must be one number per channel.
   const Value* b = out->bias();
   const bool channels = has_reals(b) && b->dtype() == w->dtype() && b->rank() > 0 &&
                         b->sizes().back().is(static_cast<int64_t>(out->outputs)) &&

@@ -1,4 +1,4 @@
-// Products with constant weights that can take in a scale or shift beside them.
+// Matmuls and convolutions with constant weights that can absorb a scale or shift.
 #pragma once
 #include <optional>
 #include <vector>
@@ -9,22 +9,22 @@
 
 namespace wick::compiler {
 
-/// The operand as one number for each of `channels` elements of dim `dim` of a result of rank `rank`; nothing if it
-/// is no constant or varies over other dims. A literal or a uniform constant counts.
+/// The argument as one number for each of `channels` elements of dim `dim` of a result of rank `rank`. Nothing if it is
+/// no constant or varies over other dims. A literal or a uniform constant counts.
 std::optional<Reals64> per_channel(const Arg& arg, DType dtype, size_t rank, size_t dim, size_t channels);
 
-/// y[.., o, ..] = sum over i (and places of a kernel) of weight[o, i] * x[.., i, ..] + bias[o]: a linear, mm, addmm or
+/// y[.., o, ..] = sum over i (and taps of a kernel) of weight[o, i] * x[.., i, ..] + bias[o]: a linear, mm, addmm or
 /// convolution whose weights, and bias if any, are floating constants.
 struct LinearLayer {
   Node* node = nullptr;
-  size_t input_index = 0, weight_index = 0;  // of the arguments
+  size_t input_index = 0, weight_index = 0;  // indices of arguments
   std::optional<size_t> bias_index;          // mm has none
   size_t inputs = 0, outputs = 0;            // channels
   size_t input_dim = 0, output_dim = 0;      // of x and y
   size_t groups = 1;
-  size_t kernel = 1;         // places in the kernel of a convolution
+  size_t kernel = 1;         // taps in the kernel of a convolution
   bool input_first = false;  // weight is [inputs, outputs / groups, kernel], else [outputs, inputs / groups, kernel]
-  bool padded = false;       // zeros around x take part: x cannot take a shift
+  bool padded = false;       // x has a border of zeros, so it cannot absorb a shift
 
   Value* input() const { return node->arg(input_index).as<Value*>(); }
   Value* weight() const { return node->arg(weight_index).as<Value*>(); }
@@ -35,7 +35,7 @@ struct LinearLayer {
 /// stored.
 std::optional<LinearLayer> match_linear_layer(Node& node);
 
-/// What a matmul or convolution computes after a change: (W (x * input_scale + input_shift) + b) * output_scale +
+/// A change of what a matmul or convolution computes: (W (x * input_scale + input_shift) + b) * output_scale +
 /// output_shift, minus its mean over the outputs if `centred`. Empty vectors change nothing.
 struct LayerChange {
   Reals64 input_scale, input_shift, output_scale, output_shift;
@@ -51,7 +51,7 @@ struct NewWeights {
   TensorType weight_type, bias_type;
   ConstantData weight, bias;
   bool has_bias = false;
-  bool changes_result = false;  // otherwise the input changes, too, and the result is what it was
+  bool changes_result = false;  // false: the input changes, too, and the result stays the same
 };
 
 /// The weights after a change, computed in double and rounded once. Empty if one of them would not be finite.

@@ -15,7 +15,7 @@ struct Case {
   const char *input, *weight, *bias, *node;
 };
 
-// More rows than are computed at a time, and a rest; groups that are no multiple of that either.
+// Row counts above the number that is computed at a time, with a rest, and groups that are no multiple of it.
 constexpr Case kCases[] = {
     {"f32[2, 6]", "f32[19, 6]", "f32[19]", "aten.linear(%x, %w, %b)"},
     {"f16[2, 6]", "f16[19, 6]", "f16[19]", "aten.linear(%x, %w, %b)"},

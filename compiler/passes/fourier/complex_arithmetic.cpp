@@ -7,7 +7,7 @@
 namespace wick::compiler {
 namespace {
 
-// x * 0: NaN where x is not finite. Null: 0 everywhere, which needs no term.
+// x * 0, which is NaN where x is not finite. Null if it is 0 everywhere.
 Value* no_part(Builder& b, Value* x) {
   if (!x) return nullptr;
   const auto number = uniform_element(x);
@@ -21,7 +21,7 @@ Pair times_one(Builder& b, const Pair& x) {
   return {difference(b, x.re, no_part(b, x.im)), sum(b, no_part(b, x.re), x.im)};
 }
 
-// A part that is missing is 0, and -0 + 0 is 0.
+// Adds the 0 that a missing part stands for: -0 + 0 is 0.
 Value* plus_zero(Builder& b, Value* x) { return x ? b.call("aten.add.Scalar", {x, 0.0}) : nullptr; }
 
 }  // namespace
@@ -69,8 +69,8 @@ Pair complex_quotient(Builder& b, const Pair& x, Value* divisor, bool selects) {
   return {quotient(re, sum(b, re, no_part(b, x.im))), quotient(im, difference(b, im, no_part(b, re)))};
 }
 
-// Smith's algorithm: the part of y with the larger magnitude divides the other one. By 0 + 0i it divides both parts by
-// 0.
+// Smith's algorithm: the part of y with the larger magnitude divides the other one. For y = 0 + 0i, both parts of x are
+// divided by 0.
 Pair complex_ratio(Builder& b, const Pair& x, const Pair& y) {
   Compose c(b);
   Value* swaps = c.compare("lt", c.abs(y.re), c.abs(y.im));
@@ -85,7 +85,7 @@ Pair complex_ratio(Builder& b, const Pair& x, const Pair& y) {
   return {re, c.where(swaps, c.neg(im), im)};
 }
 
-// Smith's algorithm with the real part as the larger one where both are as large. Of 0 it is inf + nan i.
+// Smith's algorithm; of two parts of equal magnitude the real one counts as larger. The reciprocal of 0 is inf + nan i.
 Pair complex_reciprocal(Builder& b, const Pair& x) {
   Compose c(b);
   Value* is_wide = c.compare("ge", c.abs(x.re), c.abs(x.im));
@@ -98,8 +98,9 @@ Pair complex_reciprocal(Builder& b, const Pair& x) {
   return {c.where(is_zero, INFINITY, re), c.where(is_zero, NAN, im)};
 }
 
-// e^re * cos(im), e^re * sin(im). An imaginary part of 0 stays, and one that has no angle leaves e^re where that is 0
-// or infinite. In f64: e^re may be beyond f32 where the product is not.
+// e^re * cos(im) and e^re * sin(im). If im is 0, it stays. If im is infinite or NaN, the real part is e^re where that
+// is 0 or infinite, and the imaginary part is e^re where that is 0. In f64, because e^re may overflow f32 where the
+// product does not.
 Pair complex_exponential(Builder& b, const Pair& x) {
   Compose c(b);
   Value* size = c.exp(b.cast(x.re, DType::f64));
@@ -112,7 +113,7 @@ Pair complex_exponential(Builder& b, const Pair& x) {
   return {c.where(stays, size, part("aten.cos")), c.where(c.compare("eq", x.im, 0), b.cast(x.im, DType::f64), im)};
 }
 
-// In f64: the size may be beyond f32, or so near 1 that f32 leaves nothing of its logarithm.
+// In f64: the absolute value may overflow f32, or be so near 1 that f32 loses all digits of its logarithm.
 Pair complex_logarithm(Builder& b, const Pair& x) {
   Compose c(b);
   Value* size = c.call("aten.hypot", {b.cast(x.re, DType::f64), b.cast(x.im, DType::f64)});

@@ -8,7 +8,7 @@ namespace wick::compiler {
 Pair complex_sum(Builder& b, const Pair& x, const Pair& y);
 Pair complex_difference(Builder& b, const Pair& x, const Pair& y);
 
-/// x * y, element by element: an imaginary part that is missing multiplies as 0 does.
+/// x * y, element by element. A missing imaginary part counts as 0.
 Pair complex_product(Builder& b, const Pair& x, const Pair& y);
 
 /// x * factor, x / divisor: a real number is a complex one with an imaginary part of 0.

@@ -8,8 +8,7 @@
 namespace wick::compiler {
 namespace {
 
-// A transform becomes a matmul with a matrix of this many rows at most. Larger ones are faster as transforms, or as
-// two smaller ones.
+// The most points of a transform that is one matmul. Larger transforms are faster when split into smaller ones.
 constexpr int64_t kMaxPoints = 512;
 
 // The largest divisor that is not above the square root.
@@ -19,7 +18,7 @@ int64_t smaller_factor(int64_t points) {
   return factor;
 }
 
-// Whether a transform is one matmul, or one of one factor's points and others of the rest's.
+// Whether the points have factors of at most kMaxPoints each, so that matmuls of these compute the transform.
 bool has_small_factors(int64_t points) {
   while (points > kMaxPoints) {
     const int64_t factor = smaller_factor(points);
@@ -32,7 +31,7 @@ bool has_small_factors(int64_t points) {
 bool is_by_factors(const Sym& points) { return points.is_const() && has_small_factors(points.value()); }
 bool is_one_matrix(const Sym& points) { return SymScope::range(points).max <= kMaxPoints; }
 
-// Multiples of a quarter turn give whole numbers.
+// Makes cosines and sines of multiples of a quarter turn exact: what is almost 0 becomes 0.
 double whole_or(double x) { return std::abs(x) < 1e-15 ? 0 : x; }
 double cosine(double x) { return whole_or(std::cos(x)); }
 double sine(double x) { return whole_or(std::sin(x)); }
@@ -49,12 +48,12 @@ Value* wave(Builder& b, DType dtype, int64_t rows, int64_t columns, int64_t poin
   return b.constant(TensorType{dtype, {rows, columns}, {}}, *rounded(weights, dtype), "wave");
 }
 
-// A complex number of absolute value 1 or `scale`, which stands for cos - i sin: what a value is multiplied by.
+// A complex factor cos - i sin, of absolute value 1 or `scale`.
 struct Turn {
   Value *cos, *sin;
 };
 
-// x (cos - i sin), where `times` multiplies.
+// x * (cos - i sin); `times` multiplies real tensors.
 template <typename F>
 Pair turned(Builder& b, const Pair& x, const Turn& by, F&& times) {
   Value* re = sum(b, times(x.re, by.cos), times(x.im, by.sin));
@@ -63,7 +62,7 @@ Pair turned(Builder& b, const Pair& x, const Turn& by, F&& times) {
   return {re, im};
 }
 
-// scale * (cos - i sin)(pi t / points), backward +, of integers t, in f64 and rounded.
+// scale * (cos - i sin)(pi t / points), backward +, of integers t, computed in f64 and rounded to `dtype`.
 Turn turns(Builder& b, DType dtype, Value* t, const Sym& points, double scale, bool forward) {
   Compose c(b);
   Value* angle = c.div(c.mul(b.cast(t, DType::f64), M_PI), c.tensor(points, DType::f64));
@@ -83,7 +82,7 @@ Pair applied(Builder& b, const Pair& x, size_t dim, const Turn& matrices) {
   return turned(b, x, matrices, [&](Value* part, Value* matrix) { return applied(b, part, dim, matrix); });
 }
 
-// Each element along a dimension times its own number.
+// Multiplies each element along a dimension by its own factor.
 Pair turned_along(Builder& b, const Pair& x, size_t dim, const Turn& by) {
   Sizes sizes(x.re->rank(), Sym(1));
   sizes[dim] = by.cos->sizes()[0];
@@ -106,7 +105,7 @@ Pair by_matrix(Builder& b, const Pair& x, const Fourier& f) {
   return applied(b, x, f.dim, turns(b, dtype, t, f.points, f.scale, f.forward));
 }
 
-// Element (k, l) of two dimensions times cos - i sin (backward +) of k l / (p q) turns.
+// Multiplies element (k, l) of two dimensions by cos - i sin (backward +) of k l / (p q) turns.
 Pair turned_between(Builder& b, const Pair& x, size_t dim, int64_t p, int64_t q, bool forward) {
   Sizes sizes(x.re->rank(), Sym(1));
   sizes[dim] = Sym(p);
@@ -117,8 +116,8 @@ Pair turned_between(Builder& b, const Pair& x, size_t dim, int64_t p, int64_t q,
   return turned(b, x, {cos, sin}, [&](Value* part, Value* factor) { return product(b, part, factor); });
 }
 
-// With points = p q, x_[j q + l] and y_[k + m p]: transforms of p points over j, turned by k l of `points`, then of q
-// points over l.
+// Cooley-Tukey with points = p q, x_[j q + l] and y_[k + m p]: transforms of p points over j, then factors of k l /
+// points turns, then transforms of q points over l.
 Pair by_factors(Builder& b, const Pair& x, const Fourier& f) {
   const int64_t points = f.points.value(), rows = f.rows.value();
   const int64_t p = smaller_factor(points), q = points / p, later = (rows - 1) / p + 1;
@@ -139,9 +138,9 @@ Pair by_factors(Builder& b, const Pair& x, const Fourier& f) {
   return {joined(y.re), joined(y.im)};
 }
 
-// With 2 j k = j^2 + k^2 - (k - j)^2 and c_n = (cos - i sin)(pi n^2 / points): y_k = c_k sum of (x_j c_j) / c_(k - j),
-// a convolution. It is computed by transforms of `length` points, of which at least as many as the sum of both ranges
-// keep its ends apart.
+// Bluestein. With 2 j k = j^2 + k^2 - (k - j)^2 and c_n = (cos - i sin)(pi n^2 / points): y_k = c_k * sum of (x_j c_j)
+// / c_(k - j), a convolution. Transforms of `length` points compute it. `length` is at least the sum of both ranges, so
+// the ends of the circular convolution do not overlap.
 Pair by_chirp(Builder& b, const Pair& x, const Fourier& f) {
   Compose c(b);
   const Sym& columns = x.re->sizes()[f.dim];
@@ -158,7 +157,7 @@ Pair by_chirp(Builder& b, const Pair& x, const Fourier& f) {
   };
   Pair signal = turned_along(b, x, f.dim, chirp(c.arange(columns, DType::i64), 1, f.forward));
   signal = transformed(b, {padded(signal.re), padded(signal.im)}, {f.dim, length, length, 1, true});
-  std::vector<int64_t> distances;  // k - j, counted around
+  std::vector<int64_t> distances;  // |k - j|, wrapped around at `length`
   for (int64_t n = 0; n < length; ++n) distances.push_back(n < rows ? n : length - n);
   const Turn inverse = chirp(c.constant_i64(distances, {length}), 1, !f.forward);
   Pair other = transformed(b, {inverse.cos, negative(b, inverse.sin)}, {0, length, length, 1, true});
@@ -168,7 +167,7 @@ Pair by_chirp(Builder& b, const Pair& x, const Fourier& f) {
   return turned_along(b, y, f.dim, chirp(c.arange(f.rows, DType::i64), f.scale, f.forward));
 }
 
-// All values of a spectrum of which a real signal's first half is there: the rest mirrors it.
+// The whole spectrum of a real signal from its first half. The other half is the conjugate, mirrored.
 Pair mirrored(Builder& b, const Pair& x, size_t dim, int64_t points) {
   const auto at = static_cast<int64_t>(dim);
   const auto extended = [&](Value* half, bool negates) {
@@ -178,8 +177,8 @@ Pair mirrored(Builder& b, const Pair& x, size_t dim, int64_t points) {
   return {extended(x.re, false), x.im ? extended(x.im, true) : nullptr};
 }
 
-// Elements count twice, for themselves and for those that mirror them: not the first one, nor the one in the middle of
-// an even number of points. Both of these are real.
+// Doubles each element of a half spectrum, for itself and its mirror image. The first element, and the middle one of an
+// even number of points, have no mirror image; both are real.
 Pair counted_twice(Builder& b, const Pair& x, const Fourier& f) {
   Compose c(b);
   Value* j = c.arange(x.re->sizes()[f.dim], DType::i64);

@@ -21,12 +21,12 @@ struct Fourier {
 ///     the program computes, or a convolution with a chirp (Bluestein), which is a transform of a power of two.
 /// A SymScope with the graph's ranges is open.
 bool becomes_matmuls(const Sym& points, const TargetFacts& facts);
-/// Whether it has one more dimension on the way.
+/// Whether the transform needs one more dimension for intermediate values.
 bool splits_dimension(const Sym& points);
 
 Pair transformed(Builder& b, const Pair& x, const Fourier& fourier);
-/// The real part alone of a backward transform, of a signal that the first points / 2 + 1 elements tell: others mirror
-/// them.
+/// The real part of a backward transform. The first points / 2 + 1 elements of the spectrum are given; the others
+/// mirror them.
 Value* transformed_to_real(Builder& b, const Pair& x, const Fourier& fourier);
 
 }  // namespace wick::compiler

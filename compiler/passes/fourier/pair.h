@@ -4,7 +4,8 @@
 
 namespace wick::compiler {
 
-/// Real and imaginary part; no imaginary part: zeros. Each function takes and gives null where nothing is to be added.
+/// Real and imaginary part; a null imaginary part means zeros. In the functions below, a null argument or result is
+/// zeros.
 struct Pair {
   Value* re = nullptr;
   Value* im = nullptr;
@@ -18,7 +19,7 @@ inline Value* difference(Builder& b, Value* x, Value* y) {
 inline Value* product(Builder& b, Value* x, Value* y, std::string_view op = "aten.mul.Tensor") {
   return x && y ? b.call(op, {x, y}) : nullptr;
 }
-/// `op` multiplies: element by element, or matrices.
+/// The complex product. `op` multiplies real tensors: element by element, or as matrices.
 inline Pair product(Builder& b, const Pair& x, const Pair& y, std::string_view op = "aten.mul.Tensor") {
   return {difference(b, product(b, x.re, y.re, op), product(b, x.im, y.im, op)),
           sum(b, product(b, x.re, y.im, op), product(b, x.im, y.re, op))};

@@ -34,7 +34,7 @@ bool rows_live(const Value& constant, size_t count, Dead&& dead) {
 
 // arange(columns) <= arange(rows)[:, None]
 bool is_causal(const Value& condition) {
-  // A row may be any of the counted numbers; among the columns must be 0.
+  // Rows may be any of the counted numbers. The columns must include 0, so that each row shows a column.
   const auto counts = [](const Value* value, bool with_zero) {
     for (int i = 0; i < kMaxDepthOfMask && value->producer && moves_data(*value->producer); ++i) {
       if (with_zero && !value->producer->is("aten.view.default") && !value->producer->is("aten.expand.default"))
@@ -204,7 +204,7 @@ bool is_never_empty(const Value& mask) {
   if (!select) return false;
   std::vector<Value*> inner;
   find_masks(select->scores, 0, inner);
-  if (!inner.empty() && !is_scores(select->scores)) return false;  // what this one leaves may be masked in there
+  if (!inner.empty() && !is_scores(select->scores)) return false;  // an inner mask may hide what this one leaves
   if (!select->infinite || (select->keeps && is_causal(*select->condition))) return true;
   if (!select->condition->is_constant()) return false;
   const auto& bytes = select->condition->data.bytes();

@@ -14,7 +14,7 @@ namespace wick::compiler {
 namespace {
 
 constexpr double kLargest = std::numeric_limits<float>::max();
-constexpr double kLargestProduct = kLargest / 4;  // of matrices: masks may be added to it
+constexpr double kLargestProduct = kLargest / 4;  // of a matmul: masks may be added to it
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The largest finite number of a dtype; numbers of f64 need not be finite as f32.
@@ -25,26 +25,26 @@ double limit_of(const Value& value) {
   return value.dtype() == DType::f16 ? kLargestHalf : value.dtype() == DType::f64 ? kInfinity : kLargest;
 }
 
-// The largest number of a constant, if all are finite.
+// The largest magnitude of a constant, if all elements are finite.
 std::optional<double> largest_of(const Value& constant) {
   if (!is_floating(constant.dtype())) return limit_of(constant);
   if (constant.dtype() != DType::f32 && !has_reals(&constant)) return std::nullopt;
   return largest_magnitude(constant.dtype(), constant.data);
 }
 
-// Of a buffer: any number, as long as it starts as one.
+// The bound of a buffer: any number of its dtype, if its initial elements are finite; else nothing.
 std::optional<double> initial_of(const Value& state) {
   const bool starts = state.data.size_bytes() == 0 || largest_of(state);
   return starts ? std::optional<double>(limit_of(state)) : std::nullopt;
 }
 
-// What the numbers that a node reads have in common.
+// Bounds of the operands and literal numbers that a node reads.
 struct Reading {
   double largest = 0, sum = 0, product = 1;
-  double factor = 1;    // of a summand
+  double factor = 1;    // alpha of a sum, at least 1
   size_t infinite = 0;  // tensors that may hold infinities
   size_t tensors = 0;
-  bool has_zero = false;  // a literal
+  bool has_zero = false;  // a literal is 0
   std::optional<double> min, max;
 
   void count(double bound) {
@@ -54,7 +54,7 @@ struct Reading {
   }
 };
 
-// Numbers among the arguments; false: one is not finite, or not known.
+// Reads the numbers among the arguments. False if one is not finite or not known.
 bool read_numbers(const Node& node, Reading& reading) {
   for (const char* name : {"other", "value", "fill_value", "self", "alpha"}) {
     if (node.op->parsed->find(name) < 0 || node.arg(name).is<Value*>() || node.is_none(name)) continue;
@@ -77,7 +77,7 @@ bool read_numbers(const Node& node, Reading& reading) {
   return true;
 }
 
-// Sums over dimensions whose size is known.
+// The bound of a sum over dimensions. Nothing if a size of the operand is not known.
 std::optional<double> total(const Node& node, double largest) {
   double elements = 1;
   for (const Sym& size : node.operands()[0]->sizes()) {
@@ -87,7 +87,8 @@ std::optional<double> total(const Node& node, double largest) {
   return largest * elements;
 }
 
-// Infinities of both signs, or one times zero, make NaN.
+// The bound of a result by its operator's growth. Nothing if it may be NaN: infinities of both signs may be added, or
+// an infinity multiplied by zero.
 std::optional<double> grown(Growth growth, const Node& node, const Reading& read) {
   const bool is_finite = read.infinite == 0;
   switch (growth) {
@@ -113,7 +114,7 @@ std::optional<double> grown(Growth growth, const Node& node, const Reading& read
   return kLargestProduct;
 }
 
-// The sum of two products is one product with more terms.
+// Whether the node adds two matmuls. Their sum is one matmul with more terms.
 bool is_product_in_parts(const Node& node) {
   if (!node.is("aten.add.Tensor")) return false;
   const auto is_product = [](const Value* value) {
@@ -136,17 +137,17 @@ bool is_mask(const Value* value) {
   return x && y && x->is_constant() && y->is_constant();
 }
 
-// What a number divides by, if it is a finite one other than 0.
+// The magnitude of a divisor that is a finite number other than 0.
 std::optional<double> divisor_of(const Node& node) {
   if (!node.is("aten.div.Scalar") || !is_floating(node.operands()[0]->dtype())) return std::nullopt;
   const auto number = number_of(node.arg("other"), DType::f64);
-  // A smaller number may count as zero.
+  // A subnormal divisor may count as zero.
   constexpr double kLeast = std::numeric_limits<float>::min();
   if (!number || !std::isfinite(number->real) || std::abs(number->real) < kLeast) return std::nullopt;
   return std::abs(number->real);
 }
 
-// The largest number that a clamp, or a minimum with a constant, leaves.
+// The upper bound that a clamp, or a minimum with a constant, sets.
 std::optional<double> ceiling_of(const Value& value) {
   const Node* node = value.producer;
   if (node && node->is("aten.clamp.default") && !node->is_none("max")) {
@@ -161,7 +162,7 @@ std::optional<double> ceiling_of(const Value& value) {
   return std::nullopt;
 }
 
-// Powers of e of numbers that are not large.
+// The bound of an exp or expm1 whose operand has a small upper bound.
 std::optional<double> small_power(const Node& node) {
   constexpr double kSmall = 64;
   const bool less_one = node.is("aten.expm1.default");
@@ -171,7 +172,7 @@ std::optional<double> small_power(const Node& node) {
   return less_one ? std::max(1.0, std::exp(*ceiling)) : std::exp(*ceiling);
 }
 
-// The largest number that elements stand for, with parameters that are known.
+// The largest number that a dequantize gives, if its parameters are known at compile time.
 std::optional<double> largest_dequantized(const Node& node) {
   int64_t low = 0, high = 0;
   if (!converts(node, Conversion::dequantize) || !integer_range(node.operands()[0]->dtype(), &low, &high))
@@ -183,7 +184,7 @@ std::optional<double> largest_dequantized(const Node& node) {
   return distance * scales.largest;
 }
 
-constexpr int kMaxBufferRounds = 4;  // of looking at what buffers become
+constexpr int kMaxBufferRounds = 4;  // attempts to bound the new values of buffers
 
 }  // namespace
 
@@ -231,14 +232,15 @@ bool Bounds::is_bounded(const Value* value) {
   return bound && *bound < kLargestProduct;
 }
 
-// Constants are looked at once, when somebody asks.
+// A constant is read once, when it is first asked about.
 std::optional<double> Bounds::of(const Value* value) {
   const auto [found, is_new] = bounds_.try_emplace(value);
   if (is_new && value->is_constant() && value->type.is_tensor()) found->second = largest_of(*value);
   return found->second;
 }
 
-// Masks hold the smallest number where others hold minus infinity. No score is so large that it would change that.
+// Whether the node adds a mask to scores. The mask has the lowest finite number in place of minus infinity, and no
+// score makes that sum overflow.
 bool Bounds::is_masked_score(const Node& node) {
   if (!node.is("aten.add.Tensor") || node.operands().size() != 2 || node.real("alpha") != 1) return false;
   for (const size_t side : {size_t{0}, size_t{1}}) {
@@ -250,7 +252,7 @@ bool Bounds::is_masked_score(const Node& node) {
   return false;
 }
 
-// Minus infinity is none of its scores' faults: it gives 0.
+// Whether the node is a safe softmax of finite scores. A score of -inf from a mask is legal: it gives 0.
 bool Bounds::is_safe_softmax(const Node& node) {
   if (!node.is("aten._safe_softmax.default")) return false;
   const Value* scores = node.operands()[0];
@@ -268,14 +270,14 @@ std::optional<double> Bounds::bound_of(const Node& node) {
   if (is_product_in_parts(node) && of(node.operands()[0]) && of(node.operands()[1])) return kLargestProduct;
   if (is_share_of_sum(node) && of(node.operands()[0])) return 2.0;
   if (const auto largest = largest_dequantized(node)) return largest;
-  // With parameters that are chosen from the numbers, zero points included, none becomes twice as large.
+  // If scales and zero points are chosen from the numbers, no number becomes twice as large.
   if (const auto chain = quantization_chain(node); chain && chain->dequantize == &node) {
     const auto bound = of(chain->x);
     return bound && *bound <= kLargestProduct ? std::optional<double>(2 * *bound) : std::nullopt;
   }
   if (const auto power = small_power(node); power && of(node.operands()[0])) return power;
   if (const auto divisor = divisor_of(node)) {
-    // What comes straight from an input may be infinite or NaN: a select would lose the other side.
+    // A value straight from an input may be infinite or NaN, so it has no bound: a select would lose the other side.
     const auto bound = of(node.operands()[0]);
     return bound && *bound <= kLargestProduct ? std::optional<double>(*bound / *divisor) : std::nullopt;
   }
@@ -283,7 +285,7 @@ std::optional<double> Bounds::bound_of(const Node& node) {
   if (growth == Growth::unknown) return std::nullopt;
   Reading reading;
   for (const Value* operand : node.operands()) {
-    // An infinite weight would make NaN of all that reads it.
+    // An infinite weight would make every result NaN, so weights count as finite.
     if (growth == Growth::matrices && operand->is_constant()) continue;
     const bool whole = operand->type.is_tensor() && !is_floating(operand->dtype());
     const auto bound = whole ? limit_of(*operand) : of(operand);

@@ -23,7 +23,7 @@ class Bounds {
   bool is_bounded(const Value* value);
   /// Every element is 0 for finite inputs. A reader of such a value tests for NaN.
   bool is_zero(const Value* value) { return of(value) == 0.0; }
-  /// `made` replaces `old`.
+  /// Gives `made` the bound of `old`, which it replaces.
   void inherit(const Value* made, const Value* old) { bounds_[made] = of(old); }
 
  private:
@@ -33,7 +33,7 @@ class Bounds {
   bool is_masked_score(const Node& node);
   bool is_safe_softmax(const Node& node);
 
-  // The largest absolute value, or infinity; nothing: perhaps NaN. Looked up only.
+  // The largest absolute value, or infinity; nothing if it may be NaN. Looked up only.
   std::unordered_map<const Value*, std::optional<double>> bounds_;
 };
 

@@ -13,7 +13,7 @@ namespace wick::compiler {
 namespace {
 
 constexpr int kMaxDepth = 24;
-constexpr int kMaxCountingNodes = 64;  // of arithmetic with counted numbers
+constexpr int kMaxCountingNodes = 64;  // nodes of arithmetic on counted numbers that are followed
 
 const Value* operand(const Node& node, size_t index = 0) { return node.tensor_or_null(index); }
 
@@ -23,7 +23,7 @@ Mask where_not_zero(Mask mask) { return mask ? Mask({mask->is_lower, 1}) : mask;
 Mask where_zero(Mask mask) { return mask ? Mask({!mask->is_lower, 1}) : mask; }
 Mask with_number(Mask mask, double number) { return mask ? Mask({mask->is_lower, number}) : mask; }
 
-// Whether matrices of the result are those of the operand, or their first rows and columns.
+// Whether each matrix of the result is one of the operand, or its first rows and columns.
 bool keeps_matrices(const Node& node) {
   const Sizes &from = operand(node)->sizes(), &to = node.result()->sizes();
   if (from.size() < 2 || to.size() < 2) return false;
@@ -33,7 +33,7 @@ bool keeps_matrices(const Node& node) {
   return same && (node.is("aten.view.default") || node.is("aten.expand.default"));
 }
 
-// An integer of an element: row * rows + column * columns + offset.
+// An integer tensor. Its element at (row, column) is row * rows + column * columns + offset.
 struct Count {
   int64_t rows = 0, columns = 0, offset = 0;
 };
@@ -64,7 +64,7 @@ std::optional<Count> through_view(const Node& node, const Count& count) {
   return std::nullopt;
 }
 
-// A vector that counts, along one of the last two dims.
+// A constant vector of equally spaced integers, along one of the last two dims.
 std::optional<Count> count_of_constant(const Value& value) {
   const Sizes& sizes = value.sizes();
   if (value.dtype() != DType::i64 || !is_static(sizes) || sizes.empty()) return std::nullopt;
@@ -108,7 +108,7 @@ std::optional<Count> count_of_argument(const Arg& arg, int& nodes_left) {
   return b ? sum(*a, *b, subtracts) : std::nullopt;
 }
 
-// difference <= most
+// The mask where difference <= most, if that is triangular.
 Mask mask_of_bound(const Count& difference, int64_t most) {
   if (difference.columns == 1 && difference.rows == -1 && difference.offset == most) return TriangularMask{true, 1};
   if (difference.columns == -1 && difference.rows == 1 && difference.offset == most + 1)
@@ -128,7 +128,7 @@ Mask mask_of_comparison(const Node& node) {
   return difference ? mask_of_bound(*difference, less || greater ? -1 : 0) : std::nullopt;
 }
 
-// As a double: a bool, or an element of f64, f32, f16 or bf16.
+// One element as a double: a bool, or an element of f64, f32, f16 or bf16.
 double element_at(DType dtype, const uint8_t* bytes) {
   if (dtype == DType::boolean) return *bytes != 0 ? 1 : 0;
   double element = 0;
@@ -148,7 +148,7 @@ Mask mask_of_constant(const Value& value) {
   Mask found;
   for (size_t i = 0; i < value.data.size_bytes() / row.size(); ++i) {
     value.data.read(i * row.size(), row.size(), row.data());
-    if (!found) {  // the first two elements of the first row tell
+    if (!found) {  // the first two elements of the first row determine it
       const double first = element_at(dtype, row.data()), second = element_at(dtype, row.data() + width);
       found = TriangularMask{first != 0, first != 0 ? first : second};
     }
@@ -162,7 +162,7 @@ Mask mask_of_constant(const Value& value) {
 
 Mask find(const Value& value, int depth);
 
-// Numbers on both sides, one of which is 0.
+// A select between two numbers, exactly one of which is 0.
 Mask mask_of_choice(const Choice& choice, int depth, DType dtype) {
   const auto a = number_of(*choice.chosen, dtype), b = number_of(*choice.other, dtype);
   if (!a || !b || a->is(0) == b->is(0)) return std::nullopt;

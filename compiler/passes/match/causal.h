@@ -1,4 +1,4 @@
-// Masks that hide, or show, the columns after a row's own.
+// Triangular masks: they hide, or show, the columns after a row's own.
 #pragma once
 #include <optional>
 
@@ -12,7 +12,7 @@ struct TriangularMask {
   double number = 1;     // not 0; of bools 1
 };
 
-/// Knows constants of bools or numbers, comparisons of counted numbers, selects between 0 and another number, and
+/// Recognises constants of bools or numbers, comparisons of counted numbers, selects between 0 and another number, and
 /// views, slices, casts and logic of these. Empty if `value` is no such mask, or if that is not known.
 std::optional<TriangularMask> triangular_mask(const Value& value);
 

@@ -1,4 +1,4 @@
-// Questions about operators that have kPointwise, and softmax.
+// Helpers for pointwise operators and softmax.
 #pragma once
 #include <optional>
 

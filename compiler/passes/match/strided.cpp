@@ -6,7 +6,7 @@
 namespace wick::compiler {
 namespace {
 
-// The longest run of equal distances that `at` begins with.
+// The length of the longest prefix of `at` with equal distances.
 size_t run_length(const std::vector<int64_t>& at) {
   size_t length = std::min<size_t>(at.size(), 2);
   while (length < at.size() && at[length] - at[length - 1] == at[1] - at[0]) ++length;
@@ -52,7 +52,7 @@ std::optional<Strided> Strided::plan(int64_t size, const Grid& grid) {
   int64_t offset = grid.offset;
   for (size_t k = 0; k < out.axes_.size(); ++k) {
     Axis& axis = out.axes_[k];
-    int64_t reach = 0, rows = 0;  // of the axes within a row; of all rows
+    int64_t reach = 0, rows = 0;  // extent of the axes within a row; of all rows
     for (size_t i = k + 1; i < out.axes_.size(); ++i) {
       int64_t part = 0;
       if (__builtin_mul_overflow(out.axes_[i].size - 1, out.axes_[i].stride, &part) ||

@@ -16,7 +16,7 @@ struct Grid {
 /// The grid whose positions, with the last axis fastest, are `indices`. Empty if there is none. `indices` is not empty.
 std::optional<Grid> grid_of(const std::vector<int64_t>& indices);
 
-/// How to reach the elements of a grid without indices.
+/// A way to the elements of a grid by slices, views, permutes and expands, without indices.
 class Strided {
  public:
   /// For a dimension of `size` elements. Empty if axes overlap, run backwards or leave the dimension, and for grids
@@ -30,15 +30,15 @@ class Strided {
 
  private:
   struct Axis {
-    size_t at;  // in the grid
+    size_t at;  // index of the axis in the grid
     int64_t size, stride;
     int64_t start = 0;  // of the part of the dimension that is seen as `size` rows of `stride` elements
   };
 
   Grid grid_;
   int64_t size_ = 0;
-  std::vector<Axis> axes_;  // those that move, the largest stride first
-  int64_t rest_ = 0;        // the position in front of the last axis, or of the only element
+  std::vector<Axis> axes_;  // axes with more than one position, the largest stride first
+  int64_t rest_ = 0;        // the position where the last axis starts, or that of the only element
 };
 
 }  // namespace wick::compiler

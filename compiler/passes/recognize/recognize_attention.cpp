@@ -35,14 +35,15 @@ bool is_product(const Node& node) {
   return is_one_of(node, {"aten.bmm.default", "aten.mm.default"}) && is_floating(node.result()->dtype());
 }
 
-// A view or an expansion, whose matrices, the last two dims, stay as they are and in order.
+// Whether the node is a `name` (a view or an expand) that keeps the matrices, which are the last two dims, and their
+// order.
 bool regroups_matrices(const Node& node, std::string_view name) {
   if (!node.is(name)) return false;
   const Sizes &from = moved(node)->sizes(), &to = node.result()->sizes();
   return from.size() >= 2 && to.size() >= 2 && from.back() == to.back() && from[from.size() - 2] == to[to.size() - 2];
 }
 
-// A view that groups rows, of the last dim, in another way and keeps their order.
+// Whether the node is a view that regroups rows, which are the last dim, and keeps their order.
 bool regroups_rows(const Node& node) {
   if (!node.is("aten.view.default")) return false;
   const Sizes &from = moved(node)->sizes(), &to = node.result()->sizes();
@@ -51,7 +52,7 @@ bool regroups_rows(const Node& node) {
 
 bool transposes_matrices(const Node& node) {
   const size_t rank = node.result()->rank();
-  if (node.is("aten.view.default")) {  // vectors as the other kind
+  if (node.is("aten.view.default")) {  // a row vector becomes a column vector, or back
     const Sizes &from = moved(node)->sizes(), &to = node.result()->sizes();
     if (from.size() < 2 || to.size() < 2 || !(from.back().is(1) || to.back().is(1))) return false;
     return from.back() == to[to.size() - 2] && from[from.size() - 2] == to.back() && from.back() != to.back();
@@ -89,7 +90,7 @@ bool casts_float(const Node& node) {
 
 bool makes_scores(const Node& node, std::unordered_map<const Value*, bool>& known, int depth);
 
-// Whether the value is a product, or made of one by what may stand between scores and softmax.
+// Whether the value is a matmul, or computed from one by operators that may stand between scores and softmax.
 bool holds_scores(const Value* value, std::unordered_map<const Value*, bool>& known, int depth = 0) {
   const Node* node = value ? value->producer : nullptr;
   if (!node || depth > kMaxSteps) return false;
@@ -116,17 +117,17 @@ bool makes_scores(const Node& node, std::unordered_map<const Value*, bool>& know
 
 // A node between scores and softmax.
 struct ScoreStep {
-  Value* term = nullptr;       // is added: a tensor that broadcasts to the sizes of the node
-  bool is_subtracted = false;  // .. or subtracted
-  Value* condition = nullptr;  // chooses between scores and `fill`
-  bool keeps = true;           // .. scores where it is true
+  Value* term = nullptr;       // a tensor that is added; it broadcasts to the sizes of the node
+  bool is_subtracted = false;  // `term` is subtracted instead
+  Value* condition = nullptr;  // selects between scores and `fill`
+  bool keeps = true;           // the condition is true for scores
   double fill = 0;
-  double factor = 1;         // of the nodes behind this one
-  Sizes rows;                // sizes of the node but for the last
+  double factor = 1;         // of the nodes between this one and the softmax
+  Sizes rows;                // sizes of the node without the last
   DType dtype = DType::f32;  // of the node
 };
 
-// Queries, keys or values: what views, casts and factors in front of a product show.
+// Queries, keys or values: the tensor behind the views, casts and factors of a matmul's operand.
 struct Operand {
   Value* value = nullptr;
   bool is_transposed = false;  // its matrices are those of the product's operand, transposed
@@ -134,7 +135,7 @@ struct Operand {
   Sizes own, expanded;  // leading sizes before and after an expansion of them; empty: there is none
 };
 
-// Weights that are 0 in rows of which all scores are -inf.
+// Weights with a guard that makes them 0 in rows whose scores are all -inf.
 struct GuardedWeights {
   Value* weights = nullptr;
   const Value* scores = nullptr;
@@ -155,7 +156,7 @@ class AttentionMatch {
   /// `weights_are_second`: the second operand of the product holds the weights, transposed.
   AttentionMatch(Node& product, bool weights_are_second) : product_(product), weights_are_second_(weights_are_second) {}
 
-  /// Makes the attention, of the sizes and the dtype of the product's result. Null: there is none.
+  /// Makes the attention, of the sizes and the dtype of the matmul's result. Null if there is none.
   Value* build(Builder& b) {
     if (!match_weights() || !match_scores()) return nullptr;
     if (!find_groups()) return nullptr;
@@ -179,7 +180,7 @@ class AttentionMatch {
   bool match_weights() {
     if (product_.args().size() < 2 || product_.result()->rank() < 2) return false;
     Value* value = product_.arg(weights_are_second_ ? 1 : 0).as<Value*>();
-    const Value* guarded = nullptr;  // weights of which rows are 0 if all scores are -inf
+    const Value* guarded = nullptr;  // the weights behind a guard for rows whose scores are all -inf
     bool is_transposed = false, guard_is_transposed = false;
     for (int i = 0; i < kMaxSteps; ++i) {
       Node* node = value->producer;
@@ -188,7 +189,7 @@ class AttentionMatch {
         softmax_ = node;
         guarded_ = guarded || node->is("aten._safe_softmax.default");
         if (guarded && (guarded->sizes() != value->sizes() || guard_is_transposed != is_transposed)) return false;
-        // As the first operand the weights of a query are a row, as the second a column.
+        // The weights of a query are a row of the first operand, or a column of the second.
         const bool is_single = numel(value->sizes()) == numel(leading(*value));
         return (is_single || is_transposed == weights_are_second_) && is_over_last_dim(*node);
       }
@@ -261,7 +262,8 @@ class AttentionMatch {
     return false;
   }
 
-  // The operand that the node makes scores of; the step says how, unless it is a view, a cast or a factor.
+  // The operand of the node that holds scores; null if there is none. `step` says what the node does, unless it is a
+  // view, a cast or a factor.
   Value* next_scores(const Node& node, ScoreStep& step) {
     if (regroups_rows(node) || casts_float(node)) return moved(node);
     if (factor_of_node(node) || adds_zero(node)) return node.tensor_or_null(0);
@@ -295,19 +297,21 @@ class AttentionMatch {
 
   static Sizes rows_of(const Value& value) { return Sizes(value.sizes().begin(), value.sizes().end() - 1); }
 
-  // The rows of scores, in the form that groups them most; and what products make of them.
+  // Finds the leading sizes of the attention: those of the scores in the form with the most dimensions. False if the
+  // matmuls do not fit.
   bool find_groups() {
     groups_ = *std::max_element(forms_.begin(), forms_.end(),
                                 [](const Sizes& a, const Sizes& b) { return a.size() < b.size(); });
     queries_ = groups_.back();
     groups_.pop_back();
-    // Transposed, their rows are not in the order of those of the queries.
+    // The rows of a transposed matmul are in another order, so its last dimension must be that of the queries.
     const bool fits = (!scores_are_transposed_ || scores_->result()->sizes().back() == queries_) &&
                       (!weights_are_second_ || product_.result()->sizes().back() == queries_);
     return fits && batches_of(*scores_) && batches_of(product_);
   }
 
-  // The groups that a product keeps apart; the others share its second operand. Empty if no product of these groups.
+  // The leading sizes that are batches of a matmul, with 1 for those that share its second operand. Empty if the matmul
+  // does not fit groups_.
   std::optional<Sizes> batches_of(const Node& product) const {
     const Sym count = numel(leading(*product.result()));
     Sizes out(groups_.size(), 1);
@@ -322,12 +326,12 @@ class AttentionMatch {
 
   // --- masks ---
 
-  // Turns the steps into masks, from the scores on. False if the operator has no such order of masks.
+  // Turns the steps into masks, starting at the scores. False if the operator has no such order of masks.
   bool read_masks(Compose& c) {
     for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
       if (!(step->term ? read_term(c, *step) : read_choice(c, *step))) return false;
     }
-    // Minus infinity stands for a finite number behind which nothing else may hide all scores of a row.
+    // A causal mask by a finite number becomes one by -inf. No other mask may then hide all scores of a row.
     return !is_finite_causal_ || (!bias_ && !keep_);
   }
 
@@ -386,7 +390,7 @@ class AttentionMatch {
            sizes[sizes.size() - 2] == queries_;
   }
 
-  // A mask of scores with these rows, as one of scores with those of groups_. Null: they do not match.
+  // A mask of scores with leading sizes `lead` as one of scores with groups_. Null if they do not match.
   Value* regrouped(Builder& b, Value* mask, Sizes lead) const {
     const Sym queries = lead.back();
     lead.pop_back();
@@ -414,7 +418,7 @@ class AttentionMatch {
 
   // --- queries, keys and values ---
 
-  // The one of 16 bits that all readers cast the product of f32 to.
+  // The 16-bit dtype that all readers cast the f32 result to; nothing if there is none.
   std::optional<DType> narrow_dtype() const {
     if (product_.result()->dtype() != DType::f32) return std::nullopt;
     std::optional<DType> found;
@@ -439,7 +443,8 @@ class AttentionMatch {
     const Node& product = role == Role::value ? product_ : *scores_;
     const bool second = role == Role::value ? !weights_are_second_ : (role == Role::key) != scores_are_transposed_;
     Operand out;
-    // Scores read their second operand transposed, and a product whose second operand is the weights its values.
+    // Scores are queries @ keys^T: their second operand is transposed. The values are, if the weights are the second
+    // operand.
     out.is_transposed = role == Role::value ? weights_are_second_ : second;
     Value* value = product.arg(second ? 1 : 0).as<Value*>();
     out.value = value;
@@ -468,7 +473,7 @@ class AttentionMatch {
     return out;
   }
 
-  // False: not all are of dtype_, or cast from it.
+  // Finds queries, keys and values. False if one is neither of dtype_ nor cast from it.
   bool find_operands(Builder& b, Operand& q, Operand& k, Operand& v) {
     is_grouped_ = false;
     q = operand_of(Role::query, false), k = operand_of(Role::key, true), v = operand_of(Role::value, true);
@@ -483,7 +488,7 @@ class AttentionMatch {
     return true;
   }
 
-  // The elements of `value` as they were before a cast from dtype_. Null: there is none.
+  // `value` without a cast from dtype_, which data movement may follow. Null if there is no such cast.
   Value* narrowed(Builder& b, Value* value, int depth = 0) const {
     if (value->dtype() == dtype_) return value;
     const Node* node = value->producer;
@@ -496,7 +501,8 @@ class AttentionMatch {
     return b.call(node->op->name(), std::move(args));
   }
 
-  // Keys and values with their own heads in place of those of the queries. False: they are not expanded alike.
+  // Gives keys and values their own heads instead of those of the queries. False if they are not expanded in the same
+  // way.
   bool share_heads(Operand& k, Operand& v) {
     if (*batches_of(*scores_) != groups_ || *batches_of(product_) != groups_) return false;
     if (k.own.empty() && v.own.empty()) return true;
@@ -546,9 +552,9 @@ class AttentionMatch {
   bool scores_are_transposed_ = false;
   bool guarded_ = false;
   const Value* guard_scores_ = nullptr;
-  std::vector<ScoreStep> steps_;                  // from the softmax on
+  std::vector<ScoreStep> steps_;                  // from the softmax to the scores
   std::unordered_map<const Value*, bool> known_;  // which values hold scores; looked up only
-  std::vector<Sizes> forms_;                      // sizes of the scores but for the last, in all forms
+  std::vector<Sizes> forms_;                      // sizes of the scores without the last, in all forms
   Sizes groups_;                                  // leading sizes of the attention
   Sym queries_;
   DType dtype_ = DType::f32;
@@ -559,7 +565,7 @@ class AttentionMatch {
   bool is_causal_ = false, is_finite_causal_ = false, is_grouped_ = false;
 };
 
-// Null: the product ends no attention, or none that the target takes.
+// The attention that the matmul ends; null if there is none, or none that the target takes.
 Value* attention_of(Builder& b, Node& product, const PipelineOptions& options) {
   for (const bool weights_are_second : {false, true}) {
     try {
@@ -607,9 +613,8 @@ Changed recognize(Graph& graph, const PipelineOptions& options) {
 // the second operand, transposed. Between these nodes there may be views that leave matrices as they are, and casts:
 // the attention works on 16-bit floats if queries, keys, values and all readers of the result do.
 // Requires: nothing else reads the scores and the weights; the target takes the attention.
-// Keeps: every finite value up to rounding, which is that of attention in f32; NaN in rows of which all scores are
-// -inf, unless the model guards them. Differs where scores that a mask hides are NaN or plus infinity: they are hidden,
-// too.
+// Keeps: every finite value up to rounding, which is that of attention in f32; NaN in rows whose scores are all -inf,
+// unless the model guards them. Differs where masked scores are NaN or plus infinity: these are hidden, too.
 Result<Changed> recognize_attention(Graph& graph, const PipelineOptions& options) {
   return for_each_graph(graph, [&](Graph& g) { return recognize(g, options); });
 }

@@ -193,7 +193,7 @@ void expect_recognized(const Spelling& spelling) {
               spelling.casts == Casts::none || spelling.casts == Casts::widened ? 1e-5 : 5e-2);
 }
 
-// Each value of each choice with each of another one.
+// Random combinations of all choices.
 TEST(RecognizeAttention, TakesEverySpelling) {
   size_t tried = 0;
   uint32_t state = 1;

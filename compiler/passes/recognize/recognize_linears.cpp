@@ -12,7 +12,7 @@ bool is_one(const Arg& arg) {
   return number && number->is(1);
 }
 
-// A product with a constant matrix, plus a constant or computed vector for all rows.
+// An mm or addmm with a constant matrix becomes a linear. The bias is one vector for all rows, constant or computed.
 Value* linear_of_product(Builder& b, Node& node) {
   const bool adds = node.is("aten.addmm.default");
   if ((!adds && !node.is("aten.mm.default")) || !is_floating(node.result()->dtype())) return nullptr;
@@ -25,14 +25,14 @@ Value* linear_of_product(Builder& b, Node& node) {
   return b.call("aten.linear.default", {x, b.transpose(weight, 0, 1), bias ? Arg(bias) : Arg(None{})});
 }
 
-// A linear whose operand is a view that groups rows in another way.
+// linear(view(x)) = view(linear(x)) if the view only regroups rows.
 Value* linear_of_rows(Builder& b, Node& node) {
   if (!node.is("aten.linear.default")) return nullptr;
   Value* x = node.tensor("input");
   if (!x->producer || !x->producer->is("aten.view.default")) return nullptr;
   Value* rows = moved(*x->producer);
   if (x->rank() < 2 || rows->rank() < 2 || !(rows->sizes().back() == x->sizes().back())) return nullptr;
-  // Windows and heads are moved first, and are whole behind the view.
+  // Data movement in front of the view arranges windows or heads, which are whole only behind the view.
   if (rows->producer && moves_data(*rows->producer)) return nullptr;
   Args args = node.args();
   args[0] = rows;
@@ -43,7 +43,7 @@ constexpr Rule kLinearRules[] = {linear_of_product, linear_of_rows};
 
 }  // namespace
 
-// One form for linear layers, which exporters decompose to products of matrices between views.
+// Gives linear layers one form. Exporters decompose them to matmuls between views.
 //   before: y = addmm(bias, view(x: [2, 3, 4], [6, 4]), w: [4, 5])
 //   after:  y = view(linear(x, transpose(w), bias), [6, 5])
 // Requires: constant weights; a bias for each column.  Ensures: the weights are constants still.  Keeps: every value.
@@ -51,7 +51,7 @@ Result<Changed> recognize_linears(Graph& graph, const PipelineOptions& options) 
   ASSIGN_OR_RETURN(const Changed changed,
                    for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kLinearRules)); }));
   if (changed == Changed::no) return Changed::no;
-  // A matrix of several products is transposed once.
+  // A matrix that several matmuls read is transposed once.
   RETURN_IF_ERROR(common_subexpressions(graph));
   ASSIGN_OR_RETURN(const Changed folded, fold_constants(graph, options.fold, options.release));
   return changed | folded;

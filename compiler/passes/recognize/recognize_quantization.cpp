@@ -18,7 +18,7 @@ const Node* made_by(const Value* value, std::initializer_list<std::string_view> 
   const Node* node = value ? value->producer : nullptr;
   return node && is_one_of(*node, names) ? node : nullptr;
 }
-// Of those that state their blocks.
+// The producer of `value` if it is a conversion of this kind that states its blocks; else null.
 const Node* converted_by(const Value* value, Conversion wanted) {
   const Node* node = value ? value->producer : nullptr;
   const ConversionForm* form = node ? conversion_of(*node) : nullptr;
@@ -27,13 +27,13 @@ const Node* converted_by(const Value* value, Conversion wanted) {
 }
 const Node* cast_of(const Value* value) { return made_by(value, {"aten._to_copy.default", "aten.to.dtype"}); }
 
-// What `value` shows in other sizes.
+// The value behind all views of `value`.
 Value* unviewed(Value* value) {
   while (const Node* view = made_by(value, {"aten.view.default", "aten.reshape.default"}))
     value = tensor_operand(*view);
   return value;
 }
-// .. and in the same ones.
+// The value behind the views of `value` that keep its sizes.
 Value* same_sizes(Value* value) {
   for (const Node* view; (view = made_by(value, {"aten.view.default", "aten.reshape.default"}));) {
     if (!(tensor_operand(*view)->sizes() == value->sizes())) break;
@@ -41,13 +41,13 @@ Value* same_sizes(Value* value) {
   }
   return value;
 }
-// A cast that changes nothing is none.
+// The value behind casts of `value` to its own dtype.
 Value* plain(Value* value) {
   for (const Node* cast; (cast = cast_of(value)) && tensor_operand(*cast)->dtype() == value->dtype();)
     value = tensor_operand(*cast);
   return value;
 }
-// The int8 elements that casts and views show as other numbers, all of which hold them exactly.
+// The int8 elements behind casts and views. The casts are to dtypes that hold int8 exactly. Null if there are none.
 Value* int8_elements(Value* value) {
   for (;;) {
     value = unviewed(value);
@@ -74,7 +74,7 @@ bool plain_alpha(const Node& node) { return is_number(node.arg(2), 1); }
 
 bool is_constant(const Value* value, DType dtype) { return value && value->is_constant() && value->dtype() == dtype; }
 
-// The dequantize node whose result `value` shows, of a constant.
+// Whether `value` is a dequantized constant.
 bool dequantizes_constant(Value* value) {
   const Node* node = converted_by(value, Conversion::dequantize);
   return node && tensor_operand(*node)->is_constant();
@@ -94,7 +94,7 @@ Value* dequantize(Builder& b, Value* elements, Ints blocks, Arg scale, Arg zero,
                                               narrow ? -8 : -128, narrow ? 7 : 127, dtype});
 }
 
-// Block sizes of a tensor that is viewed as `split` and scaled by a tensor of the sizes `scales`.
+// The block sizes of a tensor of `sizes` that is viewed as `split` and scaled by a tensor of sizes `scales`.
 std::optional<Ints> blocks_of(const Sizes& sizes, const Sizes& split, const Sizes& scales) {
   if (split.size() != scales.size()) return {};
   Ints blocks;
@@ -116,7 +116,8 @@ std::optional<Ints> blocks_of(const Sizes& sizes, const Sizes& split, const Size
   return at == split.size() ? std::optional(blocks) : std::nullopt;
 }
 
-// The constant scales that `value` shows, of `dtype` or of a dtype that the product with elements of f32 widens.
+// The constant scales behind views of `value`: of `dtype`, or of 16-bit floats that multiplication by f32 widens. Null
+// if there are none.
 Value* constant_scales(Value* value, DType dtype) {
   value = unviewed(value);
   const auto widens = [dtype](const Value& v) {
@@ -161,7 +162,7 @@ struct Chosen {
   double epsilon = 0;
 };
 
-// min(x, 0) or max(x, 0) of each row
+// Returns x if `value` is min(x, 0) or max(x, 0) of each row; else null.
 Value* reach_of(Value* value, std::string_view bound, std::string_view reduce) {
   const Node* zeroed = made_by(value, {bound});
   const Node* reduced =
@@ -174,7 +175,7 @@ Value* reach_of(Value* value, std::string_view bound, std::string_view reduce) {
   return same_sizes(x);
 }
 
-// One number for each row of `sizes`: the same sizes, but 1 along the last dimension.
+// Whether `value` has one number for each row of `sizes`: the same sizes, but 1 along the last dimension.
 bool by_rows(const Value* value, const Sizes& sizes) {
   Sizes wanted = sizes;
   if (wanted.empty()) return false;
@@ -214,7 +215,7 @@ bool is_clamp(const Node* node, double low, double high) {
          is_number(node->arg("max"), high);
 }
 
-// clamp(-128 - round(low / scale)) as int8, or zeros
+// Whether `zero` is clamp(-128 - round(low / scale)) as int8, or zeros if the quantization is symmetric.
 bool is_chosen_zero(Value* zero, const Chosen& chosen) {
   zero = unviewed(zero);
   if (chosen.symmetric) return is_integer_zero(zero);
@@ -334,15 +335,15 @@ struct Int8Gemm {
   Value *rows = nullptr, *weight = nullptr;  // int8; the weight a constant [n, k]
 };
 
-// Elements that are int8 plus 128
+// The int8 elements behind uint8 elements that are int8 plus 128; else null.
 Value* shifted_rows(Value* value) {
   const Node* cast = value && value->dtype() == DType::u8 ? cast_of(value) : nullptr;
   const Node* sum = cast ? made_by(tensor_operand(*cast), {"aten.add.Tensor", "aten.add.Scalar"}) : nullptr;
   return sum && is_number(sum->arg(1), 128) && plain_alpha(*sum) ? int8_elements(tensor_operand(*sum)) : nullptr;
 }
 
-// rows x weight^T in int32; torchao's form for CPUs multiplies unsigned rows, and takes 128 times the weight's sums
-// off.
+// Matches rows x weight^T in int32. torchao's form for CPUs multiplies unsigned rows and subtracts 128 times the sums
+// of the weight's rows.
 std::optional<Int8Gemm> int8_gemm(Value* value) {
   const Node* difference = made_by(value, {"aten.sub.Tensor"});
   const Node* mm = made_by(difference ? tensor_operand(*difference) : value, {"aten._int_mm.default"});
@@ -362,7 +363,7 @@ std::optional<Int8Gemm> int8_gemm(Value* value) {
   return dims.size() == 1 && wrap_dim(dims[0], 2) == 0 && sum->boolean("keepdim") ? std::optional(out) : std::nullopt;
 }
 
-// zero * scale * (sums of the weight's rows), what the rows' zero points add to a product
+// Whether `value` is zero * scale * (sums of the weight's rows), which the zero points of the rows add to a matmul.
 bool is_correction(Value* value, const Int8Gemm& gemm, const QuantizedRows& rows) {
   const Node* times = made_by(plain(value), {"aten.mul.Tensor"});
   const Node* zeros = times ? made_by(tensor_operand(*times), {"aten.mul.Tensor"}) : nullptr;
@@ -379,7 +380,8 @@ bool is_correction(Value* value, const Int8Gemm& gemm, const QuantizedRows& rows
 
 Value* scales_of(const Value& shown) { return unviewed(plain(const_cast<Value*>(&shown))); }
 
-// Scales of the weight's rows, which are the columns of the product; one, or one for each, with their blocks.
+// The blocks of the weight's scales: one scale for each of its rows, which are the columns of the result, or one for
+// all.
 std::optional<Ints> row_scales(const Value& shown, const Value& weight) {
   Value* scale = scales_of(shown);
   if (!is_constant(scale, DType::f32)) return {};
@@ -390,7 +392,7 @@ std::optional<Ints> row_scales(const Value& shown, const Value& weight) {
   return count == 1 ? std::optional(Ints(sizes)) : std::nullopt;
 }
 
-// [m, n] of a linear layer whose input may have more dimensions.
+// A linear layer as the [m, n] result of `node`. Its input may have more dimensions.
 Value* linear(Builder& b, const Node& node, Value* x, Value* weight, Arg bias) {
   return b.reshape(b.call("aten.linear", {x, weight, std::move(bias)}), node.result()->sizes());
 }
@@ -460,7 +462,7 @@ Value* bias_of_matmul(Builder& b, Node& node) {
   return fits ? linear(b, node, tensor_operand(*layer), weight, bias) : nullptr;
 }
 
-// The operators under their names of today, and nothing that reads values only to assert their dtype, which is known.
+// Replaces operators by their current names, and erases nodes that only assert dtypes, which are known.
 Changed tidy(Graph& graph) {
   std::vector<Node*> old;
   for (const auto& node : graph.nodes()) {
@@ -478,7 +480,7 @@ Changed tidy(Graph& graph) {
 
 // --- numbers that are only rounded to elements ---
 
-// Whether the target takes the conversion to the elements that `quantize` makes, or the floats would not keep NaN.
+// Whether `quantize` stays: the target takes the conversion to its elements, or floats would not keep NaN as required.
 bool takes_elements(Graph& graph, Node& quantize, const PipelineOptions& options) {
   const auto stated = stated_quantization(quantize);
   if (options.strict_nan || !options.takes || !stated || options.takes(quantize)) return true;
@@ -501,7 +503,7 @@ Value* rounded_floats(Builder& b, Node& quantize) {
   return b.call("aten.mul.Scalar", {b.call("aten.sub.Scalar", {steps, zero}), scale});
 }
 
-// The node that makes the elements whose numbers `y` has, perhaps where a switch is on. Null: they are floats.
+// The quantize node behind `y`, which is dequantized or a select with such a value. Null: there is none.
 Node* quantize_behind(const Value& y) {
   const Node* node = y.producer;
   if (node && node->is("aten.where.self")) node = node->tensor("other")->producer;
@@ -509,7 +511,7 @@ Node* quantize_behind(const Value& y) {
   return back ? tensor_operand(*node)->producer : nullptr;
 }
 
-// Elements and back, as the rows of the operators say; floats where the target has no such elements.
+// Decomposes fake_quantize to quantize and dequantize, or to floats if the target does not take such elements.
 Changed fake_elements(Graph& graph, const PipelineOptions& options) {
   bool changed = false;
   for (Node* node : graph.node_list()) {
@@ -540,7 +542,7 @@ constexpr Rule kQuantizationRules[] = {weight,        quantized_rows,   rows_aga
 //           y = mm(x, w^T) * scales, w of int8               after: y = linear(x, dequantize(w))
 // Runs for backends that take these operators whole.
 //           y = fake_quantize(x, s, z, low, high)            after: y = dequantize(quantize(x, s, z), s, z)
-// The last stays floats where the backend does not take the conversion of computed numbers to its elements.
+// The last is computed in floats if the backend does not take the conversion of computed numbers to its elements.
 // Keeps: every finite value, up to the rounding of a matmul: where no backend takes them, sums of int8 products are
 // computed in float.
 Result<Changed> recognize_quantization(Graph& graph, const PipelineOptions& options) {

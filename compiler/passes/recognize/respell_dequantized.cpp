@@ -41,7 +41,7 @@ Results spread(Builder& b, Node& node) {
 
 // --- running sums ---
 
-// The matrix of ones takes the square of this in bytes.
+// The largest size that is summed. The matrix of ones has the square of this in bytes.
 constexpr int64_t kMostSummed = 256;
 
 Results running_sum(Builder& b, Node& node) {
@@ -64,7 +64,7 @@ Results running_sum(Builder& b, Node& node) {
 
 // --- logarithms of sums of exponentials ---
 
-// log_softmax(x) = x - logsumexp(x) holds for each element of a row: the first one is as good as any.
+// log_softmax(x) = x - logsumexp(x) holds for each element of a row, so the first element is enough.
 Results log_of_sum(Builder& b, Node& node) {
   if (!node.is("aten.logsumexp.default") && !node.is("aten.special_logsumexp.default")) return {};
   Value* x = node.tensor("self");
@@ -127,7 +127,7 @@ bool becomes_int16(const Value& value) {
   });
 }
 
-// For int16 results the numbers between two layers would have too few bits.
+// Not for int16 results: the numbers between the two layers would have too few bits.
 Results bicubic(Builder& b, Node& node) {
   if (!node.is("aten.upsample_bicubic2d.default") && !node.is("aten.upsample_bicubic2d.vec")) return {};
   Value* x = node.operands()[0];
@@ -153,12 +153,12 @@ constexpr Respelling kIntegerForms[] = {spread, running_sum, log_of_sum, bicubic
 
 }  // namespace
 
-// Writes operators on dequantized numbers as others, which backends of integers have.
+// Replaces operators on dequantized numbers by others that integer backends have.
 //   before: v = var(x, [1])      after: v = sum((x - mean(x, [1]))^2, [1]) / (n - 1)
-// So for std, var_mean and std_mean. cumsum of up to 256 elements is a linear layer whose weights are a triangle of
-// ones, with the dimension as the last one. logsumexp is the first element of a row minus its log-softmax. Bicubic
-// resizing is two linear layers, whose weights are what it makes of unit vectors. Requires: the operand is f32,
-// dequantized, and as long as is known. Keeps: values up to rounding.
+// std, var_mean and std_mean are treated in the same way. cumsum of up to 256 elements is a linear layer whose weights
+// are a triangle of ones, with the dimension as the last one. logsumexp is the first element of a row minus its
+// log-softmax. Bicubic resizing is two linear layers, whose weights are resized unit vectors. Requires: the operand is
+// dequantized f32 and has known sizes where they matter. Keeps: values up to rounding.
 Result<Changed> respell_dequantized(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return respell_nodes(g, Span<const Respelling>(kIntegerForms)); });
 }

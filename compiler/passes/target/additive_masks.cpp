@@ -62,7 +62,8 @@ class Masker {
            static_cast<size_t>(wrap_dim(node.static_integer("dim"), x->rank())) + 1 == x->rank();
   }
 
-  // The softmax of an empty row now gives a different number, up to `value`.
+  // Calls forget() on `value` and the values between it and a softmax: for an empty row they now hold other numbers.
+  // Returns whether `value` is computed from a softmax.
   static bool forget_behind_softmax(Value* value, int depth, std::unordered_map<const Value*, bool>& known) {
     Node* node = value->producer;
     if (!node || depth > kMaxDepthOfSum) return false;
@@ -74,7 +75,7 @@ class Masker {
     return known[value] = behind;
   }
 
-  // Whether `value` is computed from `unguarded`, or is the same value.
+  // Replaces `node`, a guard, by `value`, which is `unguarded` or computed from it.
   void replace(Node& node, Value* value, Value* unguarded) {
     std::unordered_map<const Value*, bool> known;
     forget_behind_softmax(unguarded, 0, known);
@@ -100,7 +101,7 @@ class Masker {
     return masks;
   }
 
-  // Whether the model itself tests for rows without a score.
+  // Whether the model itself tests for the NaN of rows without a score.
   bool is_asked_for_nan(const Node& softmax) const {
     if (!ranges_.asks_for_nan(softmax.result())) return false;
     if (std::find(guarded_.begin(), guarded_.end(), &softmax) != guarded_.end()) return false;
@@ -147,7 +148,7 @@ class Masker {
     return ranges_.of(value).is_finite() && (value->dtype() != DType::f32 || bounds_.is_finite(value));
   }
 
-  // 1 for rows of the mask with an element above minus infinity, else 0.
+  // 1 for rows of the mask with an element above minus infinity, else 0. Null if that cannot be computed from the mask.
   Value* live_rows(Builder& b, Value& mask) {
     const auto select = mask.producer ? match_select(*mask.producer) : std::nullopt;
     if (select && !is_zero(select->scores, mask.dtype())) return nullptr;
@@ -155,8 +156,8 @@ class Masker {
     return live ? b.cast(live, mask.dtype()) : nullptr;
   }
 
-  // Whether elements are not minus infinity, from what they are cast from: a backend that computes the casts need not
-  // give their results to a test that it does not compute.
+  // Tests which elements are not minus infinity, before casts: a backend that computes the casts then need not output
+  // their results for a test that it does not compute.
   static Value* test_elements(Builder& b, Value* mask) {
     const Node* cast = mask->producer && mask->producer->is("aten._to_copy.default") ? mask->producer : nullptr;
     const DType from = cast ? moved(*cast)->dtype() : mask->dtype(), to = mask->dtype();
@@ -253,15 +254,15 @@ class Masker {
     const auto mask = [&](double kept, double masked) { return select_numbers(b, select, dtype, kept, masked); };
     if (bare) return b.expand(mask(0, low), value->sizes());
     Value* scores = without_infinity(b, select.scores, depth + 1);
-    // Halves are not as far from the lowest score as a finite one, which counts in rows that hold nothing else.
+    // Scores of f16 are not negligible beside a finite lowest score, which counts in rows that hold nothing else.
     const bool absorbs = select.infinite || dtype != DType::f16;
     if (absorbs && is_small(select.scores, low)) return b.call("aten.add.Tensor", {scores, mask(0, low)});
     if (has_infinite_scores(select.scores, 0)) scores = b.call("aten.maximum", {scores, mask(-INFINITY, low)});
     return b.call("aten.minimum", {scores, mask(highest_score(dtype), least_score(low, dtype))});
   }
 
-  // The numbers that scores of f16 do not exceed where a mask of 0 and minus infinity is added to them: what is added
-  // instead of an infinity may not be below all other scores.
+  // A limit in place of a mask of 0 and minus infinity that is added to scores of f16: min(scores, limit). A finite
+  // number added instead of minus infinity might not be below all other scores. Null for other masks.
   Value* limit_of_halves(Builder& b, Value* mask) const {
     if (mask->is_constant() && mask->dtype() == DType::f16) return limit_of_constant(b, *mask);
     const auto select = mask->producer && mask->dtype() == DType::f16 ? match_select(*mask->producer) : std::nullopt;
@@ -270,7 +271,7 @@ class Masker {
                     mask->sizes());
   }
 
-  // Of a constant mask of 0 and minus infinity.
+  // limit_of_halves() for a constant mask.
   Value* limit_of_constant(Builder& b, const Value& mask) const {
     Reals64 numbers = reals_of(mask);
     bool masks = false;
@@ -283,8 +284,8 @@ class Masker {
     return bytes ? b.constant(mask.tensor(), std::move(*bytes), mask.name) : nullptr;
   }
 
-  // Signs of a condition that compares constant integers with one another and was too large to be stored (positions of
-  // a causal mask): odd f32 numbers, positive where it holds. Null for other conditions.
+  // Odd f32 numbers that are positive where the condition holds and negative elsewhere. The condition compares constant
+  // integers (positions of a causal mask) and was too large to be stored. Null for other conditions.
   static Value* signs_of(Builder& b, const Value& condition) {
     static constexpr struct {
       Binary comparison;
@@ -334,10 +335,10 @@ class Masker {
     return b.call("aten.where.self", {select.condition, x, y});
   }
 
-  // What stands for masked scores in a minimum, where nothing is added to it.
+  // The number for masked scores in a minimum, to which nothing is added.
   static double least_score(double low, DType dtype) { return std::isfinite(low) ? -highest_score(dtype) : low; }
 
-  // Whether scores plus `low` are as low as `low`: of no weight beside all other scores.
+  // Whether scores are so small that scores plus `low` have no weight beside all other scores.
   bool is_small(const Value* scores, double low) const {
     constexpr double kSmall = 0x1p64, kNoWeight = 104;
     const ValueRange range = ranges_.of(scores);
@@ -352,7 +353,8 @@ class Masker {
 
   // --- rows of minus infinity ---
 
-  // Whether finite numbers may give scores of minus infinity, masks aside. f16 is computed in f32 and does not.
+  // Whether finite numbers may give scores of minus infinity, apart from masks. Scores of f16 may not: they are
+  // computed in f32.
   static bool may_overflow(const Value& scores) {
     const Value* value = &scores;
     for (int i = 0; i < kMaxDepthOfSum && value->producer; ++i) {
@@ -364,14 +366,15 @@ class Masker {
     return value->dtype() == DType::f32 && is_scores(value);
   }
 
-  // The guard is gone: the softmax itself gives zeros.
+  // Replaces a softmax that lost its guard by one that gives zeros for rows of minus infinity.
   void give_zero_rows(Node& softmax) {
     Builder b(graph_, &softmax);
     graph_.replace(softmax.result(), b.call("aten._safe_softmax", {moved(softmax), softmax.arg("dim")}));
     left_.push_back(&softmax);
   }
 
-  // The same for a guard behind a matmul with values. Masked scores become minus infinity if each row has others.
+  // Drops a guard behind the matmul with the values. `lives`: each row has unmasked scores, so masked ones may become
+  // minus infinity.
   void drop_guard(Node& guard, bool lives) {
     Value* out = mask_operand(guard, 1);
     Node* softmax = softmax_behind(out);
@@ -382,7 +385,7 @@ class Masker {
     replace(guard, out, out);
   }
 
-  // min(scores, where(keep, highest, lowest)): minus infinity instead of the lowest number.
+  // In min(scores, where(keep, highest, lowest)), replaces the lowest number by minus infinity.
   void deepen(Node& softmax) {
     Node* least = moved(softmax)->producer;
     if (!least || !is_masking(*least)) return;
@@ -415,7 +418,7 @@ class Masker {
       changed_ = Changed::yes;
       if (guards_scores_only(*live)) return drop_guard(guard, false);
     }
-    // For a row of minus infinity, zero times NaN would be NaN. Two lowest numbers add up to minus infinity.
+    // A row of minus infinity would give NaN, and 0 * NaN is NaN. Two lowest numbers add up to minus infinity, too.
     const Node* softmax = softmax_behind(out);
     if (!softmax) return;
     MaskKinds kinds;
@@ -433,7 +436,7 @@ class Masker {
     return value->producer && value->producer->is("aten.any.dims") ? value->producer : nullptr;
   }
 
-  // The test whose results `live` combines by rows. Of rows of one element it is the test itself.
+  // The test whose results `live` combines by rows. For rows of one element `live` is the test itself.
   static const Node* test_behind(const Value* live) {
     if (const Node* any = any_behind(live)) return moved(*any)->producer;
     const Node* test = live->producer;
@@ -454,8 +457,8 @@ class Masker {
     return !kinds.infinite && !kinds.unknown && !kinds.nested;
   }
 
-  // The mask of the scores that `live` tests for elements above minus infinity; null if it tests something else. Of
-  // selected scores it is the select.
+  // The mask of the scores that `live` tests for elements above minus infinity: a select of scores, or a term added to
+  // them. Null if it tests something else.
   static Value* tested_mask(const Value& live) {
     const Node* above = test_behind(&live);
     if (!above || !above->is("aten.ne.Scalar")) return nullptr;
@@ -479,7 +482,7 @@ class Masker {
   }
 
   Graph& graph_;
-  ValueRanges ranges_;  // of what was there before
+  ValueRanges ranges_;  // of the graph before the pass
   Bounds bounds_;
   Changed changed_ = Changed::no;
   std::vector<const Node*> guarded_;      // softmaxes whose empty rows nobody sees
@@ -500,12 +503,12 @@ class Masker {
 // A guard against rows without any score is dropped if no mask can empty a row: the scores have no mask, the mask is
 // finite, or a constant mask leaves a score in each row. For scores of f32, which may overflow to minus infinity, the
 // softmax then becomes one that gives zeros for such rows, _safe_softmax. Otherwise the guard becomes a multiplication
-// by 0 or 1, computed from the mask alone. Guards are those of scaled_dot_product_attention, as our decomposition and
-// torch's run_decompositions write them. Requires: canonicalize has run, constants are folded. Ensures: no softmax over
-// the last dimension reads a conditional select. Exceptions: scores that may be infinite or NaN for finite inputs, also
-// by overflow of anything but a matmul; and, if a row may be empty, softmaxes that the model tests for NaN afterwards.
-// Keeps: finite values. Differs where eager's result is not finite: in a fully masked row without a guard (NaN becomes
-// the mean), and where a matmul overflows.
+// by 0 or 1, computed from the mask alone. Guards are those of scaled_dot_product_attention, as Wick's decomposition
+// and torch's run_decompositions write them. Requires: canonicalize has run, constants are folded. Ensures: no softmax
+// over the last dimension reads a conditional select. Exceptions: scores that may be infinite or NaN for finite inputs,
+// also by overflow of anything but a matmul; and, if a row may be empty, softmaxes that the model tests for NaN
+// afterwards. Keeps: finite values. Differs where eager's result is not finite: in a fully masked row without a guard
+// (NaN becomes the mean), and where a matmul overflows.
 Result<Changed> additive_masks(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return Masker(g).run(); });
 }

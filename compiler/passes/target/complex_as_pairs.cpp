@@ -31,11 +31,11 @@ bool combines_number(const Node& node) {
 }
 bool is_conjugate(const Node& node) { return node.is("aten._conj_physical.default"); }
 bool is_matrix_product(const Node& node) { return node.is("aten.mm.default") || node.is("aten.bmm.default"); }
-// Between floats and complex numbers: nothing is computed.
+// Whether the node only converts between floats and complex numbers.
 bool is_border(const Node& node) {
   return node.is("aten.view_as_complex.default") || node.is("aten.view_as_real.default");
 }
-// To a real number: the real part's. The truth of a complex number is that of both parts.
+// Whether the node casts a complex number to its real part. (A cast to bool is different: it reads both parts.)
 bool drops_imaginary(const Node& node) {
   return node.is("aten._to_copy.default") && is_complex_value(node.operands()[0]) && !is_complex_value(node.result());
 }
@@ -43,7 +43,7 @@ bool is_select(const Node& node) { return node.is("aten.where.self"); }
 bool is_exponential(const Node& node) { return node.is("aten.exp.default"); }
 bool is_logarithm(const Node& node) { return node.is("aten.log.default"); }
 bool is_reciprocal(const Node& node) { return node.is("aten.reciprocal.default"); }
-// Longer ones would be long chains.
+// Whether the node multiplies few elements. Longer products would become long chains.
 bool is_short_product(const Node& node) {
   if (!node.is("aten.prod.dim_int") || !node.is_none("dtype") || node.tensor("self")->rank() == 0) return false;
   const Value& x = *node.tensor("self");
@@ -52,7 +52,7 @@ bool is_short_product(const Node& node) {
 }
 bool is_transform(const Node& node) { return node.op->name().starts_with("aten._fft_"); }
 
-// Elements of the signal along each transformed dimension.
+// The number of points of the signal along each transformed dimension.
 std::optional<std::vector<Sym>> points_of(const Node& node) {
   const Value& x = *node.tensor("self");
   std::vector<Sym> points;
@@ -77,7 +77,7 @@ bool has_matmuls(const Node& node, const TargetFacts& facts) {
   return std::all_of(points->begin(), points->end(), [&](const Sym& each) { return becomes_matmuls(each, facts); });
 }
 
-// What both parts of a complex number are; f64 only where the backend takes more than pairs of f32.
+// Whether the parts of a complex number may have this dtype: f64 only if the backend takes more than pairs of f32.
 bool is_part(DType dtype, const TargetFacts& facts) {
   return dtype == DType::f32 || (dtype == DType::f64 && facts.takes_parts_of_complex);
 }
@@ -177,7 +177,7 @@ class ComplexSplitter {
     for (Value** part : {&pair.re, &pair.im}) {
       if (!*part) continue;
       *part = b.cast(*part, part_of(node.result()->dtype()));
-      if ((*part)->sizes() != sizes) *part = b.reshape(*part, sizes);  // stated by other symbols
+      if ((*part)->sizes() != sizes) *part = b.reshape(*part, sizes);  // the same sizes, stated by other symbols
     }
     pairs_[node.result()] = pair;
     if (is_border(node) || !leaves(node)) return;
@@ -186,7 +186,7 @@ class ComplexSplitter {
     pairs_[whole] = pair;
   }
 
-  // Whether an operator reads the result that knows only complex numbers, or the caller does.
+  // Whether the caller reads the result, or an operator that knows only complex numbers.
   bool leaves(const Node& node) const {
     const auto& users = node.result()->users();
     return std::any_of(graph_.outputs.begin(), graph_.outputs.end(),
@@ -226,7 +226,7 @@ class ComplexSplitter {
     return spread(b, combined(b, node, a, other), node);
   }
 
-  // In order, from 1 on.
+  // Multiplies the elements in order, starting with 1.
   static Pair product_of_row(Builder& b, const Node& node, const Pair& x) {
     const int64_t dim = wrap_dim(node.static_integer("dim"), x.re->rank());
     const int64_t length = x.re->sizes()[static_cast<size_t>(dim)].value();
@@ -240,7 +240,7 @@ class ComplexSplitter {
 
   Pair whole(Builder& b, const Pair& x) { return {x.re, imaginary(b, x)}; }
 
-  // In the dtype of the node's result: of two operands one may be c64 and the other one f64.
+  // Both parts in the dtype of the node's result. One operand may be c64 and the other f64.
   Pair wide(Builder& b, const Pair& x, const Node& node) {
     const DType part = part_of(node.result()->dtype());
     const Pair both = whole(b, x);
@@ -254,7 +254,7 @@ class ComplexSplitter {
     return {c.where(condition, x.re, y.re), c.where(condition, x.im, y.im)};
   }
 
-  // In the sizes of the node's result.
+  // Expands both parts to the sizes of the node's result.
   static Pair spread(Builder& b, const Pair& x, const Node& node) {
     const Sizes& sizes = node.result()->sizes();
     return {b.expand(x.re, sizes), x.im ? b.expand(x.im, sizes) : nullptr};
@@ -266,7 +266,7 @@ class ComplexSplitter {
     return complex_product(b, a, c);
   }
 
-  // [.., 2], possibly just concatenated.
+  // The two parts of [.., 2]. If a concatenation has just joined them, these are its operands.
   static Pair taken_apart(Builder& b, Value* x) {
     const Node* cat = x->producer && x->producer->is("aten.cat.default") ? x->producer : nullptr;
     const Values parts = cat ? cat->arg("tensors").as<Values>() : Values();
@@ -282,7 +282,7 @@ class ComplexSplitter {
     return pair.im ? pair.im : b.full(pair.re->sizes(), 0.0, pair.re->dtype());
   }
 
-  // The same move of both parts.
+  // Applies the node to each part.
   Pair moved(Builder& b, const Node& node) {
     Pair out;
     for (const bool real : {true, false}) {
@@ -303,7 +303,7 @@ class ComplexSplitter {
     return out;
   }
 
-  // Readers of one part get that part.
+  // Replaces a view_as_real. Readers of one part get that part.
   void join(Builder& b, Node& node) {
     const Pair pair = pair_of(b, node.operands()[0]);
     const size_t rank = node.result()->rank();
@@ -328,13 +328,13 @@ class ComplexSplitter {
 
   // --- Fourier transforms ---
 
-  // The power of the number of points that results are divided by.
+  // The exponent of the number of points in the divisor of the results.
   static double exponent_of(const Node& node) {
     const int64_t normalization = node.static_integer("normalization");
     return normalization == 0 ? 0 : normalization == 1 ? 0.5 : 1;
   }
 
-  // Of points that are known; others divide when all is done.
+  // The scale by dimensions of known size. divided() applies the others at the end.
   static double scale_of(const Node& node) {
     double points = 1;
     const std::vector<Sym> sizes = *points_of(node);
@@ -362,14 +362,14 @@ class ComplexSplitter {
     const bool forward = node.is("aten._fft_r2c.default") || node.boolean("forward");
     for (size_t i = points.size(); i-- > 0;) {
       const bool last = i + 1 == points.size();
-      // As the result states it, which may be by another symbol.
+      // The size as the result states it, which may be by another symbol.
       const Sym rows = last ? node.result()->sizes()[dim_of(node, i)] : points[i];
       x = transformed(b, x, {dim_of(node, i), rows, points[i], last ? scale_of(node) : 1, forward});
     }
     return {divided(b, x.re, node), divided(b, x.im, node)};
   }
 
-  // The last dimension holds one half of the values. The other half mirrors it.
+  // The last dimension holds one half of the spectrum. The other half mirrors it.
   Value* to_real(Builder& b, const Node& node) {
     Pair x = pair_of(b, node.tensor("self"));
     const std::vector<Sym> points = *points_of(node);
@@ -381,8 +381,8 @@ class ComplexSplitter {
 
   Graph& graph_;
   const TargetFacts& facts_;
-  std::unordered_set<const Node*> inside_;        // that become others
-  std::vector<Node*> left_;                       // that nobody reads any more
+  std::unordered_set<const Node*> inside_;        // nodes that become operators on parts
+  std::vector<Node*> left_;                       // nodes that nobody reads any more
   std::unordered_map<const Value*, Pair> pairs_;  // looked up only
 };
 
@@ -392,12 +392,12 @@ class ComplexSplitter {
 // matmuls (fourier/fourier.h says which).
 //   before: y = view_as_real(view_as_complex(x) * c)
 //   after:  re = x[.., 0] * c.re - x[.., 1] * c.im; im = x[.., 0] * c.im + x[.., 1] * c.re; y = cat(re, im)
-// Applies only to c64, with TargetFacts::takes_parts_of_complex to c128 too, and only if every complex value of the
-// graph is made from floats and read as floats by the operators listed here; with TargetFacts::takes_parts_of_complex
-// what others read or make is joined or taken apart, and exp, log, where, quotients, reciprocals and products of short
-// rows are among the operators. Keeps:
-// values up to rounding, infinities and NaN, but without takes_parts_of_complex not the infinite part of an infinite
-// number divided by 0.
+// Applies to c64, and with TargetFacts::takes_parts_of_complex to c128. Without that fact, it applies only if every
+// complex value of the graph is made from floats and read as floats by the operators listed here. With it, values that
+// other operators read are joined, and values that others make are taken apart; exp, log, where, quotients, reciprocals
+// and products of short rows are then among the operators.
+// Keeps: values up to rounding, infinities and NaN. Without takes_parts_of_complex, an infinite number divided by 0
+// loses its infinite part.
 Result<Changed> complex_as_pairs(Graph& graph, const TargetFacts& facts) {
   const SymScope scope(graph.ranges);
   return for_each_graph(graph, [&](Graph& g) { return &g == &graph ? ComplexSplitter(g, facts).run() : Changed::no; });

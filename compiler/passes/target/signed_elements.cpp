@@ -11,8 +11,8 @@
 namespace wick::compiler {
 namespace {
 
-constexpr int64_t kSignShift = 128;  // between elements that stand for one number
-constexpr int kParameters = 6;       // with the tensor, of nodes that quantize or dequantize it
+constexpr int64_t kSignShift = 128;  // between the uint8 and the int8 element of the same number
+constexpr int kParameters = 6;       // of nodes that quantize or dequantize, with the tensor
 
 bool is_quantize(const Node& node) { return node.is("quantized_decomposed.quantize_per_tensor.default"); }
 bool is_dequantize(const Node& node) { return node.is("quantized_decomposed.dequantize_per_tensor.default"); }
@@ -30,7 +30,7 @@ bool states_shifted(const Node& other, const Node& node) {
          other.static_integer("zero_point") == node.static_integer("zero_point") - kSignShift;
 }
 
-// Whether the node only turns elements of int8 into those of uint8 for others, or back.
+// Whether the node only converts elements between int8 and uint8 that represent the same numbers.
 bool is_between_kinds(const Node& node) {
   if (is_quantize(node)) {
     const Node* from = node.operands()[0]->producer;
@@ -48,7 +48,7 @@ bool are_integers(const NumberList& list) {
                      [](double each) { return each == std::floor(each) && std::abs(each) < 0x1p53; });
 }
 
-// The constant of uint8 that a node other than these makes numbers of. One with zero points between integers stays.
+// The uint8 constant that a node of another kind dequantizes. Nothing if its zero points are not integers.
 std::optional<StoredConstant> unsigned_constant(const Node& node) {
   if (is_dequantize(node) || node.results().size() != 1 || !node.result()->type.is_tensor()) return {};
   auto stored = stored_constant(*node.result());
@@ -67,7 +67,7 @@ class Signing {
  public:
   explicit Signing(Graph& graph) : graph_(graph) {}
 
-  // A constant that other operators dequantize, by channels for example.
+  // Makes a constant that other operators dequantize (by channels, for example) int8.
   void sign_stored(Node& node, const StoredConstant& stored) {
     auto q = std::make_shared<Quantization>(*stored.quantization);
     std::vector<double> zeros = q->zero_points.all();
@@ -80,7 +80,7 @@ class Signing {
     graph_.rewrite(&node, op("wick.convert.default"), {elements});
   }
 
-  // Readers that do not dequantize get the elements that they had.
+  // Makes a quantize node give int8. Readers that do not dequantize get the elements that they had.
   void sign_quantize(Node& node, Node* next) {
     Value* elements = node.result();
     const std::vector<Node*>& users = elements->users();
@@ -103,7 +103,7 @@ class Signing {
     signed_.emplace(restored, elements);
   }
 
-  // False: its elements are those that another node computes.
+  // Makes a dequantize node read int8. False if another node computes its elements.
   bool sign_dequantize(Node& node) {
     Value* elements = node.operands()[0];
     if (elements->dtype() == DType::u8) {
@@ -116,7 +116,7 @@ class Signing {
   }
 
  private:
-  // Null for elements that other nodes compute.
+  // The int8 elements in place of `elements`; null if another node computes these.
   Value* signed_of(Value* elements, Node& reader) {
     const auto found = signed_.find(elements);
     if (found != signed_.end()) return found->second;
@@ -153,9 +153,8 @@ class Signing {
 // Elements of uint8 become int8 that stand for the same numbers.
 //   before: e: u8 = quantize_per_tensor(x, s, z, 0, 255, u8); d = dequantize_per_tensor(e, s, z, 0, 255, u8)
 //   after:  e: i8 = quantize_per_tensor(x, s, z - 128, -128, 127, i8); d = dequantize_per_tensor(e, ..)
-// Inputs and whatever else reads the elements keep their bytes: elements of one kind become numbers and those of the
-// other, which is exact.
-// Constants do so whatever their scales:
+// Inputs, and other readers of the elements, keep their bytes: elements of one kind are dequantized and quantized to
+// the other kind, which is exact. Constants become int8 whatever their scales:
 //   before: d = dequantize_per_channel(const e: u8, s, z, 0)      after: d = convert(const e: i8 q(s, z - 128))
 // Requires: quantization is in nodes. Keeps: every number and every byte that others than these nodes read. Elements
 // that other nodes compute, and computed ones with a scale for each channel, stay. Differs where NaN is quantized:
