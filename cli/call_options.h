@@ -25,11 +25,10 @@ struct CallOptions {
   std::vector<std::string> files() const;
 };
 
-/// The program as positional argument, which is returned, --method, -i, --seed, --data, --max-memory. `purpose` ends
-/// "the .pte to
-/// ..".
+/// Adds the program as positional argument, which is returned, and --method, -i, --seed, --data, --max-memory.
+/// `purpose` ends "the .pte to ..".
 Option add_call_options(Command command, CallOptions& options, const std::string& purpose);
-/// --device. `purpose` as above, without its object: "run".
+/// Adds --device. `purpose` as above, without its object: "run".
 void add_device_option(Command command, std::string& device, const std::string& purpose);
 void add_threads_option(Command command, CallOptions& options);
 

@@ -96,7 +96,7 @@ TEST_F(Cli, CompileWritesAllOfItsFilesOrNone) {
   EXPECT_TRUE(fs::exists(path("m.pte")) && fs::exists(path("w.ptd")));
 }
 
-// Only what compile writes there, and empty files.
+// It replaces only files of the kind that it writes there, and empty files.
 TEST_F(Cli, CompileReplacesNoFilesOfOtherKinds) {
   const std::string compile = "compile " + fixture("digits/digits.pt2") + " -o ";
   const std::string text = "notes of somebody";

@@ -1,4 +1,4 @@
-// What commands do, seen from outside; files: cli_files_test.cpp.
+// Tests of the commands through the built tool. Tests about files: cli_files_test.cpp.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -250,7 +250,7 @@ TEST_F(Cli, AMisspeltNameIsRefusedByEveryCommandThatTakesInputs) {
   }
 }
 
-/// A program beside its arrays: one call, or steps on one loaded program.
+/// A program with its arrays: one call, or several steps on one loaded program.
 class Fixtures : public Cli, public ::testing::WithParamInterface<const char*> {
  protected:
   void expect_eager(const std::string& program, const std::string& stem) const {

@@ -1,4 +1,4 @@
-// What the commands share. Each command file adds its command to the command line and says what to run.
+// Declarations for all commands. Each command file adds its command to the command line and says what to run.
 #pragma once
 #include <string>
 #include <string_view>
@@ -28,7 +28,7 @@ void add_test_lower(CommandLine& line);
 int report(const compiler::Diag& diag);
 
 enum class FileKind { pt2, pte, ptd, other };  // pte: a .bpte, too
-/// By content, not by name.
+/// The kind of a file, by content, not by name.
 FileKind kind_of(Span<const uint8_t> bytes);
 /// The error of a file that is neither a .pte nor a .pt2.
 compiler::Diag no_program(const std::string& path, Span<const uint8_t> bytes);

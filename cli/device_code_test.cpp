@@ -59,7 +59,7 @@ TEST_F(DeviceCode, FailsToCompileWithoutLeavingATwinOrSources) {
   EXPECT_TRUE(fs::is_empty(path("d")));
   for (int i = 0; i < 2; ++i) EXPECT_EQ(wick(compile + path("model.pte")).exit_code, 0);
   EXPECT_TRUE(fs::exists(path("d/twin.so")) && fs::exists(path("d/vocabulary.h")));
-  // Neither the library nor the text is what the option would write.
+  // Neither file is of the kind that the option would write.
   fs::copy_file(path("d/vocabulary.h"), path("d/twin.so"), fs::copy_options::overwrite_existing);
   EXPECT_EQ(wick(compile + path("model.pte")).exit_code, 2);
   fs::remove(path("d/twin.so"));
@@ -71,7 +71,7 @@ TEST_F(DeviceCode, FailsToCompileWithoutLeavingATwinOrSources) {
   EXPECT_FALSE(fs::exists(path("d/twin.so")));
 }
 
-// A .pt2 is explained without NVRTC; of a .pte what its plan holds.
+// Explaining a .pt2 does not need NVRTC. Of a .pte its plan is explained.
 TEST_F(DeviceCode, IsExplainedKernelByKernel) {
   const auto expect_parts = [](const std::string& text, const std::vector<std::string>& parts) {
     for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
@@ -96,7 +96,7 @@ TEST_F(DeviceCode, IsExplainedKernelByKernel) {
   expect_parts(outcome.err, {"h200", "rtx5090"});
 }
 
-// 16 digits behind "model ", in what inspect says of a program.
+// inspect prints 16 digits after "model ".
 TEST_F(DeviceCode, SaysOfWhichModelItIs) {
   const auto model_of = [&] {
     const std::string text = wick("inspect " + path("model.pte")).out;

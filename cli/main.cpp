@@ -59,7 +59,7 @@ int run(int argc, char** argv) {
   return line.run();
 }
 
-// What stdout takes only when the buffer is written out, a full disk refuses only then.
+// Flushes stdout: buffered text may meet a full disk only now.
 int check_stdout(int exit_code) {
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return exit_code;
   return wick::cli::report(

@@ -25,7 +25,7 @@ class Formatter : public CLI::Formatter {
   }
 };
 
-// Characters to insert, delete or replace (Levenshtein 1966).
+// The edit distance: characters to insert, delete or replace (Levenshtein 1966).
 size_t distance(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -71,7 +71,7 @@ Diag unknown_argument(const CLI::App& app, const CLI::App* command, const std::s
       .with_help(suggestion(text, names) + "wick --help lists them");
 }
 
-// The library looks for missing arguments first; an option or command that does not exist is the likelier mistake.
+// CLI11 looks for missing arguments first, but an unknown option or command is the likelier mistake.
 Diag diag_of(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   const CLI::App* command = chosen.empty() ? nullptr : chosen.front();

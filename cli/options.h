@@ -16,7 +16,7 @@ class Option;
 
 namespace wick::cli {
 
-/// What the chosen command does; returns the exit code.
+/// The function of the chosen command; returns the exit code.
 using Action = std::function<int()>;
 
 /// An option that was added to a command. Members refine it and return it.
@@ -26,9 +26,9 @@ class Option {
   Option required();
   /// --help shows its current value as the default.
   Option shows_default();
-  /// What --help calls the value: FILE, NAME.
+  /// The name of the value in --help: FILE, NAME.
   Option takes(const char* value);
-  /// A list takes one value per occurrence of the option, not all values that follow.
+  /// A list takes one value for each occurrence of the option, not all values that follow.
   Option one_at_a_time();
   /// The values of a list are separated by `delimiter`, and also by giving the option again.
   Option separated_by(char delimiter);

@@ -21,7 +21,8 @@ fs::path whole_path(const std::string& path) {
   return fs::weakly_canonical(fs::absolute(path, error), error);
 }
 
-// Something that is written to, not replaced: a device, a pipe (of which /dev/stdout is a link without a path).
+// Whether the output is written to, not replaced: a device or a pipe. (/dev/stdout may be a link to a pipe, which has
+// no path.)
 bool is_stream(const std::string& path) {
   std::error_code error;
   return fs::exists(path, error) && fs::is_other(path, error);
@@ -45,7 +46,7 @@ Status check_writable(const OutputFile& output) {
       .with_help(fmt::format("give {} another name", output.option));
 }
 
-// A wrong name on the command line costs no file that something else has written.
+// Protects files that something else has written from a wrong name on the command line.
 Status check_replaceable(const OutputFile& output) {
   std::error_code error;
   if (!output.is_of_kind || !fs::is_regular_file(output.path, error)) return {};

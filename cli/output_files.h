@@ -9,9 +9,9 @@
 namespace wick::cli {
 
 struct OutputFile {
-  std::string option;  // "-o", "--report": what the command line calls it
+  std::string option;  // name on the command line: "-o", "--report"
   std::string path;    // empty: not asked for
-  /// What a file there must be to be replaced, in words, and whether one with these bytes is. Null: anything.
+  /// The kind of file that may be replaced, in words, and a test of a file's bytes. Null: any file.
   const char* kind = "";
   bool (*is_of_kind)(Span<const uint8_t> bytes) = nullptr;
 };

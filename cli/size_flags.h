@@ -1,4 +1,4 @@
-// --max-size: upper bounds of sizes.
+// The option --max-size: upper bounds of sizes.
 #pragma once
 #include <string>
 #include <vector>

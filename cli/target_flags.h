@@ -1,4 +1,4 @@
-// Options of backends that are options of the command line.
+// Options of backends as options of the command line.
 #pragma once
 #include <map>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace wick::cli {
 
-/// --backend, with the names of all backends in its help.
+/// Adds --backend, with the names of all backends in its help.
 Option add_backend_option(Command& command, std::string& value);
 
 /// Whether such an option is "off" or "on": its flag takes no value.
@@ -19,7 +19,7 @@ bool is_switch(const compiler::TargetOption& flag);
 class TargetFlags {
  public:
   void add_to(Command& command);
-  /// As compiler::find_targets, with what was given.
+  /// As compiler::find_targets, with the options that were given.
   compiler::Result<std::vector<compiler::TargetRequest>> find(const std::string& backends) const;
 
  private:

@@ -60,7 +60,7 @@ TEST_F(Cli, TensorsOfTestSetsMayHaveAnyDimOrder) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
 }
 
-// Any byte but zero is true, as in an .npz.
+// Any byte except zero is true, as in an .npz.
 TEST_F(Cli, BoolsOfTestSetsMayBeAnyByte) {
   const std::vector<uint8_t> bytes = read_bytes(fixture(kValues));
   const Result<BundledProgram> bundled = BundledProgram::load({bytes.data(), bytes.size()});

@@ -1,4 +1,4 @@
-// Sizes without an upper bound on the command line: who says what of them, and what limits them.
+// Sizes without an upper bound on the command line: what each command reports about them, and what limits them.
 #include "cli/cli_test_support.h"
 
 namespace wick::cli {

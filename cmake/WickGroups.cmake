@@ -1,11 +1,12 @@
-# Most of what a file of the compiler takes to compile are templates that its neighbours need, too. So the files of a library that is
-# GROUPED, of the tool, and of tests are compiled some at a time, as parts of a source that includes them:
+# Compiling a file of the compiler consists mostly of templates that its neighbours need as well. So the files of a
+# GROUPED library, of the tool, and of tests are compiled in groups: one source includes the files of a group.
 #   wick_group_sources(OUT TARGET FILES ..)   sets OUT to the sources to compile instead of FILES
-# Names in unnamed namespaces of such a target differ from file to file, or lie in namespaces that do
-# (scripts/check_one_definition.py). Files with flags of their own and generated ones are left alone. Of the runtime's
-# libraries only delegates are grouped, which need all their objects: a program links only those that it needs.
-# A group names its files as the repository does and lies in the folder of the build: presets and checkouts share what ccache keeps.
-# The preset "tidy" goes without, so that a source that relies on its neighbours is found.
+# The names in unnamed namespaces of such a target must differ from file to file, or lie in namespaces that do
+# (scripts/check_one_definition.py). Files with flags of their own and generated files are not grouped. Of the runtime's
+# libraries only delegates are grouped, because they need all their objects. From the other libraries a program links
+# only the objects that it needs. A group includes its files by their paths in the repository, and its source lies in
+# the build folder, so that presets and checkouts share ccache's entries. The preset "tidy" compiles without groups and
+# so finds sources that rely on their neighbours.
 
 option(WICK_GROUP_SOURCES "Compile the files of a library of the compiler some at a time" ON)
 set(WICK_GROUP_SIZE 12 CACHE STRING "Files of a group at most")

@@ -1,5 +1,6 @@
 # Installs the tool, the runtime's libraries and headers, and what find_package(wick) reads. Imported targets: wick::runtime,
-# wick::kernels, wick::module, wick::backends, wick::backend_xnnpack, wick::cortex_m_kernels and the libraries they stand on.
+# wick::kernels, wick::module, wick::backends, wick::backend_xnnpack, wick::cortex_m_kernels and the libraries that they
+# depend on.
 
 function(wick_libraries_below folder out)
   get_property(found DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
@@ -22,14 +23,14 @@ wick_libraries_below("${PROJECT_SOURCE_DIR}/common" wick_common_libraries)
 wick_libraries_below("${PROJECT_SOURCE_DIR}/runtime" wick_runtime_libraries)
 set(wick_installed ${wick_common_libraries} ${wick_runtime_libraries})
 wick_libraries_below("${PROJECT_SOURCE_DIR}/backends" wick_backend_libraries)
-# The compile halves stay here.
+# The compile halves of backends are not installed.
 list(FILTER wick_backend_libraries EXCLUDE REGEX "_(compiler|passes)$|^wick_cuda_(text|nvrtc|twin)$")
 foreach(target ${wick_backend_libraries})
   if(TARGET ${target})
     list(APPEND wick_installed ${target})
   endif()
 endforeach()
-# Readers of the schemas are compiled in; their headers are not installed.
+# The readers of the schemas are compiled in; their headers are not installed.
 list(FILTER wick_installed EXCLUDE REGEX "^wick_schema")
 
 foreach(target ${wick_installed})
@@ -45,7 +46,7 @@ install(TARGETS ${wick_installed} EXPORT wick ARCHIVE DESTINATION "${CMAKE_INSTA
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/wick" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
 install(EXPORT wick NAMESPACE wick:: FILE wickTargets.cmake DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/wick")
 
-# The XNNPACK that Wick built goes along; a copy of the system is found again where it was.
+# The XNNPACK that Wick built is installed as well. A system copy is found again at its place.
 set(wick_xnnpack_libraries)
 if(WICK_HAS_XNNPACK AND WICK_XNNPACK STREQUAL "system")
   get_target_property(wick_xnnpack_libraries wick::xnnpack_library INTERFACE_LINK_LIBRARIES)
@@ -74,7 +75,8 @@ foreach(tool wick wick_cli)
   endif()
 endforeach()
 
-# What runs programs on boards in QEMU, where the tool looks for it: the firmwares that `make devices` has built, if it has.
+# Installs what runs programs on boards in QEMU at the place where the tool looks for it: the instruction counter, and
+# the firmwares if `make devices` has built them.
 if(TARGET wick_instruction_counter)
   install(TARGETS wick_instruction_counter LIBRARY DESTINATION lib/wick)
   foreach(preset cortex-m55 cortex-m4 cortex-m3)

@@ -1,11 +1,13 @@
-# Half of the time that a file of the compiler or a kernel takes to compile goes into headers of the standard library, fmt, simdjson,
-# GoogleTest, the IR and the kernels. With clang they are read precompiled, with the templates that they instantiate:
+# Much of the time to compile a file of the compiler or a kernel goes into headers of the standard library, fmt,
+# simdjson, GoogleTest, the IR and the kernels. With clang these headers are precompiled, including the templates that
+# they instantiate:
 #   wick_use_precompiled(TARGET library|ir_library|json_library|executable|test|optimized_test|kernel)
-# A precompiled header is made when configuring, named by the hash of its preprocessed text and flags, and kept beside the XNNPACK
-# library: presets and checkouts with equal flags share it, and so what ccache keeps. One that holds headers of the project belongs to
-# one checkout and replaces its predecessor. A change of one of its headers configures anew, and the new name of what is made then
-# compiles all its users anew: only headers that nearly all of them include belong here.
-# The presets "gcc" and "tidy" go without, so that a source that forgets one of these headers is found.
+# A precompiled header is made when configuring, named by the hash of its preprocessed text and flags, and kept beside
+# the XNNPACK library. Presets and checkouts with equal flags share it, and so share ccache's entries. One that contains
+# headers of the project belongs to one checkout and replaces its predecessor. A change of one of its headers configures
+# again. The new precompiled header has a new name, which recompiles all its users. So only headers that nearly all
+# users include belong here. The presets "gcc" and "tidy" do not use precompiled headers and so find sources that forget
+# one of these headers.
 
 option(WICK_PRECOMPILED_HEADERS "Read the headers of the standard library, fmt, simdjson, GoogleTest and the IR precompiled (clang)" ON)
 
@@ -31,7 +33,7 @@ set(wick_precompiled_flags_executable -fPIE -DFMT_SHARED ${wick_tool_optimizatio
 set(wick_precompiled_flags_optimized_test -fPIE -DGTEST_HAS_PTHREAD=1)
 set(wick_precompiled_flags_test ${wick_precompiled_flags_optimized_test} ${wick_test_optimization})
 
-# Sets `out` to the path of the precompiled header of `kind`, or to nothing where it cannot be made.
+# Sets `out` to the path of the precompiled header of `kind`, or to "" if it cannot be made.
 function(wick_precompile kind out)
   set(${out} "" PARENT_SCOPE)
   string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
@@ -64,7 +66,7 @@ function(wick_precompile kind out)
   execute_process(COMMAND "${CMAKE_CXX_COMPILER}" --version OUTPUT_VARIABLE version)
   string(SHA256 family "${kind} ${command} ${version}")
   string(SUBSTRING "${family}" 0 8 family)
-  # The compiler refuses a header whose size is not that of the precompiled one: comments count.
+  # The compiler refuses a precompiled header if a header's size has changed, so comments matter as well.
   foreach(header ${headers})
     if(own)
       file(SHA256 "${header}" sum)

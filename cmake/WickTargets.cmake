@@ -1,8 +1,9 @@
-# wick_library(NAME SOURCES .. DEPENDS .. [CXX20|IR|JSON] [GROUPED]) and wick_test(NAME SOURCES .. DEPENDS .. [OPTIMIZED] [UNSANITIZED] [PRECOMPILED HEADER]): one
-# folder, one target. GROUPED: WickGroups.cmake. HEADER, a path in the repository, is what most of a test's files include; with clang it is read precompiled.
-# Tests of optimised libraries are not optimised themselves: that takes two thirds of the time to compile them. OPTIMIZED is for tests
-# whose own loops take most of their time. UNSANITIZED are tests in which sanitizers see nothing: other programs do the work
-# (compilers, NVRTC, QEMU). Builds with sanitizers go without them.
+# wick_library(NAME SOURCES .. DEPENDS .. [CXX20|IR|JSON] [GROUPED]) and wick_test(NAME SOURCES .. DEPENDS ..
+# [OPTIMIZED] [UNSANITIZED] [PRECOMPILED HEADER]): one folder, one target. GROUPED: WickGroups.cmake. HEADER is the path
+# in the repository of a header that most of a test's files include; with clang it is precompiled. Tests of optimised
+# libraries are not optimised themselves, because that takes most of the time to compile them. OPTIMIZED is for tests
+# whose own loops take most of their run time. UNSANITIZED is for tests in which other programs do the work (compilers,
+# NVRTC, QEMU), so that sanitizers see nothing. Builds with sanitizers omit them.
 
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
@@ -13,7 +14,7 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 
 find_program(WICK_CCACHE ccache)
 if(WICK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Presets with equal flags share what one of them compiled.
+  # Presets with equal flags share compiled objects.
   set(launcher "${CMAKE_COMMAND}" -E env CCACHE_NOHASHDIR=1 "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}"
       CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1 "${WICK_CCACHE}")
   set(CMAKE_C_COMPILER_LAUNCHER "${launcher}")
@@ -23,14 +24,14 @@ endif()
 add_library(wick_flags INTERFACE)
 target_include_directories(wick_flags INTERFACE
   "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>" "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
-# Contraction off: a*b+c gives the same bits on every host. Hot loops that may differ opt in file by file.
-# To GCC a local name would hide global ones of all files of its group.
+# No contraction, so that a*b+c gives the same bits on every host. Hot loops whose results may differ allow it file by
+# file. -Wshadow=local: GCC would otherwise report local names that hide global names of other files of the group.
 target_compile_options(wick_flags INTERFACE -ffp-contract=off -Wall -Wextra "-Wshadow$<$<CXX_COMPILER_ID:GNU>:=local>"
   -Wno-unused-parameter -Wno-deprecated-declarations
   "$<$<BOOL:${WICK_WERROR}>:-Werror>"
   # GCC 12 reports out-parameters that are set on every path that reads them, and products of bools in templates.
   "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-int-in-bool-context>"
-  # No path of the building machine in the binary.
+  # Keeps paths of the build machine out of binaries.
   "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
 if(WICK_FREESTANDING)
   target_compile_definitions(wick_flags INTERFACE WICK_FREESTANDING=1)
@@ -74,10 +75,10 @@ function(wick_embed_text target name)
   target_sources(${target} PRIVATE "${source}")
 endfunction()
 
-# The tool's own files read flags and print: what takes time at run time lies in the libraries. With sanitizers, which double the time
-# that optimization takes, only the libraries of the runtime are optimized: tests spend their time in kernels. In these builds the tests
-# are not tested themselves: their files keep the checks of memory, without which the memory of the libraries could not be followed
-# into inline functions, and go without those of undefined behaviour and without coverage.
+# The tool's own files read flags and print; the work at run time is in the libraries. With sanitizers, which make
+# optimization take longer, only the libraries of the runtime are optimized, because tests spend their time in kernels.
+# In these builds the files of tests are compiled without coverage and without the checks of undefined behaviour. They
+# keep the checks of memory: without these, memory of the libraries could not be followed into inline functions.
 set(WICK_SANITIZED OFF)
 if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
   set(WICK_SANITIZED ON)
@@ -106,7 +107,7 @@ function(wick_test name)
   wick_group_sources(tests ${name} ${tests})
   add_executable(${name} ${tests} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE wick_flags ${ARG_DEPENDS} GTest::gtest GTest::gtest_main)
-  # GoogleTest's macros hold an if with else of their own.
+  # GoogleTest's macros contain an if with an else.
   target_compile_options(${name} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-dangling-else>")
   target_compile_features(${name} PRIVATE cxx_std_20)
   if(NOT ARG_OPTIMIZED)
@@ -122,8 +123,8 @@ function(wick_test name)
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
 endfunction()
 
-# wick_sanitize_part(TEST VARIABLE=VALUE ..): with sanitizers, under which everything takes several times as long, a test whose cases
-# are generated runs with these environment variables, which select a part of them.
+# wick_sanitize_part(TEST VARIABLE=VALUE ..): with sanitizers, which slow tests down, a test with generated cases runs
+# with these environment variables, which select a part of the cases.
 function(wick_sanitize_part name)
   if(WICK_SANITIZED AND TARGET ${name})
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT ${ARGN})

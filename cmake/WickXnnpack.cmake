@@ -3,7 +3,7 @@
 #           impossible, a warning, and the build goes on without it
 #   system  the installed copy, which must know the calls of 2024-11
 #   OFF     none
-# Without it Wick still compiles programs for XNNPACK and says in a sentence that it cannot run them.
+# Without the library Wick still compiles programs for XNNPACK, but reports that it cannot run them.
 # Result: WICK_HAS_XNNPACK; the target wick::xnnpack_library.
 
 set(WICK_XNNPACK ON CACHE STRING "XNNPACK library: ON (build once, cached), system, or OFF")
@@ -28,7 +28,7 @@ function(wick_compiler_version compiler out)
   set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
-# Can files be made in a folder, which is made if need be?
+# Sets `out` to whether files can be made in a folder. Makes the folder if it does not exist.
 function(wick_can_write folder out)
   set(${out} FALSE PARENT_SCOPE)
   set(probe "${folder}/.probe")
@@ -40,7 +40,8 @@ function(wick_can_write folder out)
   endif()
 endfunction()
 
-# Only a newer clang builds all of the library's int8 kernels (AMX); its archives link with any other compiler's objects.
+# Chooses the compilers. Only a newer clang builds all of the library's int8 kernels (AMX). Its archives link with
+# objects of any other compiler.
 function(wick_xnnpack_compilers c_out cxx_out)
   set(c "${CMAKE_C_COMPILER}")
   set(cxx "${CMAKE_CXX_COMPILER}")
@@ -57,11 +58,11 @@ function(wick_xnnpack_compilers c_out cxx_out)
   set(${cxx_out} "${cxx}" PARENT_SCOPE)
 endfunction()
 
-# Builds the library into `prefix` unless it is there. `problem` is empty or a sentence.
+# Builds the library into `prefix` unless it is there. Sets `problem` to "" or to a sentence about the failure.
 function(wick_build_xnnpack prefix c cxx flags problem)
   set(${problem} "" PARENT_SCOPE)
   file(MAKE_DIRECTORY "${WICK_XNNPACK_CACHE}")
-  # Of two configure runs the second waits here and then finds what the first made.
+  # If two configure runs meet, the second waits here and then finds the library that the first has built.
   file(LOCK "${WICK_XNNPACK_CACHE}/xnnpack.lock" GUARD FUNCTION RESULT_VARIABLE locked)
   if(EXISTS "${prefix}/include/xnnpack.h")
     return()
@@ -91,7 +92,7 @@ function(wick_build_xnnpack prefix c cxx flags problem)
     return()
   endif()
 
-  # Shown whatever the log level: this is the one configure run that takes minutes.
+  # Shown at every log level, because this configure run takes long.
   execute_process(COMMAND "${CMAKE_COMMAND}" -E echo
     "-- Building XNNPACK once, into ${prefix} (about one minute on two cores)")
   set(work "${WICK_XNNPACK_CACHE}/build")  # one at a time: the lock
@@ -120,7 +121,7 @@ function(wick_build_xnnpack prefix c cxx flags problem)
       return()
     endif()
   endforeach()
-  # Whole or not at all.
+  # Atomic: the folder is complete or absent.
   file(RENAME "${work}/installed" "${prefix}")
   file(REMOVE_RECURSE "${work}" "${prefix}.log")
 endfunction()
@@ -140,7 +141,7 @@ function(wick_find_own_xnnpack problem)
   endif()
   wick_xnnpack_compilers(c cxx)
   wick_compiler_version("${c}" version)
-  # ThreadSanitizer must see the threads' hand-overs. Other sanitizers take the plain archives.
+  # ThreadSanitizer must see how threads synchronize. Other sanitizers use the plain archives.
   set(flags)
   if("${CMAKE_C_FLAGS} ${CMAKE_CXX_FLAGS}" MATCHES "-fsanitize=thread")
     set(flags "-fsanitize=thread")
@@ -227,7 +228,7 @@ function(wick_find_system_xnnpack)
 endfunction()
 
 if(WICK_FREESTANDING OR CMAKE_SYSTEM_NAME STREQUAL "Generic")
-  # Small targets have no use for it.
+  # Freestanding targets do not use it.
 elseif(WICK_XNNPACK STREQUAL "system")
   find_package(Threads REQUIRED)
   wick_find_system_xnnpack()

@@ -5,7 +5,7 @@ set(CMAKE_SYSTEM_PROCESSOR arm)
 set(WICK_ARM_CPU cortex-m55 CACHE STRING "The core")
 set(WICK_ARM_COMPILER clang CACHE STRING "clang or gcc")
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES WICK_ARM_CPU WICK_ARM_COMPILER)
-# There is nothing to link a test program with before our own start-up code is built.
+# Test programs cannot be linked before Wick's own start-up code is built.
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
 
 # The core, its kind of floating point, the triple that clang calls it by, the instruction set that Cortex-M kernels are for.
@@ -32,8 +32,9 @@ set(WICK_ARM_LINK_FLAGS "-mcpu=${WICK_ARM_CPU} -mthumb ${float}")
 if(WICK_ARM_COMPILER STREQUAL "gcc")
   set(CMAKE_C_COMPILER arm-none-eabi-gcc)
   set(CMAKE_CXX_COMPILER arm-none-eabi-g++)
-  # GCC 12 reads registers it never set in a selection between vectors, and stops with an internal error where debug
-  # information is asked for: only the kernels written for MVE get its instructions (WICK_MVE_FLAGS).
+  # GCC 12 miscompiles selects between vectors (it reads registers that it never set), and with debug information it
+  # stops with an internal error. So only the kernels written for MVE are compiled with its instructions
+  # (WICK_MVE_FLAGS).
   if(WICK_CORTEX_M_ISA STREQUAL "mve")
     set(WICK_MVE_FLAGS "-mcpu=${WICK_ARM_CPU}")
   endif()
@@ -49,7 +50,7 @@ else()
   set(wick_arm_flags "-mcpu=${WICK_ARM_CPU} -mthumb ${float} -fshort-enums -fomit-frame-pointer -isystem /usr/include/newlib")
   file(GLOB wick_arm_cxx /usr/include/newlib/c++/*)
   set(wick_arm_cxx_flags "-isystem ${wick_arm_cxx} -isystem ${wick_arm_cxx}/arm-none-eabi")
-  # The size that GCC reaches with -Os.
+  # With -Oz clang reaches the size of GCC with -Os.
   foreach(language C CXX)
     set(CMAKE_${language}_FLAGS_MINSIZEREL "-Oz -DNDEBUG" CACHE STRING "")
   endforeach()
@@ -66,5 +67,5 @@ set(CMAKE_ASM_FLAGS_INIT "${wick_arm_flags}")
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
-# Header-only FlatBuffers lies in the host's include folder; schema/ links it to a folder of its own.
+# FlatBuffers is header-only and lies in the host's include folder; schema/ links it into a separate folder.
 set(CMAKE_INCLUDE_PATH /usr/include)

@@ -1,4 +1,4 @@
-// Runs a fuzz target over the files and folders given as arguments: the committed corpus as a test.
+// Runs a fuzz target over the files and folders given as arguments, so that the committed corpus is a test.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

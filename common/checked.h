@@ -28,7 +28,7 @@ template <typename T>
   return !__builtin_mul_overflow(a, b, out);
 }
 
-/// Does [offset, offset + count) lie inside [0, size)? Never overflows.
+/// Whether [offset, offset + count) lies inside [0, size). Never overflows.
 constexpr bool range_fits(uint64_t offset, uint64_t count, uint64_t size) {
   return offset <= size && count <= size - offset;
 }

@@ -1,4 +1,4 @@
-// Tells whether bytes are those that were there before. C++17, freestanding.
+// A digest that detects changed bytes. C++17, freestanding.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -8,8 +8,9 @@
 
 namespace wick {
 
-/// Sums of the words of 32 bits and of these sums, both modulo 2^32; bytes behind the last word count as one with
-/// zeros. Every change of a single word changes it. It says nothing to someone who may change the digest, too.
+/// The sum of the size and all 32-bit words, and the sum of its partial sums, both modulo 2^32. The bytes after the
+/// last whole word count as a word padded with zeros. Every change of a single word changes the digest. It does not
+/// protect against someone who can also change the digest.
 inline uint64_t digest(Span<const uint8_t> bytes) {
   uint32_t sum = static_cast<uint32_t>(bytes.size()), sum_of_sums = 0;
   for (size_t at = 0; at < bytes.size(); at += sizeof(uint32_t)) {

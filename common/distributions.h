@@ -7,21 +7,21 @@
 
 namespace wick {
 
-/// Numbers of one element: a stream of its own, keyed by a block of the stream of `seed`.
+/// The random numbers of one element: a stream of its own, keyed by a block of the stream of `seed`.
 class RandomStream {
  public:
   RandomStream(uint64_t seed, uint64_t block) {
     const RandomBlock key = philox4x32(seed, block);
     key_ = uint64_t{key.words[0]} << 32 | key.words[1];
   }
-  /// In [0, 1).
+  /// Uniform in [0, 1).
   double uniform() {
     if (!has_second_) block_ = philox4x32(key_, counter_++);
     has_second_ = !has_second_;
     return has_second_ ? uniform_double(block_.words[0], block_.words[1])
                        : uniform_double(block_.words[2], block_.words[3]);
   }
-  /// By Box and Muller.
+  /// Standard normal, by Box and Muller.
   double normal() {
     const double radius = math::sqrt(-2 * math::log(1 - uniform()));
     return radius * math::cos(2 * math::kPi * uniform());
@@ -40,7 +40,7 @@ inline double draw_poisson_few(RandomStream& stream, double rate) {
   return count;
 }
 
-/// rate >= 0
+/// A Poisson number. Requires: rate >= 0.
 inline double draw_poisson(RandomStream& stream, double rate) {
   if (rate < 10) return rate == 0 ? 0 : draw_poisson_few(stream, rate);
   const double b = 0.931 + 2.53 * math::sqrt(rate), a = -0.059 + 0.02483 * b, log_rate = math::log(rate);
@@ -55,7 +55,7 @@ inline double draw_poisson(RandomStream& stream, double rate) {
   }
 }
 
-/// Counts the successes by the number of trials up to each.
+/// A binomial number for few expected successes: adds the (geometric) numbers of trials up to each success.
 inline double draw_binomial_few(RandomStream& stream, double count, double chance) {
   const double log_failure = math::log1p(-chance);
   double trials = 0, successes = 0;
@@ -65,7 +65,7 @@ inline double draw_binomial_few(RandomStream& stream, double count, double chanc
   }
 }
 
-/// chance in (0, 0.5].
+/// A binomial number. Requires: chance in (0, 0.5].
 inline double draw_binomial_half(RandomStream& stream, double n, double chance) {
   if (n * chance < 10) return draw_binomial_few(stream, n, chance);
   const double deviation = math::sqrt(n * chance * (1 - chance)), b = 1.15 + 2.53 * deviation;
@@ -82,7 +82,7 @@ inline double draw_binomial_half(RandomStream& stream, double n, double chance) 
   }
 }
 
-/// Successes among floor(count) trials.
+/// A binomial number: the successes among floor(count) trials.
 inline double draw_binomial(RandomStream& stream, double count, double chance) {
   count = math::floor(count);
   if (math::is_nan(chance)) return math::kNaN;
@@ -92,7 +92,7 @@ inline double draw_binomial(RandomStream& stream, double count, double chance) {
                        : count - draw_binomial_half(stream, count, 1 - chance);
 }
 
-/// alpha >= 0
+/// A gamma number with scale 1. Requires: alpha >= 0.
 inline double draw_gamma(RandomStream& stream, double alpha) {
   if (alpha == 0) return 0;
   double scale = 1;

@@ -1,10 +1,10 @@
-// A text file of the project as a part of the program. C++17.
+// A text file of the project, embedded in the program. C++17.
 #pragma once
 #include <stddef.h>
 
 namespace wick {
 
-/// Both live as long as the program. The arrays are written by cmake/embed_text.cmake.
+/// Both strings live as long as the program. cmake/embed_text.cmake writes the arrays.
 struct TextFile {
   const char* path;  // in the repository
   const char* text;

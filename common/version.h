@@ -1,4 +1,4 @@
-// Which version of Wick this is: CMakeLists.txt reads it here.
+// The version of Wick. CMakeLists.txt reads it from this file.
 #pragma once
 
 namespace wick {

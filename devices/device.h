@@ -12,14 +12,14 @@
 
 namespace wick::device {
 
-/// Why a program could not be loaded or run: what it says, not what became of the device.
+/// Why a program could not be loaded or run: an error of the program, not of the device.
 struct Refusal {
   ErrorKind kind = ErrorKind::none;
   Error code = Error::Ok;
   std::string message;
   bool in_instruction = false;
   uint32_t chain = 0, instruction = 0;
-  std::vector<std::string> tensors;  // of the instruction: "f32[1, 8]"
+  std::vector<std::string> tensors;  // of the instruction's arguments: "f32[1, 8]"
 };
 
 /// Executed instructions of the processor. `weighted_cycles`: one for a scalar instruction, two for a vector
@@ -28,8 +28,8 @@ struct Counts {
   uint64_t instructions = 0, weighted_cycles = 0;
 };
 
-/// What one instruction of the program took, and when it began: instructions of the processor since the execution
-/// began.
+/// Cost of one instruction of the program. `begin`: instructions of the processor from the start of the execution to
+/// its start.
 struct StepCounts {
   Counts counts;
   uint64_t begin = 0;
@@ -48,14 +48,14 @@ struct Call {
   std::function<void(StepReport)> on_step;  // Watch::steps, Watch::results: called in order
 };
 
-/// What one call took, for Watch::counts and Watch::steps.
+/// Cost of one call, for Watch::counts and Watch::steps.
 struct Footprint {
-  std::string not_counted;  // why there are no counts of instructions; "" if there are
+  std::string not_counted;  // why instructions were not counted; "" if they were
   Counts execution;
   std::vector<StepCounts> steps;  // one per on_step
   uint64_t load_stack_bytes = 0, execution_stack_bytes = 0;
-  uint64_t temp_bytes = 0;          // scratch of kernels outside the arenas, at most at one time
-  uint64_t method_arena_bytes = 0;  // what binding the method takes
+  uint64_t temp_bytes = 0;          // peak of the kernels' scratch memory outside the arenas
+  uint64_t method_arena_bytes = 0;  // bytes of the method arena
 };
 
 /// How a firmware gets its methods: it loads them from a program, or has them as tables (runtime/firmware).
@@ -67,17 +67,17 @@ struct FirmwareParts {
 /// Flash of a firmware that holds the runtime and only the kernels of a program.
 struct FirmwareSize {
   uint64_t core_bytes = 0;     // executing methods, and loading them
-  uint64_t kernels_bytes = 0;  // the kernels, with what only they call
-  bool by_gcc = false;         // the larger of what clang and GCC make of them, else what clang makes
+  uint64_t kernels_bytes = 0;  // the kernels, with functions that only they call
+  bool by_gcc = false;         // the larger of clang's and GCC's sizes; else clang's
 };
 
 struct Outcome {
-  std::optional<Refusal> refusal;  // then the rest is empty
+  std::optional<Refusal> refusal;  // if set, the rest is empty
   std::vector<HostValue> outputs;
   Footprint footprint;
 };
 
-/// What a device runs. `module` holds the same program on the host and outlives the device.
+/// The program that a device runs. `module` holds the same program on the host and outlives the device.
 struct DeviceProgram {
   std::string path;
   std::vector<std::string> data_paths;  // .ptd files
@@ -91,17 +91,17 @@ class Device {
   virtual ~Device() = default;
   /// Errors: the device is missing, broke down, or took longer than a limit allows.
   virtual compiler::Result<Outcome> call(const Call& call) = 0;
-  /// Of a firmware with the kernels of these operators. Errors: usage if this device has no firmware, or its parts are
-  /// missing.
+  /// The flash of a firmware with the kernels of these operators. Errors: usage if this device has no firmware, or its
+  /// parts are missing.
   virtual compiler::Result<FirmwareSize> firmware_size(const FirmwareParts& parts) const = 0;
-  /// From now on runs another program.
+  /// Replaces the program.
   virtual void set_program(DeviceProgram program) = 0;
 };
 
 /// The host's name among the devices.
 constexpr char kHost[] = "host";
-/// Whether programs on this device run in this process, on the host or on a device of a backend: time is measured
-/// there, tracers see what happens, and results are those of other hardware. Else it is a board, or no device.
+/// Whether programs on this device run in this process, on the host or on a device of a backend: then time is measured,
+/// tracers work, and results may differ as between hardware. False for boards and unknown names.
 bool runs_in_process(const std::string& name);
 
 struct DeviceRow {
@@ -109,7 +109,8 @@ struct DeviceRow {
 };
 /// All devices that there are, whether or not this machine has what they need.
 const std::vector<DeviceRow>& device_table();
-/// Opens a device of that table. Errors: usage (another name; what is missing to run it, and where to get it).
+/// Opens a device of that table. Errors: usage (an unknown name, or something that the device needs is missing, with
+/// where to get it).
 compiler::Result<std::unique_ptr<Device>> open_device(const std::string& name, const DeviceProgram& program);
 
 }  // namespace wick::device

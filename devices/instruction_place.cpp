@@ -12,7 +12,7 @@ std::string operator_text(const OperatorName& op) {
 compiler::Where instruction_source(const MethodMeta& method, size_t chain, size_t instruction) {
   compiler::Where where;
   const size_t count = method.num_frames(chain, instruction);
-  const bool is_check = method.check_message(chain, instruction) != nullptr;  // its first frame is no place
+  const bool is_check = method.check_message(chain, instruction) != nullptr;  // whose first frame is not a place
   if (count == (is_check ? 1u : 0u)) return where;
   const FrameMeta frame = method.frame(chain, instruction, count - 1);
   where.module = frame.name;

@@ -1,4 +1,4 @@
-// What a call on a device observes besides running. C++17, freestanding.
+// The observations that a call on a device makes. C++17, freestanding.
 #pragma once
 #include <stdint.h>
 

@@ -41,7 +41,7 @@ std::string element_text(const NamedArray& array, size_t index) {
 struct Statistics {
   size_t count = 0, nan_count = 0;
   double least = std::numeric_limits<double>::infinity(), most = -least, mean = 0;
-  bool is_meaningful = false;  // real numbers, at least one of them no NaN
+  bool is_meaningful = false;  // real numbers that are not all NaN
 };
 
 Statistics statistics_of(const NamedArray& array) {

@@ -1,4 +1,4 @@
-// Arrays in one line of text.
+// Summaries of arrays, in one line of text.
 #pragma once
 #include <string>
 #include <vector>

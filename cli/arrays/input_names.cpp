@@ -28,7 +28,7 @@ std::optional<uint32_t> number_behind(std::string_view prefix, std::string_view 
   return number;
 }
 
-// Do these ascending numbers leave out none, counted from 0 or from `before`, or are they the places of all inputs?
+// Whether these ascending numbers are contiguous and begin at 0 or `before`, or are the places of all inputs.
 bool leave_no_gap(const std::vector<size_t>& numbers, const WantedInputs& inputs, size_t before) {
   if (numbers == inputs.places) return true;
   if (numbers[0] != 0 && numbers[0] != before) return false;
@@ -53,7 +53,7 @@ bool sort_numbered(const WantedInputs& inputs, size_t before, std::vector<NamedA
   return arrays.empty();
 }
 
-// Insertions, deletions and replacements that lead from one to the other.
+// The edit distance: insertions, deletions and replacements.
 size_t edits_between(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -69,7 +69,7 @@ size_t edits_between(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// An input that `name` may have been meant for: at most a third of it is another, and no array has its name.
+// The input that `name` probably misspells: at most a third of the name differs, and no array has the input's name.
 const std::string* nearest(const std::string& name, const std::vector<std::string>& inputs,
                            const std::vector<NamedArray>& arrays) {
   const std::string* best = nullptr;

@@ -1,4 +1,4 @@
-// Which array of a file feeds which input, decided by names.
+// Decides by names which array of a file feeds which input.
 #pragma once
 #include <string>
 #include <vector>
@@ -24,7 +24,7 @@ struct WantedInputs {
 /// Decides whether the arrays of `file` feed the inputs by name (true) or in order (false), and puts them in order.
 ///   before  the arrays that files before this one feed in order
 /// By name: if every array has the name of an input. In order: a single .npy; arrays named `in0`, `in1`, .. or `arr_0`,
-/// `arr_1`, .., by their numbers, without a gap from 0 or `before`, or with the numbers of all inputs; and arrays for a
+/// `arr_1`, .., by their numbers, which must be contiguous from 0 or `before`, or be those of all inputs; arrays for a
 /// method with one input, if none has the name of that input. Errors: usage for every other file, so that a wrong name
 /// cannot swap arrays.
 compiler::Result<bool> order_by_names(const WantedInputs& inputs, size_t before, InputFile& file);

@@ -61,7 +61,7 @@ Status check_lengths(const NpyHeader& header, uint64_t file_bytes, uint64_t limi
   return {};
 }
 
-/// Takes the elements out of `file`, reusing its memory when they need no other order.
+/// Takes the elements out of `file`. Reuses its memory if they are row-major already.
 NamedArray take_array(NpyHeader header, std::vector<uint8_t> file) {
   NamedArray array;
   array.dtype = header.dtype;

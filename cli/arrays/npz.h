@@ -1,4 +1,4 @@
-// Arrays in and out of the tool: NumPy's .npy and .npz files. The bytes are untrusted.
+// Reads and writes NumPy's .npy and .npz files. The bytes are untrusted.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -21,7 +21,7 @@ struct NamedArray {
   std::vector<uint8_t> bytes;
 };
 
-/// What a file may ask for.
+/// Limits for a file.
 struct ArrayLimits {
   uint64_t max_unpacked_bytes = compiler::limits().unpacked_bytes;  // all arrays of a file together
   uint64_t max_entries = compiler::limits().archive_entries;        // arrays in one .npz

@@ -1,4 +1,4 @@
-// Any bytes as .npy and .npz: an error, or arrays that keep their size invariant and read back equal.
+// Fuzz target: any bytes as .npy and .npz give an error, or arrays that keep their size invariant and read back equal.
 #include "cli/arrays/npz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

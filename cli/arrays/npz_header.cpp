@@ -45,7 +45,7 @@ Result<DType> dtype_from_descr(std::string_view descr) {
   const bool has_order = !descr.empty() && (descr[0] == '<' || descr[0] == '|' || descr[0] == '=');
   const std::string_view kind = has_order ? descr.substr(1) : descr;
   for (const DTypeRow& row : kDTypes) {
-    const bool readable = kind != "V1" && kind != "V4";  // several dtypes of ours share these
+    const bool readable = kind != "V1" && kind != "V4";  // several of Wick's dtypes share these
     if (readable && kind == row.text) return row.dtype;
   }
   return Diag(Code::incompatible_file, "arrays of this dtype are not read")

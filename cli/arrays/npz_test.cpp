@@ -42,7 +42,7 @@ std::string dict(const std::string& descr, const std::string& shape, const std::
   return "{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }\n";
 }
 
-/// One archive entry with every field open to lies.
+/// One archive entry, any field of which can be set to a false value.
 struct Entry {
   std::string name = "x.npy", local_name = "x.npy";
   Bytes packed;

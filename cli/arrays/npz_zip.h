@@ -1,4 +1,4 @@
-// The little of ZIP that .npz files use: a checked directory, stored and deflated entries, a deterministic writer.
+// The subset of ZIP that .npz files use: a checked directory, stored and deflated entries, a deterministic writer.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -19,8 +19,8 @@ struct ZipEntry {
 };
 
 /// Reads and checks the central directory: records, ZIP64 fields, local headers that agree, no overlap, no equal names.
-/// What it returns lies inside `file`. Entries keep the directory's order.
-/// Errors: corrupt_file; incompatible_file (encrypted, another method, several disks); limit (more than `max_entries`).
+/// The entries' data lie inside `file`. Entries keep the directory's order. Errors: corrupt_file; incompatible_file
+/// (encrypted, another method, several disks); limit (more than `max_entries`).
 compiler::Result<std::vector<ZipEntry>> read_zip_directory(Span<const uint8_t> file, uint64_t max_entries);
 
 /// The entry's unpacked bytes, CRC-32 checked. Errors: corrupt_file; limit if memory does not suffice.

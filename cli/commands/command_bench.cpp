@@ -39,9 +39,9 @@ uint64_t peak_bytes() {
 
 /// Times of one method. Times of runs are sorted.
 struct Times {
-  double load_ms = 0, first_ms = 0;  // first: the first run, which may do work that later ones need not
+  double load_ms = 0, first_ms = 0;  // first: the first run, which may do work that later runs skip
   std::vector<double> run_ms;
-  std::vector<double> device_ms;  // of delegates on a device, without copies of inputs and outputs; may be empty
+  std::vector<double> device_ms;  // time of delegates on a device, without copies of inputs and outputs; may be empty
   int threads = 1;
   std::string method;
 };
@@ -82,7 +82,7 @@ Result<Times> measure_runs(const BenchFlags& flags) {
   return times;
 }
 
-// null where nothing counted.
+// Writes the counts, or null if instructions were not counted.
 void write_counts(const device::Counts& counts, bool counted, compiler::JsonWriter& json) {
   for (const auto& [name, value] :
        {std::pair("instructions", counts.instructions), std::pair("weighted_cycles", counts.weighted_cycles)}) {

@@ -80,16 +80,16 @@ Result<std::vector<NamedArray>> run_watched(Session& session, const std::string&
   return output_arrays(facts, std::move(outputs));
 }
 
-/// How far quantization may take an output from the model's: a step of its grid, or what roundings make of each
-/// element, whichever is more.
+/// How far quantization may move an output from the model's: by a step of its grid, or by what rounding flips do to
+/// each element, whichever is more.
 struct Allowance {
   double step = 0;
   std::vector<double> each;  // empty: nothing
 };
 using Allowances = std::map<std::string, Allowance>;  // by the name of the output
 
-/// A run of the model on the portable kernels: what comes out, what each node gave, and, if it quantizes, how far
-/// roundings that flip take both.
+/// A run of the model on the portable kernels: its outputs, the results of each node and, if it quantizes, how far
+/// rounding flips move both.
 struct Reference {
   NodeRecorder nodes{kTraceBytes};
   RoundingFlipper flipper{nodes};
@@ -97,7 +97,7 @@ struct Reference {
   Allowances allowed;
 };
 
-/// Steps of outputs that are quantized, as the model's graph has them.
+/// Sets the steps of quantized outputs, as the model's graph has them.
 Status allow_steps(const CompareFlags& flags, Span<const uint8_t> bytes, const std::string& method,
                    const compiler::CompileOptions& as, const Session& program, Allowances& allowed) {
   ASSIGN_OR_RETURN(const MethodFacts facts, read_facts(program.meta(method)));
@@ -105,7 +105,7 @@ Status allow_steps(const CompareFlags& flags, Span<const uint8_t> bytes, const s
                    compiler::import_bytes({method, flags.model, bytes}, as.import, as.border));
   size_t index = 0;
   const auto note = [&](const compiler::Value* value) {
-    if (index >= program.meta(method).num_outputs()) return;  // another model's
+    if (index >= program.meta(method).num_outputs()) return;  // an output of another model
     double& most = allowed[output_name(facts, index++)].step;
     if (value) most = std::max(most, compiler::quantization_step(*value));
   };
@@ -120,7 +120,7 @@ struct Int16 {
   bool elements = false, beyond_model = false;
 };
 
-/// What the program has of int16. `pte`: the model on the portable kernels, after Wick's passes.
+/// How the program uses int16. `pte`: the model on the portable kernels, after Wick's passes.
 Result<Int16> read_int16(const CompareFlags& flags, const MethodMeta& program, const std::vector<uint8_t>& pte,
                          const std::string& method) {
   Int16 int16;
@@ -181,7 +181,7 @@ Result<Comparison> compare_outputs(const std::vector<NamedArray>& found, const s
   Comparison comparison;
   for (size_t i = 0; i < found.size(); ++i) {
     Tolerance tolerance = asked;
-    std::vector<double> beyond;  // the step
+    std::vector<double> beyond;  // what rounding flips add to the step
     const auto known = allowed.find(wanted[i].name);
     if (known != allowed.end()) {
       tolerance.of_roundings = known->second.step;
@@ -193,8 +193,8 @@ Result<Comparison> compare_outputs(const std::vector<NamedArray>& found, const s
   return comparison;
 }
 
-/// The program's outputs beside those that the model gives for the program's own elements. `steps`: of outputs on a
-/// grid.
+/// Compares the program's outputs with those that the model gives for the program's own elements. `steps`: the
+/// allowances of outputs on a grid.
 Result<Comparison> compare_followed(const std::vector<NamedArray>& found, const FollowedOutputs& followed,
                                     const Allowances& steps, const Tolerance& asked) {
   Allowances allowed = steps;
@@ -206,8 +206,8 @@ Result<Comparison> compare_followed(const std::vector<NamedArray>& found, const 
   return compare_outputs(found, followed.outputs, allowed, asked);
 }
 
-/// Compares the program's outputs `found` with those that the model gives for the program's own elements. `steps` are
-/// the allowances of outputs on a grid.
+/// Runs the model on the program's own elements (follow_program) and counts where its outputs differ from `found`.
+/// `steps` are the allowances of outputs on a grid.
 Result<FollowedOutputs> follow(const CompareFlags& flags, const std::vector<uint8_t>& model, const std::string& method,
                                const std::vector<HostValue>& inputs, const std::vector<NamedArray>& found,
                                const Allowances& steps, bool outputs_agree) {
@@ -276,7 +276,7 @@ Result<Comparison> compare(const CompareFlags& flags) {
     comparison.nodes_compared = nodes.num_compared();
     if (comparison.ok()) return comparison;
   }
-  // Where the outputs agree, elements that are near nothing that the model quantizes are those of a node that it lacks.
+  // If the outputs agree, elements that are near no quantized value of the model belong to a node that the model lacks.
   comparison.deviation = nodes.first_deviation(!comparison.ok());
   if (comparison.ok() || comparison.deviation) return comparison;
 

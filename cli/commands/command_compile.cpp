@@ -118,7 +118,7 @@ Status dump(const std::string& folder, std::string_view method, int number, std:
                               Span<const uint8_t>(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
 }
 
-// `files`: those of the targets.
+// `files`: those that the targets write.
 Status write_outputs(const compiler::CompileResult& result, const CompileFlags& flags, const std::string& report,
                      std::vector<compiler::FileWriter>& files) {
   if (result.program.ptd.size_bytes > 0) {
@@ -174,7 +174,7 @@ bool has_text(Span<const uint8_t> bytes, size_t at, std::string_view text) {
   return bytes.size() >= at + text.size() && std::equal(text.begin(), text.end(), bytes.begin() + at);
 }
 
-// Options of backends that name files (--twin) among them.
+// Includes the options of backends that name files (--twin).
 Status check_compile_files(const CompileFlags& flags, const std::vector<compiler::TargetRequest>& targets) {
   std::vector<OutputFile> outputs = {
       {"-o", flags.output, "ExecuTorch program", [](Span<const uint8_t> bytes) { return has_text(bytes, 4, "ET"); }},
@@ -194,7 +194,7 @@ Status check_compile_files(const CompileFlags& flags, const std::vector<compiler
   return check_outputs(outputs, inputs);
 }
 
-// Most graphs are stable after three rounds of passes.
+// The estimate of the steps: most graphs are stable after three rounds of passes.
 compiler::Result<compiler::CompileResult> compile_with_progress(const std::vector<compiler::CompileInput>& inputs,
                                                                 compiler::CompileOptions& options) {
   Progress progress("compiling");
@@ -209,7 +209,7 @@ compiler::Result<compiler::CompileResult> compile_with_progress(const std::vecto
   return compiler::compile(inputs, options);
 }
 
-// What would make a program fit that does not.
+// Advice on making the program fit its budget; empty if it fits.
 std::vector<std::string> advise(const compiler::CompileResult& result, const CompileFlags& flags,
                                 const std::vector<compiler::CompileInput>& inputs,
                                 const compiler::CompileOptions& options) {
@@ -229,7 +229,8 @@ std::vector<std::string> advise(const compiler::CompileResult& result, const Com
                        });
 }
 
-// A line for each reason of nodes outside, and of those that an option made different, on stderr; the report has all.
+// Prints a line to stderr for each reason why nodes stay outside delegates, and for each reason why nodes differ
+// because of an option. The report lists all nodes.
 void print_reasons(const compiler::MethodReport& method) {
   std::map<std::pair<std::string, std::string>, size_t> outside, asked_for;
   for (const compiler::NodeVerdict& verdict : method.outside)
@@ -340,7 +341,7 @@ int compile_command(const CompileFlags& flags) {
       if (dumped.ok()) dumped = dump(flags.dump_ir, method, stage_number++, stage, graph);
     };
   }
-  // A program without its weights or its twin is of no use: no file appears before the bytes of all are written.
+  // A program is useless without its weights or its twin, so no file appears before the bytes of all files are written.
   std::vector<compiler::FileWriter> files;
   options.files = &files;
   const auto start = std::chrono::steady_clock::now();
@@ -351,7 +352,7 @@ int compile_command(const CompileFlags& flags) {
   const std::vector<std::string> advice = advise(*result, flags, inputs, options);
   const std::string json = report_json(*result, advice, compile_ms);
   if (const Status over = check_budgets(*result, flags, advice); !over.ok()) {
-    // The report tells what is too large.
+    // The report shows what is too large, so it is written first.
     if (Status status = write_report(flags, json); !status.ok()) return report(status.diag());
     return report(over.diag());
   }

@@ -27,14 +27,14 @@ struct ProfileFlags : CallOptions {
   std::string trace;
 };
 
-/// What a profile measures, in Step::ms: time on the host, executed instructions on a device.
+/// The unit of Step::ms in a profile: milliseconds on the host, executed instructions on a device.
 struct Unit {
   const char* name;
   int digits;
 };
 constexpr Unit kMilliseconds = {"ms", 3}, kInstructions = {"instructions", 0};
 
-/// What was measured of one method.
+/// The measurements of one method.
 struct Profile {
   std::string method;
   Unit unit = kMilliseconds;

@@ -71,10 +71,10 @@ Status check_run_files(const RunFlags& flags, const std::vector<Step>& steps) {
   return {};
 }
 
-// Which instruction runs, for a program that takes long.
+// Shows which instruction runs, if the program takes long.
 class RunProgress {
  public:
-  /// Null where nobody watches: tracing costs a call per instruction.
+  /// Null if progress is not shown: tracing costs a call per instruction.
   const Tracer* tracer() const { return progress_.is_shown() ? &tracer_ : nullptr; }
   void finish() { progress_.finish(); }
   void watch(const MethodMeta& method) {

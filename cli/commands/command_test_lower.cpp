@@ -62,7 +62,7 @@ Status run_checks(const TestFlags& flags, Pipeline& pipeline) {
   return {};
 }
 
-// Passes of libraries, or, if there are names, the passes of these names.
+// Adds the passes of all libraries, or, if names are given, the passes with these names.
 Status add_passes(const TestFlags& flags, Pipeline& pipeline) {
   std::vector<compiler::ExtraPass> known;
   for (const std::string& library : flags.libraries) {
@@ -91,7 +91,7 @@ Status add_passes(const TestFlags& flags, Pipeline& pipeline) {
   return {};
 }
 
-// The program in a file, for a device; gone with this object.
+// The program in a temporary file, for a device. The destructor removes the file.
 class ProgramFile {
  public:
   static Result<ProgramFile> write(const std::vector<uint8_t>& bytes) {

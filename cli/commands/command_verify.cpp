@@ -22,7 +22,7 @@ using compiler::Diag;
 using compiler::FileMap;
 using compiler::Result;
 
-/// What was found right: kind, and facts in words.
+/// The facts that were verified: kind of file, and text.
 struct Facts {
   std::string kind, text;
 };

@@ -41,7 +41,7 @@ HostTensor row_major(const TensorMeta& meta) {
   tensor.data = const_cast<uint8_t*>(meta.bytes.data());
   HostTensor host = to_host(tensor);
   if (host.dtype == DType::boolean) {
-    for (uint8_t& byte : host.bytes) byte = byte != 0;  // as in arrays of .npz files
+    for (uint8_t& byte : host.bytes) byte = byte != 0;  // any byte but 0 is true, as in .npz files
   }
   return host;
 }
@@ -83,7 +83,7 @@ Result<std::vector<HostValue>> test_inputs(const BundledProgram& bundled, const 
     return misfit(place, "another number of inputs")
         .expected(fmt::format("{}", count), fmt::format("{}", meta.num_inputs()));
   }
-  std::vector<HostValue> types;  // tensors without elements: none is copied before all fit
+  std::vector<HostValue> types;  // tensors without elements: nothing is copied before all inputs fit
   for (size_t i = 0; i < count; ++i) {
     const ValueMeta found = bundled.input(place.suite, place.set, i), wanted = meta.input_value(i);
     bool fits = found.tag == wanted.tag;
@@ -116,7 +116,7 @@ Result<std::vector<OutputResult>> run_set(Session& session, const SetPlace& plac
   RETURN_IF_ERROR(session.execute(place.method, inputs, &outputs));
   std::vector<OutputResult> results;
   for (size_t i = 0; i < count; ++i) {
-    // Values without an array are none or strings, which no set can expect.
+    // Values without an array are None or strings, which no set can expect.
     const ValueMeta expected = bundled.output(place.suite, place.set, i);
     if (outputs[i].tag != expected.tag) {
       return misfit(place, fmt::format("output {} is of another kind", i))

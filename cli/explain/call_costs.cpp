@@ -13,7 +13,7 @@ using compiler::CallArgument;
 using compiler::CallCost;
 using compiler::Target;
 
-// Of a constant row of int32, as parameters of a kernel are.
+// The elements of a constant 1-d tensor of int32, the form of a kernel's parameters; empty for any other tensor.
 std::vector<int64_t> elements_of(const TensorMeta& tensor) {
   std::vector<int64_t> out;
   if (tensor.storage != wick::Storage::constant || tensor.dtype != DType::i32 || tensor.sizes.size() != 1) return out;

@@ -1,4 +1,4 @@
-// What the calls of a method cost, as the backend whose operators it calls predicts.
+// Predicted costs of the calls of a method, from the backend whose operators it calls.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,15 +8,15 @@
 
 namespace wick::cli {
 
-/// The backend that predicts costs of a program: one of `requests`, or the one whose operators the program calls. Null:
-/// none does.
+/// The backend that predicts costs of a program: one of `requests`, or the one whose operators the program calls. Null
+/// if there is none.
 const compiler::Target* cost_model_of(const Program& program, const std::vector<compiler::TargetRequest>& requests);
 
-/// One per instruction of all chains; those that call no kernel cost nothing and are not known.
+/// The costs of the instructions of all chains, in order. Instructions that call no kernel have an unknown cost of 0.
 std::vector<compiler::CallCost> call_costs(const MethodMeta& method, const compiler::Target& target,
                                            const std::vector<std::string>& facts);
 
-/// Of the executor itself, for one execution without jumps.
+/// The cost of the executor itself, for one execution without jumps.
 compiler::CallCost executor_cost(const MethodMeta& method, const compiler::Target& target,
                                  const std::vector<std::string>& facts);
 

@@ -31,7 +31,7 @@ std::string kernel_reason(const std::string& key) {
 // "portable", or the name space of a backend's kernels.
 std::string place_of(const std::string& key) { return is_of_backend(key) ? key.substr(0, key.find("::")) : "portable"; }
 
-// Such a call always fails; checks that do not hold jump to it.
+// The call that stops the program. It always fails; the jump of a check that does not hold leads to it.
 std::string check_reason(std::string_view message) { return fmt::format("stops the program: {}", message); }
 
 // "650 MACs, 650 bytes of constants, 64 of scratch"
@@ -43,7 +43,7 @@ std::string cost_text(const compiler::NodeCost& cost) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// Why, what it takes, and how what it reads and gives is quantized.
+// The reason, the cost, and the quantization of operands and results.
 std::string with_details(const compiler::NodeVerdict& node) {
   std::string text;
   for (const std::string& part : {node.reason, node.help, cost_text(node.cost), node.quantization})
@@ -51,7 +51,7 @@ std::string with_details(const compiler::NodeVerdict& node) {
   return text;
 }
 
-// Kernels of clone and copy, in place too.
+// Whether it is a kernel of clone or copy, in place or not.
 bool is_copy(std::string_view kernel) {
   kernel = kernel.substr(0, kernel.find('.'));
   if (kernel.ends_with('_')) kernel.remove_suffix(1);
@@ -141,7 +141,7 @@ MethodExplained explain_method(const MethodMeta& method) {
 
 // --- costs ---
 
-// What the program was prepared for, or what the first of the targets with costs prepares for.
+// The facts that the program was prepared for, or else those of the first target that predicts costs.
 std::vector<std::string> facts_of_program(const Program& program, const std::vector<TargetRequest>& targets) {
   std::vector<std::string> facts;
   std::istringstream words(prepared_for(program));
@@ -187,7 +187,7 @@ std::vector<CallCost> costs_of(const Program& program, const MethodMeta& method,
 
 // --- delegates ---
 
-// What the target of a delegate says of it, with the settings of `targets` if it is among them.
+// Adds the report of the delegate's target, made with the settings in `targets` if the target is among them.
 compiler::Status add_report(const compiler::Delegate& delegate, size_t index, const std::vector<TargetRequest>& targets,
                             MethodExplained& explained) {
   for (const compiler::Target* target : compiler::known_targets()) {
@@ -202,7 +202,7 @@ compiler::Status add_report(const compiler::Delegate& delegate, size_t index, co
   return {};
 }
 
-// A delegate as far as a file tells: its payload, and the places of its nodes.
+// The delegates of a method, with what the file holds: payloads and source places of nodes.
 std::vector<compiler::Delegate> delegates_of_method(const MethodMeta& method, const MethodFacts& facts) {
   std::vector<compiler::Delegate> delegates(method.num_delegates());
   for (size_t i = 0; i < delegates.size(); ++i) {
@@ -220,7 +220,7 @@ std::vector<compiler::Delegate> delegates_of_method(const MethodMeta& method, co
   return delegates;
 }
 
-// Each cost stands at the first node that it is of.
+// Each cost is shown at the first node of its origin.
 void explain_nodes(const compiler::MethodReport& report, FloatCosts costs, MethodExplained& explained) {
   for (const compiler::NodeVerdict& node : report.nodes) {
     NodeRow row = {node.op, node.where_it_runs, with_details(node), node.source, node.module, node.cost, {}};

@@ -1,4 +1,5 @@
-// A method explained: where its nodes and instructions run and why, what they cost, and what is in the arena when.
+// The explanation of a method: where its nodes and instructions run and why, what they cost, and what is in the arena
+// when.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,7 +15,7 @@ namespace wick::cli {
 /// One instruction of the program.
 struct InstructionRow {
   std::string what, where, why, source, module;
-  uint64_t live_bytes = 0;                 // of the arena while it runs
+  uint64_t live_bytes = 0;                 // live bytes of the arena while it runs
   std::optional<compiler::CallCost> cost;  // of a kernel, if a backend predicts it
 };
 
@@ -22,15 +23,15 @@ struct InstructionRow {
 struct NodeRow {
   std::string what, where, why, source, module;
   compiler::NodeCost cost;
-  std::optional<FloatCost> outside;  // of a node that no backend takes, if instructions are known to be its own
+  std::optional<FloatCost> outside;  // cost of a node that no backend takes, if its instructions are known
 };
 
-/// Of all instructions.
+/// Totals of all instructions.
 struct CostTotals {
   uint64_t macs = 0, constant_bytes = 0, largest_scratch_bytes = 0;
   double instructions = 0;  // the executor's included
   compiler::CallCost executor;
-  size_t not_known = 0;  // calls of kernels that the sum lacks
+  size_t not_known = 0;  // kernel calls without a known cost
 };
 
 struct MethodExplained {
@@ -43,10 +44,10 @@ struct MethodExplained {
   size_t copies = 0, delegates = 0;
   ArenaPicture arena;
   std::vector<compiler::UnboundedValue> unbounded;  // of a .pt2
-  std::string cost_model;  // what the costs are predicted for, "KEY=VALUE" each; "" if no backend does
+  std::string cost_model;  // facts "KEY=VALUE" for which costs are predicted; "" if no backend does
   CostTotals totals;
-  FloatCost conversions;  // between floats and integers, all of them
-  /// What delegates execute, with the number of each, if its backend predicts it.
+  FloatCost conversions;  // cost of all conversions between floats and integers
+  /// The number and the report of each delegate whose backend makes one.
   std::vector<std::pair<size_t, compiler::DelegateReport>> delegate_reports;
 };
 

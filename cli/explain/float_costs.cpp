@@ -22,7 +22,7 @@ class Roles {
 
   Role role(size_t instruction) const { return roles_[instruction]; }
 
-  /// The node on floats that a conversion serves, or null.
+  /// The node on floats for which a conversion is made, or null.
   const compiler::Origin* served(size_t conversion) const {
     const Instruction& instruction = plan_.instructions[conversion];
     if (roles_[conversion] == Role::to_integers) {

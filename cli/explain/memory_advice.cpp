@@ -59,7 +59,7 @@ std::string say_peak(const MethodExplained& explained, const compiler::MethodPla
                      place_text(explained, peak.instruction), peak.live_bytes, fmt::join(parts, ", "));
 }
 
-// Floats beside a quantized model's integers.
+// Advice about floats among the integers of a quantized model.
 std::string say_floats(const compiler::MethodPlan& plan, const Peak& peak) {
   uint64_t bytes = 0, integers = 0;
   for (const ArenaBlock* block : peak.owners) {
@@ -73,7 +73,7 @@ std::string say_floats(const compiler::MethodPlan& plan, const Peak& peak) {
       bytes, bytes / 4);
 }
 
-// Tensors of images shrink with the area of the input.
+// Advice to use smaller images: tensors shrink with the area of the input.
 std::string say_smaller_input(const compiler::MethodPlan& plan, uint64_t arena, uint64_t allowed) {
   for (const int32_t index : plan.inputs) {
     const auto* x = std::get_if<PlannedTensor>(&plan.values[static_cast<size_t>(index)]);
@@ -97,8 +97,8 @@ uint64_t bytes_of(const compiler::MethodPlan& plan, const PlannedTensor& tensor)
   return plan.storages[tensor.storage].size_bytes;
 }
 
-// The result of the peak, if one instruction alone reads it and makes something smaller of it: in halves of its
-// channels, one after the other, both take less.
+// Advice for the result of the peak instruction, if only one instruction reads it and its result is smaller: computed
+// in two halves of the channels, one after the other, both take less memory.
 std::string say_halves(const compiler::MethodPlan& plan, const Peak& peak) {
   const size_t at = peak.instruction;
   const PlannedTensor* result = at < plan.instructions.size() ? result_of(plan, at) : nullptr;
@@ -186,7 +186,7 @@ void advise_option(const CompileResult& result, const CompileResult& other, cons
                             fits ? ", which fit" : ""));
 }
 
-// What each other value of each option gives.
+// Adds the arena and file sizes that each other value of each option gives.
 void advise_options(const CompileResult& result, const std::vector<TargetRequest>& targets,
                     const RecompileFn& recompile, const Budget& budget, std::vector<std::string>& out) {
   for (size_t t = 0; t < targets.size(); ++t) {

@@ -1,4 +1,4 @@
-// What would make a program fit that needs more memory than it may.
+// Advice on how to make a program fit its memory budget.
 #pragma once
 #include <functional>
 #include <string>
@@ -16,7 +16,7 @@ struct Budget {
 using RecompileFn =
     std::function<compiler::Result<compiler::CompileResult>(const std::vector<compiler::TargetRequest>&)>;
 
-/// One sentence each, with numbers of this very program: what dominates the peak or the file, what other values of the
+/// Returns sentences with numbers of this program: what dominates the peak or the file, what other values of the
 /// targets' options give, and by how much tensors would have to shrink. Empty if the program fits.
 std::vector<std::string> memory_advice(const compiler::CompileResult& result, const Budget& budget,
                                        const std::vector<compiler::TargetRequest>& targets,

@@ -1,4 +1,4 @@
-// What a delegate executes, as a table and as JSON.
+// Prints the contents of delegates as a table and as JSON.
 #pragma once
 #include "cli/explain/explanation.h"
 #include "compiler/support/json_writer.h"

@@ -36,7 +36,7 @@ void print_nodes(const MethodExplained& method) {
   if (method.nodes.empty()) return;
   const auto outside = std::count_if(method.nodes.begin(), method.nodes.end(),
                                      [](const NodeRow& row) { return row.where == "portable"; });
-  const std::string form =  // backends of form kernels make no delegates
+  const std::string form =  // backends of form "kernels" make no delegates
       method.delegates == 0 ? "on backends"
                             : fmt::format("in {} delegate{}", method.delegates, method.delegates == 1 ? "" : "s");
   const size_t inside = method.nodes.size() - static_cast<size_t>(outside);

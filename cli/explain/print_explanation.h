@@ -1,4 +1,4 @@
-// Explained methods as tables and as JSON.
+// Prints explained methods as tables and as JSON.
 #pragma once
 #include <vector>
 

@@ -1,4 +1,4 @@
-// The runtime's sources, which the tool carries along: packages are made of them.
+// The runtime's sources, embedded in the tool. Packages are made of them.
 #pragma once
 #include <cstddef>
 

@@ -1,4 +1,4 @@
-// What programs of a package take when they run.
+// Measures the memory of a package's programs by running them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class AlignedMemory {
   uint64_t size_bytes_;
 };
 
-// Sizes that may change become as large as they may be: the elements repeat.
+// Enlarges dynamic sizes to their upper bounds. The elements repeat.
 void enlarge(const MethodMeta& meta, std::vector<HostValue>* inputs) {
   for (size_t i = 0; i < inputs->size(); ++i) {
     const ValueMeta bound = meta.input_value(i);
@@ -62,7 +62,7 @@ std::vector<uint8_t> bytes_at(const void* data, uint64_t size_bytes) {
   return {begin, begin + (data ? size_bytes : 0)};
 }
 
-// How much scratch a run with plenty of it takes.
+// The scratch memory of a run that is not short of it.
 Result<uint64_t> scratch_of(Session& session, const MethodPlan& plan) {
   ASSIGN_OR_RETURN(Method * method, session.prepare(plan.name));
   std::deque<InputView> views;
@@ -77,7 +77,7 @@ Diag failed(const MethodPlan& plan, const char* what, const char* text) {
       .with_help("give it inputs that it takes with -i, or more scratch memory with --scratch");
 }
 
-/// The methods of a program as the package has them.
+/// The methods of a program, loaded into memory of the sizes that the package has.
 struct Rehearsal {
   AlignedMemory shared;
   std::deque<AlignedMemory> memory;

@@ -11,11 +11,11 @@
 namespace wick::cli {
 namespace {
 
-// More than what the functions and texts of a program take, and those of each of its methods (write_program.cpp), by
-// GCC and by clang on each instruction set.
+// Upper bounds, for GCC and clang on each instruction set, of the bytes of a program's functions and texts, and of
+// those of each method (write_program.cpp).
 constexpr uint64_t kFunctionsBytes = 768, kMethodFunctionsBytes = 384;
 
-// The bytes of a handle: itself, the text of its last error, and its members. A multiple of 8 bytes.
+// The bytes of a handle: a pointer to itself, one to the text of its last error, and its members. A multiple of 8.
 uint64_t instance_bytes(uint64_t pointer_bytes, uint64_t member_bytes) {
   return (2 * pointer_bytes + member_bytes + 7) / 8 * 8;
 }

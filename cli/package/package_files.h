@@ -8,26 +8,26 @@
 
 namespace wick::cli {
 
-/// What --max-arena and the like allow; checked again when the package is compiled.
+/// The limits of --max-arena and similar options. They are checked again when the package is compiled.
 struct Budgets {
   std::optional<uint64_t> arena_bytes, file_bytes, flash_bytes;
 };
 
-/// Of a program: what its header says.
+/// Bytes of a program, as its header states them.
 struct ProgramBytes {
-  uint64_t arena = 0;  // of all methods, with what they share
+  uint64_t arena = 0;  // of all methods, including what they share
   uint64_t state_32 = 0, state_64 = 0;
   uint64_t scratch = 0;  // only one method runs at a time
   uint64_t instance_32 = 0, instance_64 = 0;
   std::optional<uint64_t> stack;
 };
 ProgramBytes bytes_of(const ProgramPlan& program);
-/// Of a program in constant memory: tables included.
+/// Bytes of a program in constant memory, including its tables.
 uint64_t program_bytes(const ProgramPlan& program);
-/// Programs, kernels and runtime, if they were measured.
+/// Bytes of programs, kernels and runtime; nullopt if they were not measured.
 std::optional<uint64_t> flash_bytes(const PackagePlan& plan);
 
-/// Errors: budget, naming all that do not hold; usage (--max-flash without a device to measure on).
+/// Errors: budget, naming all limits that are exceeded; usage (--max-flash without a device to measure on).
 compiler::Status check_budgets(const PackagePlan& plan, const Budgets& budgets);
 
 /// Path in the package -> contents. Deterministic.
@@ -40,7 +40,7 @@ std::string program_source(const PackagePlan& plan, const ProgramPlan& program, 
 std::string single_source(const ProgramPlan& program);
 std::string memory_source(const ProgramPlan& program);
 std::string array_source(const ProgramPlan& program);
-// write_fixed.cpp: tables in place of loading, and how they are taken. Of programs that have them.
+// write_fixed.cpp: tables in place of loading, and the code that binds them. Requires: the program has tables.
 std::string fixed_tables(const PackagePlan& plan, const ProgramPlan& program);
 std::string fixed_init(const PackagePlan& plan, const ProgramPlan& program);
 // write_kernels.cpp: the kernel tables.
@@ -55,7 +55,7 @@ std::string readme_text(const PackagePlan& plan);
 std::string example_source(const PackagePlan& plan);
 /// Lines of at most 16 bytes in hexadecimal, each with a comma.
 std::string hex_rows(Span<const uint8_t> bytes);
-/// "a, b"; each formatted by fmt.
+/// The C type of an element: "float", "int8_t".
 const char* c_type(DType dtype);
 
 }  // namespace wick::cli

@@ -35,7 +35,7 @@ constexpr LimitRow kLimitRows[] = {
 #undef KERNEL
 };
 
-// What the files of a package call, besides kernels.
+// The functions that the files of a package call, besides kernels, and headers that they include.
 const std::vector<std::string> kLoadingApi = {"wick::PackagedProgram::load", "wick::PackagedMethod::load",
                                               "wick::PackagedMethod::run", "wick::Program::method",
                                               "runtime/exec/method_layout.h"};
@@ -81,7 +81,7 @@ MethodPlan plan_method(const ProgramPlan& program, const MethodMeta& meta, bool 
   return plan;
 }
 
-// Methods that never change become tables.
+// Turns the methods into tables if none of them changes at run time.
 void plan_tables(ProgramPlan* plan) {
   const Program program = Program::checked_before({plan->bytes.data(), plan->bytes.size()});
   auto methods = plan_fixed_methods(program);
@@ -133,7 +133,7 @@ Result<ProgramPlan> plan_program(const std::string& argument, const PackageOptio
   return plan;
 }
 
-// The facts of wick.prepared_for of all programs. Those of one key must agree.
+// The facts of wick.prepared_for of all programs. Facts with the same key must agree.
 Result<std::string> common_facts(const std::vector<ProgramPlan>& programs) {
   std::map<std::string, std::pair<std::string, std::string>> found;  // key -> value, program
   std::string all;

@@ -1,4 +1,4 @@
-// Inputs and outputs of a method, as a firmware sees them.
+// Describes inputs and outputs of a method, as a firmware sees them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ bool is_call_of(const MethodMeta& meta, const InstructionMeta& instruction, std:
   return instruction.kind == InstructionKind::kernel && operator_text(meta.op(instruction.target)).ends_with(op);
 }
 
-// Arguments of all such operators: x, scale, zero point, the range, dtypes, out, out.
+// The grid of a quantize or dequantize call. Its arguments are: x, scale, zero point, range, dtypes, out, out.
 std::optional<Port::Grid> grid_of(const MethodMeta& meta, const InstructionMeta& call) {
   if (call.args.size() < 4) return std::nullopt;
   const ValueMeta scale = meta.value(static_cast<size_t>(call.args[1]));
@@ -32,7 +32,7 @@ std::optional<Port::Grid> grid_of(const MethodMeta& meta, const InstructionMeta&
   return Port::Grid{scale.real, zero.integer};
 }
 
-// Of the operator that reads the value as `input`, or that writes it.
+// The grid of the quantize or dequantize call that reads the value (`input`) or writes it.
 std::optional<Port::Grid> find_grid(const MethodMeta& meta, uint32_t value, bool input) {
   for (size_t chain = 0; chain < meta.num_chains(); ++chain) {
     for (size_t i = 0; i < meta.num_instructions(chain); ++i) {
@@ -112,7 +112,7 @@ void describe_ports(const MethodMeta& meta, const MethodFacts& facts, MethodPlan
   for (size_t i = 0; i < meta.num_outputs(); ++i) {
     Port port = describe_port(meta, meta.output(i), false);
     port.name = unique(c_identifier(output_name(facts, i)), &taken);
-    const size_t leaf = i - facts.mutated_inputs.size();  // behind the end for a mutated input
+    const size_t leaf = i - facts.mutated_inputs.size();  // past the end for a mutated input
     if (port.is_tensor && leaf < facts.output_grids.size() && facts.output_grids[leaf])
       port.grid = {facts.output_grids[leaf]->scale, facts.output_grids[leaf]->zero_point};
     plan->outputs.push_back(std::move(port));

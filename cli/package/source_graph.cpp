@@ -7,20 +7,20 @@
 
 namespace wick::cli {
 
-/// A file with what the compiler sees when it reads it.
+/// A file: its names and the files that it includes.
 struct SourceGraph::File {
   SourceNames names;
   std::vector<std::string> includes;
 };
 
-/// What a file sees of the others.
+/// The names and classes that a file sees through its includes.
 struct SourceGraph::Visible {
   std::unordered_set<std::string> names, classes;
 };
 
 struct SourceGraph::Maps {
   std::map<std::string, File> files;
-  // Sources by what they define: qualified name -> path, and the last part of a member -> class, path.
+  // Sources by definition: qualified name -> path, and name of a member -> class, path.
   std::unordered_map<std::string, std::string> definitions;
   std::unordered_map<std::string, std::vector<std::pair<std::string, std::string>>> members;
 };
@@ -95,7 +95,7 @@ void SourceGraph::add_uses(const File& user, std::set<std::string>* needed) cons
     for (const SourceName& name : each->names.declared) visible.names.insert(name.qualified());
     visible.classes.insert(each->names.classes.begin(), each->names.classes.end());
   }
-  // All code of the file itself, and of its headers what somebody names.
+  // The uses that count: all in the file itself, and in its headers only those in functions that are named.
   std::vector<const SourceUse*> counted;
   std::unordered_set<std::string_view> named;
   std::unordered_map<std::string_view, std::vector<const SourceUse*>> waiting;

@@ -1,4 +1,4 @@
-// Which source files a firmware needs for some functions.
+// Finds the source files that a firmware needs for some functions.
 #pragma once
 #include <memory>
 #include <set>

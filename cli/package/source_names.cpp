@@ -17,7 +17,7 @@ struct Head {
   std::string name;       // of a namespace "a::b" ("": none), a class, a function or a variable
   std::string qualifier;  // of a function or variable: "Class::"
   bool has_linkage = true;
-  size_t parameters = 0;  // index of the parenthesis behind a function's name
+  size_t parameters = 0;  // index of the parenthesis after a function's name
 };
 
 class Scanner {
@@ -58,7 +58,7 @@ std::string Scanner::scope() const {
   return out;
 }
 
-// The index behind the bracket that closes the one at `at`.
+// The index after the bracket that closes the one at `at`.
 size_t Scanner::skip_pair(size_t at, size_t end, std::string_view open, std::string_view close) const {
   int depth = 0;
   for (; at < end; ++at) {
@@ -68,7 +68,7 @@ size_t Scanner::skip_pair(size_t at, size_t end, std::string_view open, std::str
   return end;
 }
 
-// The name that ends before `at`, with its qualifier; behind it there may be arguments of a template.
+// The name that ends before `at`, with its qualifier. Template arguments may follow the name.
 Head Scanner::named_before(size_t at, size_t begin, Head out) const {
   int depth = 0;
   for (size_t i = at; i > begin && (depth > 0 || words_[i - 1].text == ">"); --i) {
@@ -95,7 +95,7 @@ Head Scanner::head(size_t begin, size_t end) const {
   bool is_template = false;
   while (i + 1 < end && words_[i].text == "template" && words_[i + 1].text == "<") {
     const size_t behind = skip_pair(i + 1, end, "<", ">");
-    is_template = behind > i + 3;  // not of a specialisation
+    is_template = behind > i + 3;  // false for a specialisation
     i = behind;
   }
   out.has_linkage = !is_template && !is_private();
@@ -140,7 +140,7 @@ Head Scanner::head(size_t begin, size_t end) const {
     out.kind = Head::linkage;
     return out;
   }
-  // A variable: const ones have linkage if they were declared, which resolving finds.
+  // A variable. A const one has linkage only if it was declared before; resolve() finds that out.
   size_t stop = equals;
   while (stop > begin && words_[stop - 1].text == "]") {
     while (stop > begin && words_[stop - 1].text != "[") --stop;
@@ -169,7 +169,7 @@ void Scanner::record(const Head& head, bool defines) {
   if (defines && head.has_linkage && !in_class) out_.defined.push_back(name);
 }
 
-// A brace that opens at `at`, behind a declaration that begins at `begin`.
+// Handles a brace that opens at `at`, after a declaration that begins at `begin`.
 void Scanner::open(size_t begin, size_t at) {
   const bool hidden = is_private();
   if (in_code()) return scopes_.push_back({Scope::code, "", hidden});
@@ -189,7 +189,7 @@ void Scanner::open(size_t begin, size_t at) {
   const bool named = found.kind == Head::function && found.name[0] != '~' && !type.ends_with(found.name);
   within_ = named ? found.name : "";
   use(begin, at);
-  // Members see what their class sees.
+  // Code of a member sees the names that its class sees.
   scopes_.push_back({Scope::code, found.qualifier, hidden});
 }
 
@@ -213,7 +213,7 @@ SourceNames Scanner::run() {
     if (words_[i].kind != Word::symbol) {
       if (!in_code()) continue;
       use(i, i + 1);
-      // With its qualifier.
+      // The use with its qualifier.
       if (i >= 2 && words_[i - 1].text == "::") use(i >= 4 && words_[i - 3].text == "::" ? i - 4 : i - 2, i + 1);
     } else if (text == "{") {
       open(begin, i);

@@ -1,4 +1,4 @@
-// What a C++ source declares, defines and uses at the scope of namespaces and classes.
+// Finds the names that a C++ source declares, defines and uses at the scope of namespaces and classes.
 #pragma once
 #include <string>
 #include <vector>
@@ -14,9 +14,8 @@ struct SourceName {
   std::string qualified() const { return scope.empty() ? name : scope + "::" + name; }
 };
 
-/// A name in code that is executed or that initialises something. `qualifier`: what stands before the last "::".
-/// `within`: the function whose code this is; "" if it runs without being named (constructors, operators,
-/// initialisers).
+/// A name in code that is executed or that initialises something. `qualifier`: the part before the last "::". `within`:
+/// the function whose code this is; "" if it runs without being named (constructors, operators, initialisers).
 struct SourceUse {
   std::string scope, qualifier, name, within;
   bool operator==(const SourceUse&) const = default;

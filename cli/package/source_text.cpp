@@ -43,7 +43,7 @@ std::string without_comments(std::string_view text) {
       const size_t begin = i;
       for (++i; i < text.size() && text[i] != quote && text[i] != '\n'; ++i) i += text[i] == '\\' ? 1 : 0;
       ++i;
-      // What an include names is kept.
+      // The name in an include directive is kept.
       const size_t line = out.rfind('\n') == std::string::npos ? 0 : out.rfind('\n') + 1;
       out += out.substr(line).find("#include") != std::string::npos ? text.substr(begin, i - begin) : "\"";
     } else {
@@ -100,7 +100,7 @@ class Reader {
   void condition(const std::string& kind, const std::vector<Word>& rest);
   void define(std::string_view line);
   void include(const std::string& path, std::string_view line);
-  // Macros are replaced in what was read since the last directive.
+  // Replaces macros in the words that were read since the last directive.
   void expand();
   size_t replace(std::vector<Word>& words, size_t at, const Macro& macro, int depth);
   std::vector<Word> expanded(std::vector<Word> words, int depth);
@@ -229,7 +229,7 @@ size_t Reader::replace(std::vector<Word>& words, size_t at, const Macro& macro, 
 }
 
 std::vector<Word> Reader::expanded(std::vector<Word> words, int depth) {
-  constexpr int kMaxDepth = 16;  // a macro that names itself
+  constexpr int kMaxDepth = 16;  // limit for macros that name themselves
   for (size_t i = 0; i < words.size() && depth < kMaxDepth;) {
     const auto macro = words[i].kind == Word::identifier ? macros_.find(words[i].text) : macros_.end();
     i = macro == macros_.end() ? i + 1 : replace(words, i, macro->second, depth);

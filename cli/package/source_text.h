@@ -1,4 +1,5 @@
-// C++ sources as words: without comments, with the file's own macros replaced and the lists that it includes in place.
+// Reads C++ sources as words: comments are removed, the file's own macros are expanded, and included lists are
+// inserted.
 #pragma once
 #include <map>
 #include <string>

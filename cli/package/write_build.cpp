@@ -6,12 +6,12 @@
 namespace wick::cli {
 namespace {
 
-// Contraction off: the results are those of every other build. Neither errno nor traps are read. Assertions of
-// FlatBuffers would link printf and with it the heap.
+// No contraction: results equal those of every other build. errno and floating-point traps are not used. NDEBUG:
+// assertions of FlatBuffers would link printf and the heap.
 constexpr char kFlags[] =
     "-DNDEBUG -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-exceptions -fno-rtti -fno-threadsafe-statics "
     "-fno-unwind-tables -fno-asynchronous-unwind-tables -fomit-frame-pointer -ffunction-sections -fdata-sections";
-// What the runtime's sources are not warned of.
+// Warnings that are off for the runtime's sources.
 constexpr char kRuntimeFlags[] = "-Wno-unused-parameter -Wno-psabi -Wno-int-in-bool-context";
 
 std::vector<std::string> of_programs(const PackagePlan& plan) {
@@ -32,7 +32,7 @@ std::string lines(const std::vector<std::string>& paths, const char* folder, con
 
 bool has_variants(const PackagePlan& plan) { return !plan.target_sources.empty() || !plan.portable_sources.empty(); }
 
-// Options with the processor that the compiler knows, in a Makefile.
+// The options for a Makefile, where $(PROCESSOR) is a processor that the compiler knows.
 std::string with_processor(const compiler::FirmwareTarget& target, std::string flags) {
   const std::string option = "-mcpu=" + target.cpu;
   const size_t at = flags.find(option);
@@ -40,7 +40,8 @@ std::string with_processor(const compiler::FirmwareTarget& target, std::string f
   return flags;
 }
 
-// In a Makefile: the processor's options. An older compiler gets a processor with the same instructions that it knows.
+// The part of a Makefile that sets the processor's options. An older compiler gets a processor that it knows and that
+// has the same instructions.
 std::string processor_text(const compiler::FirmwareTarget& target) {
   std::string out = "ifneq ($(TARGET),host)\n";
   if (!target.same_as.empty()) {
@@ -58,7 +59,7 @@ std::string processor_text(const compiler::FirmwareTarget& target) {
   return out + fmt::format("  CPU_FLAGS ?= {}\nendif\n", with_processor(target, target.flags));
 }
 
-// The same in CMake, of GCC's options for files without vectors; the others come from the toolchain file.
+// The same in CMake, for GCC's options of files without vectors. The other options come from the toolchain file.
 std::string older_processor(const compiler::FirmwareTarget& target) {
   if (target.same_as.empty()) return "";
   return fmt::format(

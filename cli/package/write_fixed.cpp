@@ -1,4 +1,4 @@
-// The tables of a program whose methods never change (runtime/firmware/fixed_method.h).
+// Writes the tables of a program whose methods never change (runtime/firmware/fixed_method.h).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,7 +15,7 @@ std::string initializer(const T& items) {
   return fmt::format("{{{}}}", fmt::join(items.begin(), items.end(), ", "));
 }
 
-/// "{}" if there is nothing, so that the array has no element.
+/// The initialiser of a span: "{}" if the array is empty and hence not written.
 std::string span(const std::string& array, bool empty) { return empty ? "{}" : array; }
 
 /// Shapes, each once: name of the array -> definition.
@@ -103,7 +103,7 @@ std::string ports(const std::vector<std::optional<uint32_t>>& tensors) {
   return initializer(items);
 }
 
-/// Its row in the tables of the package, one after the other.
+/// The index of a kernel's row, counted through all tables of the package.
 size_t kernel_row(const PackagePlan& plan, const std::string& name) {
   size_t row = 0;
   for (const bool of_backend : {true, false}) {

@@ -38,7 +38,7 @@ std::string port_constants(const Port& port, const std::string& prefix, const ch
   return out;
 }
 
-// The same of quantized ports by name, if the names of all differ in capital letters.
+// The same for quantized ports, by name, if all names differ in capital letters.
 std::string constants_by_name(const std::vector<Port>& ports, const std::string& prefix, const char* kind) {
   std::set<std::string> names;
   for (const Port& port : ports) names.insert(upper_case(port.name));

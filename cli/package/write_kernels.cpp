@@ -42,7 +42,7 @@ std::string rows(const PackagePlan& plan, bool of_backend, bool portable) {
 
 }  // namespace
 
-// A firmware may have several packages.
+// The namespace of the package's functions: a firmware may have several packages.
 std::string package_namespace(const PackagePlan& plan) { return plan.name + "_package"; }
 
 std::string kernels_header(const PackagePlan& plan) {

@@ -20,7 +20,7 @@ std::string counts_text(const Counts& counts) {
                      tensor_items, instructions, args, has_views);
 }
 
-/// An array has an element at least.
+/// Never 0: an array has at least one element.
 size_t array_extent(const ProgramPlan& program) { return std::max<size_t>(program.constant_bytes().size(), 1); }
 
 template <typename Text>
@@ -35,7 +35,7 @@ std::string budget_text(const std::string& up, const char* what, const char* fou
                      what, found);
 }
 
-// Of each method: what the runtime keeps, its bytes.
+// For each method: its numbers of runtime objects, and their bytes.
 std::string state_text(const ProgramPlan& program) {
   return fmt::format(
       "// Of each method: what the runtime keeps, its bytes, and those of its values.\n"
@@ -48,7 +48,7 @@ std::string state_text(const ProgramPlan& program) {
       of_methods(program, [](const MethodPlan&, size_t index) { return fmt::format("state_bytes({})", index); }));
 }
 
-// Loads the methods; returns where that fails.
+// Code that loads the methods and returns at the first failure.
 std::string init_text(const PackagePlan& plan, const ProgramPlan& program) {
   const Span<const uint8_t> bytes = program.constant_bytes();
   std::string out = fmt::format(
@@ -86,7 +86,7 @@ bool is_dynamic(const MethodPlan& method) {
   return std::any_of(method.inputs.begin(), method.inputs.end(), [](const Port& port) { return port.is_dynamic; });
 }
 
-// The functions of an instance.
+// The functions of an instance for one method.
 std::string functions_text(const ProgramPlan& program, const MethodPlan& method, size_t index) {
   std::string out = fmt::format(
       "\n"
@@ -117,7 +117,7 @@ std::string functions_text(const ProgramPlan& program, const MethodPlan& method,
                    method.prefix, index, program.name);
 }
 
-// The same of the only instance.
+// The same for the only instance.
 std::string single_functions_text(const MethodPlan& method) {
   std::string out = fmt::format(
       "\n"

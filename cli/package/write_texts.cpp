@@ -6,7 +6,7 @@
 namespace wick::cli {
 namespace {
 
-// What an example holds of samples at most.
+// Upper bound of the samples in an example.
 constexpr size_t kMaxSampleBytes = 262144;
 
 size_t sample_bytes(const MethodPlan& method) {

@@ -13,7 +13,7 @@
 namespace wick::cli {
 namespace {
 
-/// Null: the executor's own operators among them.
+/// The kernel of an operator; null if there is none, as for the executor's own operators.
 const Kernel* find_kernel(const OperatorName& op) {
   for (const KernelTable& table : all_kernels()) {
     for (const Kernel& kernel : table) {
@@ -52,7 +52,7 @@ class Planner {
  private:
   struct Number {
     bool is_tensor = false;
-    uint32_t index = 0;  // among tensors, or among constants
+    uint32_t index = 0;  // index among tensors, or among constants
   };
 
   std::optional<uint32_t> tensor_of(size_t value) const {
@@ -99,7 +99,7 @@ class Planner {
 
   uint32_t add_constant(const ValueMeta& value, std::vector<int64_t> items) {
     const auto same = [](const auto& a, const auto& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); };
-    // Bits: zeros have signs, and NaN is equal to itself.
+    // Compares bits: zeros have signs, and NaN is equal to itself.
     const auto same_bits = [](double a, double b) { return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b); };
     for (size_t i = 0; i < plan_.constants.size(); ++i) {
       const ValueMeta& other = plan_.constants[i];
@@ -121,7 +121,7 @@ class Planner {
     const Kernel* kernel = find_kernel(meta_.op(instruction.target));
     const char* form = kernel ? form_of(kernel->signature, instruction.args.size() - 1) : nullptr;
     if (!form) return false;
-    // The last argument is where the result goes: an out tensor that is given, too.
+    // The last argument is the return slot. It must be an out tensor of the call.
     const int32_t slot = instruction.args[instruction.args.size() - 1];
     bool is_out = false;
     for (size_t k = 0; k + 1 < instruction.args.size(); ++k) is_out |= form[k] == 'o' && instruction.args[k] == slot;
@@ -136,7 +136,7 @@ class Planner {
   }
 
   const MethodMeta& meta_;
-  std::vector<Number> numbers_;  // of each value
+  std::vector<Number> numbers_;  // by value
   FixedMethodPlan plan_;
 };
 

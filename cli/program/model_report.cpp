@@ -30,7 +30,7 @@ struct WeightRow {
   bool is_param = false;
 };
 
-/// Everything that is shown.
+/// The facts that are shown.
 struct ModelFacts {
   std::string torch_version, schema, dialects;
   uint64_t file_bytes = 0, parameter_bytes = 0, payloads = 0;

@@ -1,4 +1,4 @@
-// What `wick inspect` says about a .pt2, as the file states it: nothing is imported, so any readable model can be
+// The report of `wick inspect` about a .pt2, as the file states it: nothing is imported, so any readable model can be
 // shown.
 #pragma once
 #include <string>

@@ -13,7 +13,7 @@ using compiler::CaseTensor;
 using compiler::CaseValue;
 using compiler::JsonWriter;
 
-// JSON knows neither infinities nor that 1.0 is no integer: reals are text.
+// JSON has no infinities and does not tell 1.0 from an integer, so reals are text.
 std::string real_text(double value) { return fmt::format("{}", value); }
 
 void write_fill(JsonWriter& json, const CaseFill& fill) {

@@ -46,7 +46,8 @@ void add_operators(const compiler::Graph& graph, NodeCounts* counts) {
   }
 }
 
-// Kernels of ours that stock lacks; a kernel that any operator calls without that mark is stock's too.
+// Wick's kernels that stock lacks: operators that call them have kNoStock. A kernel that an operator without kNoStock
+// calls exists in stock as well.
 const std::set<std::string_view>& only_ours() {
   static const std::set<std::string_view> names = [] {
     std::set<std::string_view> ours;

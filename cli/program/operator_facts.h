@@ -1,4 +1,4 @@
-// Which operators a program calls, how often, and which runtime has a kernel for them.
+// Finds which operators a program calls, how often, and which runtime has a kernel for them.
 #pragma once
 #include <string>
 #include <string_view>
@@ -13,11 +13,11 @@ struct OperatorCount {
   std::string name;  // registry key, "aten::add.out"; for a .pt2 the exported name, "aten.add.Tensor"
   uint64_t count = 0;
   bool in_wick = false;   // a .pt2's operator: Wick compiles it
-  bool in_stock = false;  // stock ExecuTorch has a kernel; a .pt2's operator may be decomposed into such
+  bool in_stock = false;  // stock ExecuTorch has a kernel, or kernels for the decomposition of a .pt2's operator
   std::string kernel;     // of a .pt2's operator: its registry key, "" if it is decomposed or computed
 };
 
-/// Kernel calls of all methods, by falling count, then name.
+/// Kernel calls of all methods, sorted by descending count, then name.
 std::vector<OperatorCount> count_operators(const Program& program);
 std::vector<OperatorCount> count_operators(const MethodMeta& method);
 /// Nodes of a graph and of the graphs inside it.
@@ -33,7 +33,7 @@ bool stock_has_kernel(std::string_view key);
 /// names none.
 const char* way_around(std::string_view text);
 
-/// Whether what a kernel returns holds nothing; what it computes is in the arguments that it writes.
+/// Whether a kernel's return value is unspecified, because its results are in the arguments that it writes.
 bool returns_placeholder(std::string_view key);
 
 }  // namespace wick::cli

@@ -23,7 +23,7 @@ std::string input_label(const MethodFacts& facts, size_t index) {
   return fmt::format("input {} ('{}')", index, compiler::printable(facts.inputs[index].name, 60));
 }
 
-// Strings have no array form and None has nothing to say.
+// Strings have no array form, and None has no value.
 bool takes_array(const MethodMeta& method, size_t index) {
   const Tag tag = method.tag(method.input(index));
   return tag != Tag::none && tag != Tag::string;
@@ -125,7 +125,7 @@ bool about_equal(double a, double b) {
          (std::isfinite(b) && std::fabs(a - b) <= 1e-4 + 1e-5 * std::fabs(b));
 }
 
-// int, float and bool inputs were burnt in at export: the array must repeat their value.
+// The values of int, float and bool inputs were fixed at export: the array must repeat them.
 Result<HostValue> to_number(const MethodMeta& method, const MethodFacts& facts, size_t index, const NamedArray& array) {
   const ValueMeta meta = method.input_value(index);
   if (!array.sizes.empty()) return wrong_type(method, facts, index, array, "rank");
@@ -180,7 +180,7 @@ uint64_t random_word(uint64_t seed, uint64_t i) {
 
 float random_float(uint64_t word) { return static_cast<float>(word >> 40) * 0x1p-23f - 1.0f; }
 
-// Cut to the bits that the 16-bit types have: no rounding up to 1.
+// Truncates to the bits that the 16-bit types have, so that no value rounds up to 1.
 float cut_bits(float value, int count) { return float_from_bits(bits_from_float(value) >> count << count); }
 
 void put_random(DType dtype, uint64_t word, uint8_t* at) {
@@ -222,14 +222,14 @@ void put_random(DType dtype, uint64_t word, uint8_t* at) {
   }
 }
 
-// Element `index` of a tensor of integers; on little-endian hosts, as all files are.
+// Sets element `index` of a tensor of integers. Assumes a little-endian host, as all files are little-endian.
 void put_number(int64_t number, size_t index, HostTensor* tensor) {
   const size_t item = dtype_size_bytes(tensor->dtype);
   if ((index + 1) * item > tensor->bytes.size()) return;
   memcpy(tensor->bytes.data() + index * item, &number, std::min(sizeof number, item));
 }
 
-// Elements that are no indices into `count` elements become some that are.
+// Changes elements that are no indices into `count` elements to valid indices.
 void limit_indices(int64_t count, HostTensor* tensor) {
   const size_t item = dtype_size_bytes(tensor->dtype);
   for (size_t i = 0; (i + 1) * item <= tensor->bytes.size(); ++i) {

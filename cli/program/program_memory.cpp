@@ -24,7 +24,7 @@ bool alive(const ArenaBlock& block, uint32_t instruction) {
 
 constexpr size_t kMostWork = 100'000'000;
 
-// Views share bytes: what counts is the union of the live ranges. Blocks are sorted by offset.
+// Views share bytes, so the live bytes are the union of the live ranges. Blocks are sorted by offset.
 uint64_t live_at(const ArenaPicture& picture, uint32_t instruction) {
   uint64_t live = 0, end = 0;
   for (const ArenaBlock& block : picture.blocks) {
@@ -147,7 +147,7 @@ Peak peak_of(const ArenaPicture& picture) {
   for (const ArenaBlock& block : picture.blocks) starts.push_back(block.first);
   std::sort(starts.begin(), starts.end());
   starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
-  // Programs beyond any real one are sampled.
+  // Only a sample of the instructions is examined in programs that are larger than any real one.
   const size_t stride = 1 + starts.size() * picture.blocks.size() / kMostWork;
   for (size_t i = 0; i < starts.size(); i += stride) {
     const uint32_t instruction = starts[i];

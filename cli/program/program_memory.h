@@ -1,4 +1,4 @@
-// The arena of a program over time, as text and as a picture.
+// Describes the arena of a program over time, as text and as a picture.
 #pragma once
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ struct ArenaBlock {
 
 struct ArenaPicture {
   uint64_t arena_bytes = 0, lower_bound_bytes = 0;
-  std::string above_lower_bound;  // what keeps the arena above it, if the plan is known
+  std::string above_lower_bound;  // why the arena is larger than the lower bound, if the plan is known
   uint32_t num_instructions = 0;
   std::vector<ArenaBlock> blocks;  // by offset, then time
 };
@@ -28,14 +28,14 @@ ArenaPicture arena_picture(const compiler::MethodPlan& plan);
 /// names.
 ArenaPicture arena_picture(const MethodMeta& method);
 
-/// What is alive at the instruction with the most live bytes, largest first.
+/// The blocks that are alive at the instruction with the most live bytes, largest first.
 struct Peak {
   uint32_t instruction = 0;
   uint64_t live_bytes = 0;
   std::vector<const ArenaBlock*> owners;
 };
 Peak peak_of(const ArenaPicture& picture);
-/// What is alive at each instruction; empty for programs so large that nobody would read it.
+/// The live bytes at each instruction; empty for programs too large for anyone to read it.
 std::vector<uint64_t> live_bytes(const ArenaPicture& picture);
 
 /// One line per block, time from left to right.

@@ -61,7 +61,7 @@ Status read_numbers(simdjson::dom::element item, InputFacts* input) {
   return {};
 }
 
-// Nothing if the file does not say.
+// Leaves `grid` empty if the file does not state it.
 Status read_grid(simdjson::dom::element item, std::optional<GridFacts>* grid) {
   GridFacts facts;
   if (item["scale"].get(facts.scale)) return {};

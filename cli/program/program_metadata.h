@@ -1,5 +1,4 @@
-// What a .pte says about the inputs and outputs of its methods beyond ExecuTorch's own tables: named data
-// "wick.metadata".
+// Facts about the methods of a .pte beyond ExecuTorch's own tables: named data "wick.metadata".
 #pragma once
 #include <optional>
 #include <string>
@@ -16,7 +15,7 @@
 
 namespace wick::cli {
 
-/// Scale and zero point of elements, or of those that the program quantizes to first or dequantizes from last.
+/// Scale and zero point of the elements, or of the program's first quantize or last dequantize.
 struct GridFacts {
   double scale = 1;
   int64_t zero_point = 0;
@@ -25,8 +24,8 @@ struct GridFacts {
 struct InputFacts {
   std::string name;                    // Python argument name; "in0", "in1" .. if the file has none
   std::optional<compiler::Type> type;  // with symbols; none for values burnt in at export
-  std::vector<compiler::Sym> numbers;  // in the leading elements of a tensor of integers, if they have symbols; else 0
-  compiler::Sym below = 0;             // the elements are indices into so many; 0: they are no indices
+  std::vector<compiler::Sym> numbers;  // symbols of the leading elements of a tensor of integers; 0 where there is none
+  compiler::Sym below = 0;             // the elements are indices below this size; 0: they are no indices
   std::optional<GridFacts> grid = std::nullopt;
 };
 
@@ -34,7 +33,7 @@ struct InputFacts {
 struct PlaceFacts {
   std::string module, source;
 };
-/// What one delegate holds. Places are "" where the file says nothing.
+/// The contents of one delegate. Places are "" if the file does not state them.
 struct DelegateFacts {
   uint64_t num_nodes = 0;
   std::vector<std::string> named_data;  // keys of the constants it asks for
@@ -50,10 +49,10 @@ struct MethodFacts {
   std::vector<size_t> mutated_inputs;                                // input of each leading output
   std::vector<int64_t> output_leaves;                                // leaf number of each output after those
   std::vector<std::optional<GridFacts>> output_grids;                // as many, or none at all
-  compiler::Border border;                                           // with which the model was compiled
+  compiler::Border border;                                           // border with which the model was compiled
   std::vector<std::pair<compiler::Sym, compiler::SymRange>> ranges;  // of symbols and of sizes derived from them
   std::vector<compiler::Sym> rules;                                  // conditions on sizes that the method checks
-  std::vector<compiler::SharedState> shared_states;                  // mutable buffers that other methods have, too
+  std::vector<compiler::SharedState> shared_states;                  // mutable buffers that other methods have as well
   compiler::SymRanges symbols;                                       // the ranges of lone symbols
   std::vector<DelegateFacts> delegates;                              // one per delegate of the method, or none
 };

@@ -150,17 +150,17 @@ void print_instructions(const MethodMeta& method) {
   fmt::print("{}{}", heading("  instructions"), table.text());
 }
 
-/// One delegate: what the tables say, and the metadata if there is any.
+/// One delegate: facts of the tables and, if there is any, of the metadata.
 struct DelegateRow {
   std::string id;
   uint64_t payload_bytes = 0, num_nodes = 0, named_bytes = 0;
   size_t inputs = 0, outputs = 0;  // of its first call; 0 if unknown
   std::vector<std::pair<std::string, uint64_t>> named_data;
-  std::string modules;  // those its nodes come from, the first few
+  std::string modules;  // the first few of the modules that its nodes come from
   compiler::DelegateReport says;
 };
 
-// The parents of modules, as many as a line holds.
+// The top-level modules, as many as a line holds.
 std::string modules_text(const std::vector<PlaceFacts>& places) {
   constexpr size_t kShown = 4;
   std::set<std::string> modules;
@@ -176,7 +176,7 @@ std::string modules_text(const std::vector<PlaceFacts>& places) {
   return text;
 }
 
-// What its payload says of itself, if its target can read it.
+// The report on its payload, if a target can read it.
 compiler::DelegateReport says_of(const DelegateMeta& meta) {
   for (const compiler::Target* target : compiler::known_targets()) {
     if (!target->delegate.id || std::string_view(meta.id) != target->delegate.id || !target->reporting.delegate)

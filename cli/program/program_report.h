@@ -1,4 +1,4 @@
-// What `wick inspect` says about a .pte.
+// The report of `wick inspect` about a .pte.
 #pragma once
 #include <string>
 
@@ -14,8 +14,8 @@ struct FileBytes {
   uint64_t tables = 0, constants = 0, initial_state = 0, delegates = 0, named_data = 0, padding = 0;
 };
 FileBytes file_bytes(const Program& program);
-/// Bytes of constants and initial values, each once, without what aligns them: those of CompileResult, but for weights
-/// in another file. Of a method: those of its tensors.
+/// Bytes of constants and initial values, each counted once, without padding: as in CompileResult, but without weights
+/// in another file. For a method: the bytes of its tensors.
 uint64_t constant_bytes(const Program& program);
 uint64_t constant_bytes(const MethodMeta& method);
 
@@ -35,7 +35,7 @@ compiler::Status write_program(const InspectedProgram& file, bool instructions, 
 /// One instruction in words: "aten::add.out(v1, v2, v3)", "jump to 7 if v3 is false".
 std::string instruction_text(const MethodMeta& method, const InstructionMeta& instruction);
 
-/// What the program says it was prepared for, "KEY=VALUE" separated by spaces, or "".
+/// The facts "KEY=VALUE" that the program was prepared for, separated by spaces, or "".
 std::string prepared_for(const Program& program);
 
 }  // namespace wick::cli

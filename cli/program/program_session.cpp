@@ -44,7 +44,7 @@ struct KindRow {
   const char* message;
 };
 
-// Of a program that cannot be loaded.
+// The error code and message for a program that cannot be loaded.
 KindRow kind_row(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::none:
@@ -76,7 +76,7 @@ bool needs_data(const MethodMeta& method) {
   return false;
 }
 
-// All methods together: any of them may be loaded.
+// Checks the memory of all methods together, because any of them may be loaded.
 Status check_memory(const std::string& path, const Program& program) {
   uint64_t total = 0;
   for (size_t i = 0; i < program.num_methods(); ++i) {
@@ -148,7 +148,7 @@ Result<Session> Session::open(const std::string& path, const SessionOptions& opt
   if (kind_of(map.bytes()) == FileKind::other && compiler::pt2::is_native_graph(map.bytes()))
     return compiler::pt2::native_graph().at_file(path);
   if (kind_of(map.bytes()) == FileKind::pt2) {
-    RETURN_IF_ERROR(compiler::pt2::Archive::open(map.bytes(), path));  // which knows other archives
+    RETURN_IF_ERROR(compiler::pt2::Archive::open(map.bytes(), path));  // refuses other archives by name
     return Diag(Code::incompatible_file, "this is a model of torch.export.save, not a program")
         .at_file(path)
         .with_help("compile it first:  wick compile MODEL.pt2 -o MODEL.pte");

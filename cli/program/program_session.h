@@ -19,7 +19,7 @@ struct SessionOptions {
   uint64_t seed = 0;
   uint64_t max_unbounded_bytes = ModuleOptions().max_unbounded_bytes;
   IsaLevel max_isa = IsaLevel::avx512;
-  const Tracer* tracer = nullptr;  // of the host; must outlive the session
+  const Tracer* tracer = nullptr;  // on the host; must outlive the session
   std::string device = device::kHost;
   bool allow_device_code = true;
 };
@@ -43,11 +43,11 @@ class Session {
   compiler::Status execute(const std::string& method, const std::vector<HostValue>& inputs,
                            std::vector<HostValue>* outputs);
 
-  /// Where execute() runs. For calls that also watch.
+  /// Runs a call where execute() runs, with Call::watch.
   compiler::Result<device::Outcome> call(const device::Call& call);
-  /// Of a firmware for the operators of a method, on the device.
+  /// The flash of a firmware for the operators of a method, on the device.
   compiler::Result<device::FirmwareSize> firmware_size(const std::string& method) const;
-  /// The same of these parts.
+  /// The same for these parts.
   compiler::Result<device::FirmwareSize> firmware_size(const device::FirmwareParts& parts) const;
   /// The diagnostic of a program that `call` refused.
   compiler::Diag diag_of(const device::Refusal& refusal, const std::string& method) const;

@@ -1,4 +1,4 @@
-// Symbolic sizes on entry: symbols are solved from the inputs, then every size, range and relation is checked.
+// Checks symbolic sizes of inputs: solves symbols from the inputs, then checks every size, range and relation.
 #include <fmt/format.h>
 
 #include <optional>
@@ -15,7 +15,7 @@ using compiler::Status;
 using compiler::Sym;
 using compiler::SymOp;
 
-/// A size that the program states and the one that was given.
+/// A size as the program states it, and its given value.
 struct Rule {
   size_t input, dim;
   const Sym* size;
@@ -26,7 +26,7 @@ struct Linear {
   int64_t factor = 0, offset = 0;
 };
 
-// `sym` as factor * name + offset; nothing if it is not of that form or overflows. Known symbols count as numbers.
+// `sym` as factor * name + offset; nullopt if it does not have that form or overflows. Known symbols count as numbers.
 std::optional<Linear> linear_in(const Sym& sym, std::string_view name, const compiler::SymValues& known) {
   if (sym.is_const()) return Linear{0, sym.value()};
   if (sym.symbol_name() == name) return Linear{1, 0};
@@ -82,7 +82,7 @@ class SymbolCheck {
     }
   }
 
-  // Each round solves what has exactly one unknown; every round but the last finds a symbol.
+  // Each round solves the sizes that have exactly one unknown. Every round but the last finds a symbol.
   Status solve_linear() {
     for (bool found = true; found;) {
       found = false;
@@ -131,7 +131,8 @@ class SymbolCheck {
     return {};
   }
 
-  // The input dimension to name for a violated range: the size itself, else where its symbol was read.
+  // The input dimension to name for a violated range: the one with this size, else the one that gave its symbol's
+  // value.
   const Rule* culprit(const Sym& size) const {
     for (const Rule& rule : rules_) {
       if (*rule.size == size) return &rule;
@@ -167,7 +168,7 @@ class SymbolCheck {
   std::map<std::string, const Rule*, std::less<>> sources_;
 };
 
-// Without metadata all there is are upper bounds; of an unbounded tensor the program's own checks.
+// Checks sizes without metadata: only upper bounds are known. An unbounded tensor is left to the program's own checks.
 Status check_bounds(const MethodMeta& method, const MethodFacts& facts, size_t index, const HostTensor& tensor) {
   const TensorMeta meta = method.input_value(index).tensor;
   if (meta.dynamism == ShapeDynamism::unbounded) return {};

@@ -16,7 +16,7 @@ constexpr uint64_t kMaxWork = 1 << 21;  // evaluated nodes and tried numbers, in
 
 struct Condition {
   const Sym* sym;
-  std::optional<SymRange> range;  // nothing: the condition is a truth value
+  std::optional<SymRange> range;  // nullopt: the condition is a truth value
 
   bool holds(const SymValues& values) const {
     const auto value = compiler::evaluate(*sym, values);
@@ -29,7 +29,7 @@ struct Number {
   int64_t* value;
   SymRange range;
   int64_t start;
-  std::vector<Condition> conditions;  // on it and numbers before it
+  std::vector<Condition> conditions;  // conditions on it and on numbers before it
 
   bool move(int64_t offset) {
     int64_t moved = 0;
@@ -68,7 +68,7 @@ class Search {
  private:
   using Names = std::set<std::string, std::less<>>;
 
-  // Of a symbol in values_, in the order of first use.
+  // The index in numbers_ of a symbol of values_. Numbers are added in the order of first use.
   size_t place_of(const std::string& name, const MethodFacts& facts) {
     const auto [place, is_new] = places_.try_emplace(name, numbers_.size());
     if (!is_new) return place->second;
@@ -79,7 +79,7 @@ class Search {
     return place->second;
   }
 
-  // Conditions on what no input states are left to the program.
+  // Conditions on symbols that no input determines are left to the program's own checks.
   void add(const Condition& condition, const MethodFacts& facts) {
     Names names;
     compiler::collect_symbols(*condition.sym, names);
@@ -111,7 +111,8 @@ class Search {
     return false;
   }
 
-  // Up to `above` its start, then down to `below`. A number that leaves those behind it no choice moves on.
+  // Depth-first search: tries each number from its start up to start + `above`, then down to start - `below`. A number
+  // moves on if the numbers after it have no valid choice.
   bool one_by_one(int64_t above, int64_t below) {
     work_ = 0;
     for (Number& number : numbers_) *number.value = number.start;
@@ -138,7 +139,7 @@ class Search {
   SymValues values_;
   std::map<std::string, size_t, std::less<>> places_;
   std::vector<Number> numbers_;
-  size_t num_bound_ = 0;  // leading numbers that conditions name
+  size_t num_bound_ = 0;  // the leading numbers are those that conditions name
   uint64_t work_ = 0;
 };
 

@@ -9,7 +9,7 @@
 
 namespace wick::cli {
 
-/// "compiling: fold_constants, 3 s, about 2 s left"; without an estimate while nothing is done.
+/// "compiling: fold_constants, 3 s, about 2 s left"; without an estimate while `done` is 0.
 std::string progress_line(std::string_view title, std::string_view step, size_t done, size_t all, double elapsed_s);
 
 /// Appears after the first second, and only if stderr is a terminal. A separate thread redraws the line, so that one

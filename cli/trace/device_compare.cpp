@@ -20,7 +20,7 @@ NamedArray to_array(HostTensor tensor) {
   return array;
 }
 
-/// What each instruction of a run on the host wrote, in order.
+/// Records the results of each instruction of a run on the host, in order.
 class RunRecorder {
  public:
   struct Step {
@@ -74,8 +74,8 @@ struct HostCall {
   }
 };
 
-/// How far the host's results may be off if floats differ in their last bits and values that are quantized of them
-/// round the other way. Found when first asked for.
+/// How far results may be from the host's if floats differ in their last bits and roundings of quantized values flip.
+/// Computed at the first request.
 class TurnedRoundings {
  public:
   TurnedRoundings(const HostCall& call, uint64_t max_bytes) : call_(call), plain_(max_bytes), flipper_(plain_) {}
@@ -89,7 +89,7 @@ class TurnedRoundings {
   }
 
  private:
-  // A run that fails, as none should that the host has done before, allows nothing.
+  // A run that fails allows no difference. None should: the host has executed the program before.
   void find() {
     if (found_) return;
     found_ = true;
@@ -136,7 +136,8 @@ class StepComparer {
     }
   }
 
-  /// To the byte; floats within the tolerance, and from then on all within what `of_roundings()` gives.
+  /// Requires equal bytes, and floats within the tolerance. Once floats have differed, `of_roundings()` is allowed as
+  /// well.
   template <typename OfRoundings>
   Difference compare_one(const NamedArray& found, const NamedArray& wanted, const OfRoundings& of_roundings) {
     Difference difference = compare_arrays(found, wanted, tolerance_);

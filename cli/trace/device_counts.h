@@ -1,4 +1,4 @@
-// What a call of a method takes on a device that counts instructions.
+// The cost of a call of a method on a device that counts instructions.
 #pragma once
 #include <string>
 #include <vector>
@@ -18,11 +18,11 @@ struct CountedStep {
 
 struct DeviceCounts {
   std::string method;
-  std::string not_counted;   // why there are no instructions; "" if there are
+  std::string not_counted;   // why instructions were not counted; "" if they were
   device::Counts execution;  // the executor included
   std::vector<CountedStep> steps;
   uint64_t arena_bytes = 0;    // all planned arenas
-  uint64_t scratch_bytes = 0;  // of kernels, outside the arenas
+  uint64_t scratch_bytes = 0;  // scratch memory of kernels, outside the arenas
   uint64_t stack_bytes = 0;    // high-water mark of loading and executing
   uint64_t execution_stack_bytes = 0;
   uint64_t method_arena_bytes = 0;
@@ -30,7 +30,7 @@ struct DeviceCounts {
   device::FirmwareSize firmware;
 };
 
-/// Counting of instructions needs a plugin of QEMU: how to get it.
+/// Counting instructions needs a plugin of QEMU. This tells how to get it.
 constexpr char kHowToCount[] =
     "counting needs QEMU 7.2 to 8.2 with plugins, as in Debian 12, and Wick built where it is installed";
 

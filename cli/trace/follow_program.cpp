@@ -14,10 +14,10 @@ namespace {
 using compiler::Result;
 using compiler::Status;
 
-constexpr size_t kMostReadings = 48;   // that are tried
-constexpr size_t kMostCandidates = 4;  // that are tried for one value
+constexpr size_t kMostReadings = 48;   // limit of the readings that are tried
+constexpr size_t kMostCandidates = 4;  // limit of the candidates that are tried for one value
 constexpr uint64_t kTurnedRuns = 16;
-constexpr size_t kMostRounds = 3;  // of turning; each may find more elements to take
+constexpr size_t kMostRounds = 3;  // limit of the rounds of flips; each may find more elements to take
 
 /// Finds the outputs, one run of the model after the other.
 class Follower {
@@ -73,8 +73,8 @@ class Follower {
     return cost(a) < cost(b);
   }
 
-  /// From the last value to the first: takes another candidate, or none, where the outputs are nearer then. Not none
-  /// where one comes from the value's own line and module: the program has that value.
+  /// From the last value to the first, takes another candidate, or none, if the outputs are nearer with it. It does not
+  /// take none if a candidate comes from the value's own line and module: the program has that value.
   Status try_candidates() {
     for (size_t back = best_.followed.size(); back-- > 0 && !is_done();) {
       const size_t number = back;
@@ -96,7 +96,7 @@ class Follower {
     return {};
   }
 
-  /// Finds how far values that the program lacks put outputs and other values off.
+  /// Finds how far rounding flips in values that the program lacks move outputs and other values.
   Status turn(Reading& reading) {
     if (num_missing(best_) == 0) return {};
     TurnedRun turned(best_.followed);
@@ -141,7 +141,7 @@ void TurnedRun::turn(void* state, const InstructionInfo& instruction, Error erro
   const Followed& plain = self.plain_[number];
   Tensor& tensor = *instruction.args[instruction.args.size() - 1]->tensor;
   std::vector<int32_t> values = values_of(tensor);
-  if (values.size() != plain.values.size()) return;  // another path
+  if (values.size() != plain.values.size()) return;  // the run took another path
   std::vector<double>& most = self.departures_[number];
   most.resize(values.size());
   for (size_t i = 0; i < values.size(); ++i)

@@ -1,4 +1,4 @@
-// Judges a program's outputs by what the model makes of the program's own elements.
+// Judges a program's outputs by running the model on the program's own quantized elements.
 #pragma once
 #include <functional>
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace wick::cli {
 
-/// A tracer for a run of the model that goes on with the elements that `plain` took, and rounds values that the program
-/// has no elements for the other way where they lie near the middle between two: all in the first run, a random half in
-/// each later one. Records how far this puts each quantized value off.
+/// A tracer for a run of the model that continues with the elements that `plain` took. In values for which the program
+/// has no elements it flips the roundings near the middle between two steps: all in the first run, a random half in
+/// each later one. Records how far each quantized value is from that of `plain`.
 class TurnedRun {
  public:
   explicit TurnedRun(const std::vector<Followed>& plain) : plain_(plain), tracer_{ignore, turn, this} {}
@@ -18,7 +18,7 @@ class TurnedRun {
   const Tracer* tracer() const { return &tracer_; }
   /// Must be called before each run.
   void watch(const MethodMeta&);
-  /// By the number of the value: steps of each element, the most of all runs.
+  /// By the number of the value: the largest difference of each element over all runs, in steps.
   const std::map<size_t, std::vector<double>>& departures() const { return departures_; }
 
  private:
@@ -37,25 +37,26 @@ class TurnedRun {
 /// Outputs of the model, computed from the program's own elements.
 struct FollowedOutputs {
   std::vector<NamedArray> outputs;
-  /// By output and element: how far roundings of values that the program lacks may put it off.
+  /// By output and element: how far rounding flips in values that the program lacks may move it.
   std::vector<std::vector<double>> departures;
-  std::optional<Deviation> deviation;  // LocalCheck's
-  uint64_t mismatches = 0;             // as the caller counts them
+  std::optional<Deviation> deviation;  // found by LocalCheck
+  uint64_t mismatches = 0;             // from CountMismatches
   std::vector<Followed> followed;
-  bool is_conclusive = false;  // if it differs, the program is wrong: it shows all values that the outputs are made of
+  bool is_conclusive = false;  // a mismatch proves the program wrong: it has all values behind the outputs
   bool ok() const { return mismatches == 0 && !deviation; }
 };
 
-/// Runs the model with this tracer and gives its outputs; calls the function with the method before the run.
+/// Runs the model with this tracer and returns its outputs. Calls the function with the method before the run.
 using RunModel = std::function<compiler::Result<std::vector<NamedArray>>(
     const Tracer*, const std::function<void(const MethodMeta&)>&)>;
 /// Counts the elements of outputs that differ from the program's.
 using CountMismatches = std::function<uint64_t(const FollowedOutputs&)>;
 
-/// The model's outputs for the program's own elements. Where several of the program's tensors may stand for a value of
-/// the model, it takes those with which the fewest elements of outputs differ; where it has none, it finds how far
-/// roundings there that turn put what follows off. It stops when no kernel deviates and the outputs agree, or
-/// `outputs_agree` without that and what it found is not conclusive.
+/// Finds the model's outputs for the program's own elements. If several tensors of the program may stand for a value of
+/// the model, it takes those with which the fewest elements of outputs differ. If there is none, it finds how far
+/// rounding flips in that value move the values after it. `outputs_agree`: the outputs agree without following. The
+/// search stops when no kernel deviates and either the outputs agree, or `outputs_agree` is true and the result is not
+/// conclusive.
 compiler::Result<FollowedOutputs> follow_program(const std::vector<Elements>& program, const RunModel& run,
                                                  const CountMismatches& count, bool outputs_agree);
 

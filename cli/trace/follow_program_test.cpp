@@ -67,7 +67,7 @@ FollowedOutputs follow(const std::string& program, const std::string& model) {
 constexpr char kScaled[] = " %y = aten.mul.Scalar(%a, 0.3)\n";
 constexpr char kOut[] = " %z = aten.mul.Scalar(%b, 7.0)\n return %z\n";
 
-// One step, 0.4, becomes 2.8 in what floats make of it.
+// A difference of one step, 0.4, becomes 2.8 in the floats computed from it.
 TEST(FollowProgram, FloatsBehindAStepAreJudgedFromTheProgramsElements) {
   const std::string first = on_grid("a", "x", "0.5") + kScaled, model = first + on_grid("b", "y", "0.4") + kOut;
   const auto with = [&](const char* more, const char* factor) {
@@ -84,7 +84,7 @@ TEST(FollowProgram, FloatsBehindAStepAreJudgedFromTheProgramsElements) {
   EXPECT_FALSE(follow(with("0.0", "7.1"), model).ok());
 }
 
-// Another number by half a step or more is rounded to another element somewhere.
+// If numbers differ by half a step or more, some of them round to another element.
 TEST(FollowProgram, TheModelsOwnOperatorsRoundTheSameNumbers) {
   const std::string first = on_grid("a", "x", "0.5") + kScaled, model = first + on_grid("b", "y", "0.4") + kOut;
   const auto with = [&](const char* more) {
@@ -97,7 +97,7 @@ TEST(FollowProgram, TheModelsOwnOperatorsRoundTheSameNumbers) {
   }
 }
 
-// %o has the elements that the model has, but %z is made of those a step away.
+// %o has the model's elements, but %z is computed from elements a step away.
 TEST(FollowProgram, OfTensorsThatMayStandForAValueThatOneIsTakenThatFits) {
   const std::string first = on_grid("a", "x", "0.5") + kScaled, model = first + on_grid("b", "y", "0.4") + kOut;
   const std::string program = first + quantize("o", "y", "0.4") + " %u = aten.add.Scalar(%y, 0.4)\n" +
@@ -105,7 +105,7 @@ TEST(FollowProgram, OfTensorsThatMayStandForAValueThatOneIsTakenThatFits) {
   EXPECT_TRUE(follow(of_a_backend(program), model).ok());
 }
 
-// The program has the mean in steps of 1/2. The model's are 0.4, four steps of what is made of them.
+// The program has the mean in steps of 1/2. The model's steps are 0.4, four steps of the result.
 std::string on_another_grid(const char* more) {
   return on_grid("a", "x", "0.5") + " %m = aten.mean.dim(%a, [1], true)\n %u = aten.add.Scalar(%m, " + more + ")\n" +
          on_grid("s", "u", "0.5") +

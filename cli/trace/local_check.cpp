@@ -13,14 +13,14 @@ namespace wick::cli {
 
 namespace {
 
-constexpr double kNearWhole = 0x1p-7;  // of a step: nothing that is rounded
+constexpr double kNearWhole = 0x1p-7;  // of a step: a number this near a step is not rounded
 
 bool starts_with(const OperatorName& op, std::string_view start) {
   return std::string_view(op.name).substr(0, start.size()) == start;
 }
 bool is_dequantize(const OperatorName& op) { return starts_with(op, "quantized_decomposed::dequantize_per_"); }
 
-/// Whether what is quantized lies on the steps already: nothing is rounded.
+/// Whether the numbers to quantize lie on steps already, so that nothing is rounded.
 bool rounds_nothing(const InstructionInfo& quantize) {
   const NamedArray x = to_array(*quantize.args[0]->tensor);
   const double scale = quantize.args[1]->to_double();
@@ -98,7 +98,7 @@ void LocalCheck::check(void* state, const InstructionInfo& instruction, Error er
   if (is_followed(instruction.op)) {
     self.followed_.emplace_back();
     if (made.origin != Origin::constants) return self.check_quantized(instruction, std::move(made));
-    // Constants that are computed: the program may compute them otherwise.
+    // A computed constant: the program may compute it in another way.
     if (!made.places.empty()) made.origin = Origin::model;
   } else if (is_dequantize(instruction.op)) {
     made.places.clear();
@@ -159,7 +159,7 @@ void LocalCheck::check_quantized(const InstructionInfo& instruction, Made made) 
     note(tensor, {Origin::program, {}});
     return;
   }
-  // What only moves or clamps elements, programs may do elsewhere; a mistake in it shows in what follows.
+  // Programs may move or clamp elements at another place. An error in that shows in later values.
   const bool is_exact = rounds_nothing(instruction);
   note(tensor, {is_exact ? made.origin : Origin::model, {}});
   followed.is_conclusive = is_exact || (made.origin == Origin::program && tensor.dtype != DType::i16);

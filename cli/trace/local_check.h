@@ -1,4 +1,4 @@
-// Whether each integer result of a program is what the model makes of the program's own integers before it.
+// Checks each integer result of a program: is it what the model computes from the program's own integers before it?
 #pragma once
 #include <cstdint>
 #include <map>
@@ -12,31 +12,32 @@
 
 namespace wick::cli {
 
-/// Which of the program's tensors stand for which of the model's quantized values: values by the order in which the
-/// model computes them.
+/// Assigns tensors of the program to quantized values of the model. Values are numbered in the order in which the model
+/// computes them.
 struct Reading {
-  static constexpr size_t kNone = SIZE_MAX;     // the program lacks the value, and others look alike
-  std::map<size_t, size_t> choices;             // of candidates_of(); 0, the nearest, if not given
-  std::map<size_t, std::vector<double>> slack;  // of candidates_of(); none if not given
+  static constexpr size_t kNone = SIZE_MAX;     // the program lacks the value; its candidates only look alike
+  std::map<size_t, size_t> choices;             // index into candidates_of(); 0, the nearest, if absent
+  std::map<size_t, std::vector<double>> slack;  // argument of candidates_of(); none if absent
 };
 
 /// Whether the operator quantizes to a scale that the file states: its results are followed.
 bool is_followed(const OperatorName& op);
 
-/// A quantized value of the model, as one run found it.
+/// A quantized value of the model in one run.
 struct Followed {
   size_t num_candidates = 0;
-  std::vector<int32_t> values;  // as the model gave them; empty: a constant, or not on a grid of 8 or 16 bits
-  std::vector<int32_t> taken;   // the program's, with which the run went on; empty: it has none
-  bool is_conclusive = true;    // taken, exact, or made of the program's elements and on a grid of 8 bits
-  bool is_at_place = false;     // a candidate that no value before took is from the value's own source line and module
+  std::vector<int32_t> values;  // as the model computed them; empty: a constant, or not on a grid of 8 or 16 bits
+  std::vector<int32_t> taken;   // the program's, with which the run continued; empty: it has none
+  bool is_conclusive = true;    // taken, exact, or computed from the program's elements and on an 8-bit grid
+  bool is_at_place = false;     // a candidate that no earlier value took is from the value's own source line and module
 };
 
-/// A tracer for a run of the model on portable kernels. Where the program has elements for what the model quantizes
-/// (candidates_of), the run goes on with the program's: what follows is then judged apart from roundings before it. The
-/// program deviates at a kernel if the model quantizes what nodes of the kernel's source line and module compute from
-/// the program's own elements to as many elements, none of the program's stand for those, and the kernel's stand for
-/// nothing that the model quantizes.
+/// A tracer for a run of the model on portable kernels. Where the program has elements for a quantized value of the
+/// model (candidates_of), the run continues with the program's elements, so that later values are judged independently
+/// of earlier roundings. The program deviates at a kernel if the model quantizes a value that nodes of the kernel's
+/// source line and module compute from the program's own elements, the value has as many elements as the kernel's
+/// result, no tensor of the program stands for the value, and the kernel's result stands for no quantized value of the
+/// model.
 class LocalCheck {
  public:
   LocalCheck(const std::vector<Elements>& program, const Reading& reading)
@@ -49,7 +50,7 @@ class LocalCheck {
   const Tracer* tracer() const { return &tracer_; }
   /// Must be called before the run.
   void watch(const MethodMeta& method);
-  /// After the run.
+  /// Must be called after the run.
   std::optional<Deviation> first_deviation() const;
   /// Each quantized value in the order of the run.
   const std::vector<Followed>& followed() const { return followed_; }
@@ -57,8 +58,8 @@ class LocalCheck {
  private:
   using Place = std::pair<std::string, std::string>;  // source, module
   enum class Origin : uint8_t { constants, program, model };
-  /// What bytes of memory are made of. `program`: of constants, inputs, and elements that the program has, too;
-  /// `places`: of the nodes behind the last elements.
+  /// How bytes of memory were computed. Origin::program: from constants, inputs and elements that the program has as
+  /// well. `places`: of the nodes that computed them from quantized elements.
   struct Made {
     Origin origin = Origin::constants;
     std::set<Place> places;
@@ -68,7 +69,7 @@ class LocalCheck {
     uintptr_t end = 0;
     Made made;
   };
-  /// Kernels of which one should have given `wanted`.
+  /// Kernels of the program, one of which should have computed `wanted`.
   struct Suspects {
     std::vector<size_t> indices;
     std::vector<int32_t> wanted;
@@ -86,11 +87,11 @@ class LocalCheck {
 
   const std::vector<Elements>& program_;
   const Reading& reading_;
-  std::vector<bool> known_;  // of the program's: the model quantizes numbers to these
-  std::vector<bool> taken_;  // of the program's: they stand for a value of the model
+  std::vector<bool> known_;  // by tensor of the program: the model has such a quantized value
+  std::vector<bool> taken_;  // by tensor of the program: it stands for a value of the model
   Tracer tracer_;
   std::optional<MethodMeta> method_;
-  bool rounds_alike_ = false;            // the program has no elements but of operators that the model has
+  bool rounds_alike_ = false;            // the model has all operators that wrote the program's elements
   std::map<uintptr_t, Region> regions_;  // by their first byte; they do not overlap
   std::vector<Suspects> suspects_;
   std::vector<Followed> followed_;

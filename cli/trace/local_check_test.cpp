@@ -59,7 +59,7 @@ TEST(LocalCheck, AResultThatNothingReadsIsNotJudged) {
   EXPECT_TRUE(deviation_of(program + " return %a\n", model));
 }
 
-// The program may make the one result of the line without the other, and write steps of its own.
+// The program may compute one result of the line without the other, and write intermediate results of its own.
 TEST(LocalCheck, ALineWithAnotherResultIsNotJudged) {
   const std::string first = std::string(kIn) + kNumbers + kScaled;
   const std::string result = " %r = quantized_decomposed.quantize_per_tensor(%y, 0.4, 0, -128, 127, i8)";
@@ -71,8 +71,8 @@ TEST(LocalCheck, ALineWithAnotherResultIsNotJudged) {
   EXPECT_TRUE(deviation_of(std::string(kIn) + own + " return %n\n", model));
 }
 
-// A rounding that turned, one step, is four steps of what follows; that is judged by the program's own elements. One of
-// its operators is none of the model's.
+// A flipped rounding of one step moves the next value by four steps. That value is judged by the program's own
+// elements. The program has an operator that the model lacks.
 TEST(LocalCheck, JudgesWhatTheProgramMakesOfItsOwnElements) {
   const std::string first = std::string(kIn) + kNumbers + kScaled;
   const auto rest = [](const char* to, const char* factor, const char* more) {

@@ -27,7 +27,8 @@ std::string file_of(const std::string& source) {
   return slash == std::string::npos ? source : source.substr(slash + 1);
 }
 
-// The outputs of a delegate, which are its last arguments, but those on a device; their keys have no operator.
+// Calls fn(key, array) for the outputs of a delegate (its last arguments), except those on a device. Their keys have no
+// operator.
 void for_each_output(const MethodMeta& method, const std::vector<DelegateFacts>& delegates,
                      const InstructionInfo& instruction, const std::function<void(const NodeKey&, NamedArray)>& fn) {
   const InstructionMeta call = method.instruction(instruction.chain, instruction.index);
@@ -45,7 +46,7 @@ void for_each_output(const MethodMeta& method, const std::vector<DelegateFacts>&
   }
 }
 
-// What stands for the operator in the key of elements that are compared with those of any node that quantizes.
+// Stands for the operator in the key of elements that are compared with every quantized value of their type.
 constexpr char kQuantized[] = "(quantized)";
 constexpr double kSteps = 1;
 

@@ -1,4 +1,4 @@
-// Results of every instruction of one run, and the first one where another run deviates.
+// Records the results of every instruction of one run, and finds the first one where another run deviates.
 #pragma once
 #include <functional>
 #include <map>
@@ -15,15 +15,15 @@
 
 namespace wick::cli {
 
-/// What makes results of two programs comparable: source line, module, type and operator ("" = any: an output of a
-/// delegate). Results with the same key are distinguished by value, because passes may reorder them.
+/// The key by which results of two programs are matched: source line, module, type and operator ("" = any: an output of
+/// a delegate). Results with the same key are distinguished by value, because passes may reorder them.
 using NodeKey = std::tuple<std::string, std::string, std::string, std::string>;
 
 struct Deviation {
   std::string op, source, module;
   uint32_t instruction = 0;
   Difference difference;
-  bool by_value = false;  // from all that the model quantizes to this type: the node's own result may not be among it
+  bool by_value = false;  // nearest of all values that the model quantizes to this type; the node's own may be missing
 };
 
 struct OutputRow {
@@ -35,8 +35,8 @@ struct Comparison {
   std::vector<OutputRow> outputs;
   uint64_t nodes_compared = 0;
   std::optional<Deviation> deviation;
-  bool passes_to_blame = false;  // the program does what the model gives with all passes, but not what it gives without
-  bool exact = false;            // a deviation inside counts, too
+  bool passes_to_blame = false;  // the program agrees with the model compiled with all passes, but not without them
+  bool exact = false;            // a deviation of an instruction counts as well
   bool ok() const { return !(exact && deviation) && outputs_ok(); }
   bool outputs_ok() const {
     for (const OutputRow& row : outputs) {
@@ -68,7 +68,7 @@ class NodeRecorder {
   std::optional<MethodMeta> method_;
   Tracer tracer_;
   std::map<NodeKey, std::vector<NamedArray>> results_;
-  std::map<NodeKey, size_t> counts_;  // of all results, also of those that are not kept
+  std::map<NodeKey, size_t> counts_;  // all results, including those that are not kept
 };
 
 /// Calls fn(key, array) for each tensor that a kernel wrote.
@@ -80,8 +80,8 @@ NamedArray to_array(const Tensor& tensor);
 class RoundingFlipper;
 
 /// Compares each result of a run, including those of delegates, with the results that a recorder kept for the same key.
-/// Elements that a kernel computes from elements have no such result where the recorded program quantizes and
-/// dequantizes: they are compared in steps with what it quantized, by type and value.
+/// A kernel that computes elements from elements has no such result if the recorded program quantizes and dequantizes
+/// instead. Its elements are compared, in steps, with all values of the same type that were quantized there.
 class NodeComparer {
  public:
   /// `flipper`, if not null, ran the program that `wanted` recorded.
@@ -92,8 +92,9 @@ class NodeComparer {
   void watch(const MethodMeta& method);
 
   uint64_t num_compared() const { return num_compared_; }
-  /// After the run. A result of a kernel deviates only if both runs have as many results with its key: otherwise one of
-  /// the programs has a node that the other lacks, and it is not known which. Those by value count only if asked for.
+  /// Must be called after the run. A result of a kernel deviates only if both runs have as many results with its key:
+  /// otherwise one of the programs has a node that the other lacks, and it is unknown which. `by_value`: include
+  /// deviations that were found by value.
   std::optional<Deviation> first_deviation(bool by_value = true) const;
 
  private:

@@ -61,7 +61,7 @@ TEST(RoundingFlipper, FindsWhatSomeRoundingsDoThatCancelTogether) {
   EXPECT_EQ(flipper.deviation(sum, 0), 2);
 }
 
-// How far the program's integers are from those of the plain run if all roundings turn.
+// The largest difference of the program's integers from the plain run over the runs with flips.
 double deviation_of_integers(const std::string& body) {
   NodeRecorder model(1 << 20);
   run(body, model);
@@ -70,7 +70,8 @@ double deviation_of_integers(const std::string& body) {
   return flipper.deviation({"", "", "i8[4]", "aten::_to_copy.out"}, 0);
 }
 
-// torchao's quantization is no operator of the program. Neither its zero points nor other roundings turn.
+// torchao's quantization is decomposed: the program has no operator for it. Its zero points and other roundings are not
+// flipped.
 TEST(RoundingFlipper, TurnsRoundingsThatAreClampedAndConverted) {
   const std::string halves = " %m = aten.mul.Scalar(%x, 0.5)\n %r = aten.round(%m)\n";
   const std::string integers = " %q = aten._to_copy(%c, i8)\n return %q\n";

@@ -9,19 +9,19 @@
 
 namespace wick::cli {
 
-/// Measures runs through a tracer, which costs some ten nanoseconds per instruction.
+/// Measures runs through a tracer, which takes some time of its own for each instruction.
 class Profiler {
  public:
   Profiler() : tracer_{begin, end, this, event} {}
   Profiler(const Profiler&) = delete;
   const Tracer* tracer() const { return &tracer_; }
-  /// Around each run that counts.
+  /// Must be called before and after each run that counts.
   void start_run();
   void end_run();
   /// Medians of each step, over all runs that took the same path as the first one.
   std::vector<Step> steps(const MethodMeta& method, const MethodFacts& facts) const;
   size_t num_runs() const { return runs_.size(); }
-  /// Sorted.
+  /// The times of the runs, sorted.
   std::vector<double> run_ms() const;
 
  private:

@@ -33,7 +33,7 @@ void list_branch(const Branch& branch, const std::string& path, std::string labe
                  std::vector<ModuleTime>* rows) {
   const Branch* at = &branch;
   std::string whole = path;
-  // A module whose time is all that of one module below it is no row of its own; the method always is.
+  // A module whose whole time is that of one module below it has no row. The method always has one.
   while (depth > 0 && at->below.size() == 1 && at->self_ms == 0) {
     at = &at->below[0];
     label += "." + at->name;

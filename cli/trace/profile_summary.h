@@ -21,9 +21,9 @@ struct Step {
 
 struct ModuleTime {
   std::string module;  // whole path; "" for the method itself
-  std::string label;   // the part of it that its parent does not have
+  std::string label;   // the path without that of the parent row
   int depth = 0;
-  double ms = 0;  // with what lies below
+  double ms = 0;  // including the modules below it
   double self_ms = 0;
 };
 

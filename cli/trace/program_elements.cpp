@@ -15,9 +15,9 @@ namespace wick::cli {
 
 namespace {
 
-constexpr size_t kMostOrdered = 4;   // dimensions above 1 whose order may differ
-constexpr int kGrids = 9;            // powers of two below that
-constexpr double kFloats = 0x1p-12;  // of a step: what floats are off by
+constexpr size_t kMostOrdered = 4;   // dimensions of size > 1 that are tried in other orders
+constexpr int kGrids = 9;            // number of powers of two that are tried as steps
+constexpr double kFloats = 0x1p-12;  // of a step: the error of float arithmetic
 
 /// Row-major positions of a tensor's elements, its dimensions taken in `order`.
 std::vector<size_t> positions(const std::vector<size_t>& sizes, const std::vector<size_t>& order) {
@@ -37,7 +37,7 @@ std::vector<size_t> positions(const std::vector<size_t>& sizes, const std::vecto
   }
 }
 
-/// The orders in which the dimensions of `tensor` may lie in another tensor; the first one, empty, is its own.
+/// The orders in which another tensor may have the dimensions of `tensor`; the first one, empty, is its own.
 std::vector<std::vector<size_t>> orders_of(const Tensor& tensor) {
   std::vector<size_t> sizes;
   for (const int32_t size : tensor.shape()) {
@@ -51,12 +51,12 @@ std::vector<std::vector<size_t>> orders_of(const Tensor& tensor) {
   return orders;
 }
 
-/// Elements that right programs may have in place of one of the model's.
+/// The range of elements that correct programs may have in place of one of the model's.
 struct Near {
   double lowest, highest;
 };
 
-/// By the model's own operator of the same numbers, or by a backend's.
+/// `same_rounding`: computed by the model's own operator from the same numbers, else by a backend's operator.
 std::vector<Near> near_elements(const QuantizedValue& value, const std::vector<double>& slack, bool same_rounding) {
   std::vector<Near> all(value.values.size());
   double largest = 0;
@@ -77,7 +77,7 @@ std::vector<Near> near_elements(const QuantizedValue& value, const std::vector<d
   return all;
 }
 
-/// All steps between the elements, or nothing if some are further apart than they may be.
+/// The sum of the differences in steps; nullopt if an element is outside its range.
 std::optional<double> steps_apart(const std::vector<int32_t>& found, const QuantizedValue& value,
                                   const std::vector<Near>& near, const std::vector<size_t>& order) {
   double total = 0;
@@ -102,7 +102,7 @@ double steps_between(const std::vector<int32_t>& a, const std::vector<int32_t>& 
   return total;
 }
 
-/// Numbers that the program may keep the elements of a value as.
+/// A grid on which the program may keep a value.
 struct Grid {
   double step;
   int32_t zero, low, high;
@@ -124,8 +124,8 @@ std::vector<Grid> grids_of(const QuantizedValue& value, DType dtype) {
   return grids;
 }
 
-/// Whether each number, in the model's range, is as near its element as an operator with this grid puts it, or a step
-/// beyond the range that the element is at the end of: 256/256, for a softmax.
+/// Whether each number, clamped to the model's range, is within error_on_own_grid() of its element, or at most a step
+/// beyond the range if the element is at its end (256/256, for a softmax).
 bool holds(const Grid& grid, DType dtype, const std::vector<int32_t>& elements, const std::vector<size_t>& order,
            const QuantizedValue& value) {
   const double most = compiler::error_on_own_grid(dtype) + kFloats, at_end = 1 + kFloats;
@@ -141,7 +141,7 @@ bool holds(const Grid& grid, DType dtype, const std::vector<int32_t>& elements, 
   return true;
 }
 
-/// The elements' numbers, on the model's grid.
+/// The numbers of the elements, rounded to the model's grid.
 std::vector<int32_t> moved_to(const QuantizedValue& value, const Grid& grid, const std::vector<int32_t>& elements,
                               bool to_even) {
   std::vector<int32_t> moved(elements.size());
@@ -175,8 +175,8 @@ bool overlap(const ValueMeta& a, const ValueMeta& b) {
          y.arena_offset < x.arena_offset + x.nbytes;
 }
 
-/// Tells of each value whether something reads it: another instruction, the caller, or a value that no instruction
-/// writes, which is a view of what lies in its memory. Of methods that jump: true.
+/// Finds for each value whether something reads it: another instruction, the caller, or a view, which is a value in its
+/// memory that no instruction writes. In methods with jumps or delegates every value counts as read.
 class Readers {
  public:
   explicit Readers(const MethodMeta& method) : method_(method), is_read_(method.num_values()) {
@@ -189,7 +189,7 @@ class Readers {
     for (size_t i = 0; i < method.num_instructions(0); ++i) run(method.instruction(0, i));
     for (size_t i = 0; i < method.num_outputs(); ++i) read(method.output(i));
     for (uint32_t value = 0; value < method.num_values(); ++value) {
-      if (is_state(value)) read(value);  // the next call does
+      if (is_state(value)) read(value);  // the next call reads it
     }
   }
   std::vector<bool> result() && { return std::move(is_read_); }
@@ -212,7 +212,7 @@ class Readers {
     jumps_ = method_.num_chains() != 1;
     for (size_t i = 0; !jumps_ && i < method_.num_instructions(0); ++i) {
       const InstructionMeta instruction = method_.instruction(0, i);
-      // Which arguments of a delegate are results, only its payload says.
+      // Only the payload of a delegate shows which of its arguments are results.
       jumps_ = instruction.kind == InstructionKind::jump_false || instruction.kind == InstructionKind::delegate;
       for (const uint32_t value : results_of(instruction)) is_written_.insert(value);
     }
@@ -242,7 +242,7 @@ class Readers {
 
   const MethodMeta& method_;
   bool jumps_ = false;
-  std::set<uint32_t> is_written_, alive_;  // alive: what instructions wrote and no other one has overwritten
+  std::set<uint32_t> is_written_, alive_;  // alive: written and not overwritten
   std::vector<bool> is_read_;
 };
 

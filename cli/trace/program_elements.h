@@ -16,7 +16,7 @@ struct Elements {
   std::vector<int32_t> values;  // values_of()
 };
 
-/// Keeps what each kernel of a program writes as int8, uint8 or int16, up to `max_bytes`, and something reads.
+/// Keeps the int8, uint8 and int16 results of each kernel of a program, up to `max_bytes`, unless nothing reads them.
 class ElementRecorder {
  public:
   explicit ElementRecorder(uint64_t max_bytes) : max_bytes_(max_bytes), tracer_{ignore, record, this} {}
@@ -32,44 +32,44 @@ class ElementRecorder {
 
   uint64_t max_bytes_, bytes_ = 0;
   std::optional<MethodMeta> method_;
-  std::vector<bool> is_read_;  // of each value
+  std::vector<bool> is_read_;  // by value
   Tracer tracer_;
   std::vector<Elements> all_;
 };
 
-/// Row-major. Those of uint8 as the elements of int8 that stand for the same numbers.
+/// The elements, row-major. Elements of uint8 become the elements of int8 that stand for the same numbers.
 std::vector<int32_t> values_of(const Tensor& tensor);
 /// Writes values_of() into a tensor of int8, uint8 or int16 with as many elements.
 void store_values(Tensor& tensor, const std::vector<int32_t>& values);
-/// i8 for u8.
+/// i8 for u8, else `dtype` itself.
 DType signed_of(DType dtype);
 
 /// A quantized value of the model, in one run.
 struct QuantizedValue {
   const Tensor& tensor;         // the result of a quantize
   std::vector<int32_t> values;  // values_of(tensor)
-  NamedArray numbers;           // that were quantized
+  NamedArray numbers;           // the numbers that were quantized
   double scale = 1;
-  int64_t zero = 0, low = 0, high = 0;  // as values_of() counts
+  int64_t zero = 0, low = 0, high = 0;  // of the elements that values_of() gives
 };
 QuantizedValue quantized_value(Span<EValue* const> args);
 
-/// Elements of the program as the model's value may have them.
+/// Elements of the program that may stand for a value of the model, in the value's order and on its grid.
 struct Candidate {
   std::vector<int32_t> values;
-  double apart = 0;             // all steps together between them and the model's
-  std::vector<size_t> indices;  // of the program's tensors that hold them
+  double apart = 0;             // sum of the differences from the model's elements, in steps
+  std::vector<size_t> indices;  // the program's tensors that hold them
 };
 
-/// Finds the program's tensors for a value of the model, in the order of its dimensions or another one, the nearest
-/// first, equal ones once. Sets `known` of each tensor that it is made of, also of equal ones.
-/// - Elements within steps_between_programs(), or, with `same_rounding`, that the model's operator may have rounded the
-///   same numbers to (compiler/analysis/rounding_limits.h).
+/// Finds the program's tensors that may stand for a value of the model, with its dimensions in any order. The nearest
+/// come first; equal ones are one candidate. Sets `known` of every tensor found. Candidates are:
+/// - Elements within steps_between_programs() of the model's. With `same_rounding`: elements to which the model's
+///   operator may round the same numbers (compiler/analysis/rounding_limits.h).
 /// - Elements on another grid: its step is a power of two and at most kCoarsestOwnGrid of the model's, its zero point 0
-///   or an end of the range. Each number is within error_on_own_grid() of its element, or a step beyond the range where
-///   the element is at the end. What they become on the model's grid may be the model's value; halves are rounded to
-///   even or away from 0. Not with `same_rounding`.
-/// `slack`: steps that elements may be apart beyond the first kind's, one number for each element, or none.
+///   or an end of the range. Each number is within error_on_own_grid() of its element, or at most a step beyond the
+///   range if the element is at its end. Converted to the model's grid, they may be the model's value; halves are
+///   rounded to even or away from 0. Not with `same_rounding`.
+/// `slack`: additional steps by which elements of the first kind may differ, one number for each element, or none.
 std::vector<Candidate> candidates_of(const QuantizedValue& value, const std::vector<double>& slack,
                                      const std::vector<Elements>& program, bool same_rounding,
                                      std::vector<bool>& known);

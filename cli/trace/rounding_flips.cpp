@@ -51,16 +51,17 @@ bool is_integer_grid(DType dtype) {
   return dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i16 || dtype == DType::i32;
 }
 
-// What the first reader of a value makes of it.
+// How the first reader of a value uses it.
 enum class Becomes : uint8_t { other, integers, clamped_integers };
 
-// Which instructions round numbers that become integers: a zero point added or not, clamped, converted. So torchao's
-// quantization is decomposed: round(x * (1 / scale)). Its zero points, `low - round(..)`, are none. By chain and index.
+// Finds the instructions that round numbers which become integers: after it, a zero point may be added, and the numbers
+// are clamped and converted. torchao's quantization is decomposed in this way: round(x * (1 / scale)). Its zero points,
+// `low - round(..)`, are not found. By chain and index.
 std::vector<std::vector<bool>> find_roundings(const MethodMeta& method) {
   std::vector<std::vector<bool>> roundings(method.num_chains());
   for (size_t chain = 0; chain < roundings.size(); ++chain) {
     roundings[chain].resize(method.num_instructions(chain));
-    std::unordered_map<int32_t, Becomes> becomes;  // of the instructions behind this one
+    std::unordered_map<int32_t, Becomes> becomes;  // by value, for the instructions after this one
     for (size_t index = roundings[chain].size(); index-- > 0;) {
       const InstructionMeta at = method.instruction(chain, index);
       if (at.kind != InstructionKind::kernel || at.args.size() < 2) continue;
@@ -94,7 +95,7 @@ void store_whole(Tensor& tensor, size_t i, double value) {
   }
 }
 
-// Rounds the steps that lie as near the middle as those of scales by row, each that `choose` says, the other way.
+// Flips the roundings that `choose` selects and that lie within kRowsMargin of the middle.
 template <typename Choose>
 void flip_rounded(Span<EValue* const> args, bool far, const Choose& choose) {
   const Tensor& steps = *args[0]->tensor;
@@ -109,7 +110,7 @@ void flip_rounded(Span<EValue* const> args, bool far, const Choose& choose) {
   }
 }
 
-// Elements of a quantized tensor as its inputs and its bytes have them, row-major.
+// The elements of a quantized tensor, row-major: the numbers before rounding and the bytes after it.
 class Quantized {
  public:
   Quantized(const QuantizeKernel& kernel, Span<EValue* const> args)
@@ -132,7 +133,7 @@ class Quantized {
     is_fixed_ = args[1]->tensor->read_only;
   }
 
-  /// Each, or those that `choose` says.
+  /// Flips the roundings that `choose` selects and that lie near the middle.
   template <typename Choose>
   void flip(double fixed_margin, bool far, const Choose& choose) {
     const double margin = kernel_.scales == Scales::number || is_fixed_ ? fixed_margin

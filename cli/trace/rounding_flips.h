@@ -1,4 +1,4 @@
-// How roundings of quantized values that could go either way affect a program's results.
+// Measures how rounding flips of quantized values affect a program's results.
 #pragma once
 #include <map>
 #include <set>
@@ -10,26 +10,27 @@
 
 namespace wick::cli {
 
-/// Two correct programs may round different values the other way. The allowed difference between them is this factor
-/// times the deviation that such roundings cause.
+/// Two correct programs may flip different roundings. The allowed difference between them is this factor times the
+/// deviation that flips cause.
 constexpr double kFlippedBothWays = 2;
-/// All roundings at once may cancel, so further runs flip those of a random half, the same in each comparison.
+/// All flips at once may cancel out, so each further run flips a random half of them, the same in each comparison.
 constexpr uint64_t kFlippedRuns = 8;
-/// Two random halves, to see which elements such roundings reach: what they move may meet a clamp.
+/// Runs with large flips (all, then a random half), to see which elements flips reach. One run may miss some, because a
+/// clamp can hide what was moved.
 constexpr uint64_t kFarRuns = 2;
 
 /// The largest difference between finite elements of two arrays of the same type; 0 for different types.
 double largest_difference(const NamedArray& a, const NamedArray& b);
 
-/// How far the elements of a result are from those of the plain run, in any of the runs with roundings that turned.
+/// The largest difference of each element of a result from the plain run, over the runs with flips.
 class TurnedElements {
  public:
   void add(const NamedArray& turned, const NamedArray& plain);
-  /// Of a run in which what turns is far off: only elements that differ there depend on roundings.
+  /// Adds a run after RoundingFlipper::move_far(): only elements that differ in such a run depend on flips.
   void add_reached(const NamedArray& moved, const NamedArray& plain);
-  /// How far two correct programs may be apart, element by element: twice what was found there, and twice the root mean
-  /// square of all elements, because a few runs may miss what roundings do to one of them; at most twice the largest. 0
-  /// for elements that no such rounding reaches.
+  /// How far two correct programs may be apart, element by element: twice its largest difference, plus twice the root
+  /// mean square of all elements' differences, because a few runs may miss a flip that moves one of them; at most twice
+  /// the largest of all. 0 for elements that no flip reaches.
   std::vector<double> allowed() const;
   /// The largest difference found of each element; empty: the results cannot be compared.
   const std::vector<double>& most() const { return most_; }
@@ -41,13 +42,13 @@ class TurnedElements {
 
 /// Whether the program quantizes anything at run time, by one operator or, as torchao does, by several.
 bool quantizes(const MethodMeta& method);
-/// Whether it rounds to integers otherwise than by quantizing a tensor to a scale that the file states.
+/// Whether it rounds to integers in other ways than quantizing a tensor to a scale that the file states.
 bool quantizes_otherwise(const MethodMeta& method);
 /// Whether any of its tensors has elements of int16.
 bool has_int16(const MethodMeta& method);
 /// Names of its operators.
 std::set<std::string> operators_of(const MethodMeta& method);
-/// Whether an operator that is not among `known` reads or writes int16: a backend's, which may round by lines of
+/// Whether an operator that is not among `known` reads or writes int16: a backend's operator, which may interpolate in
 /// tables.
 bool has_int16_beyond(const std::set<std::string>& known, const MethodMeta& method);
 
@@ -61,24 +62,24 @@ class RandomBits {
   uint64_t state_;
 };
 
-/// A tracer for runs of the program that `plain` recorded. It rounds values the other way that a correct program could
-/// have rounded so, all in the first run and a random half in each later one, and records how far each result then is
-/// from the recorded one, at most. That applies to an element whose x / scale lies so near the middle between two
-/// values that a different order of additions, or a bias rounded to the accumulator's scale, could flip it: within
-/// 1/128 of a step for scales fixed at compile time (1/4, if a program may have numbers of 16 bits that the model has
-/// as floats, and for elements of int16 that it may have from lines of a table), and 1/1024 for scales chosen per row.
-/// For one scale chosen at run time for a whole tensor it always applies, because backends choose scales per row.
+/// A tracer for runs of the program that `plain` recorded. It flips the roundings that a correct program may flip: all
+/// in the first run, and a random half in each later one. It records the largest difference of each result from the
+/// recorded one. A rounding is flipped if x / scale lies so near the middle between two values that a different order
+/// of additions, or a bias rounded to the accumulator's scale, could flip it: within 1/128 of a step for scales fixed
+/// at compile time (1/4 if a program may have 16-bit numbers where the model has floats, and for elements of int16 that
+/// it may interpolate in a table), and within 1/1024 for scales chosen per row. With one scale chosen at run time for a
+/// whole tensor every rounding is flipped, because backends choose scales per row.
 class RoundingFlipper {
  public:
   explicit RoundingFlipper(const NodeRecorder& plain) : plain_(plain), tracer_{ignore, flip, this} {}
   RoundingFlipper(const RoundingFlipper&) = delete;
   const Tracer* tracer() const { return &tracer_; }
-  /// Numbers between quantized ones may have 16 bits.
+  /// The program may keep floats between quantized values as numbers of 16 bits.
   void allow_int16() { fixed_margin_ = int16_margin_ = kInt16Margin; }
-  /// Elements of int16 may come from tables.
+  /// Elements of int16 may be interpolated in tables.
   void allow_tables() { int16_margin_ = kInt16Margin; }
-  /// From the next run on, moves what it turns a third of the range, and records nothing: what differs is what such
-  /// roundings reach.
+  /// From the next run on, moves flipped elements by a third of the range and records nothing: the elements that differ
+  /// are those that flips reach.
   void move_far() {
     far_ = true;
     num_runs_ = 0;
@@ -97,14 +98,14 @@ class RoundingFlipper {
   static constexpr double kFixedMargin = compiler::kFloatError, kInt16Margin = compiler::kLineError;
 
   const NodeRecorder& plain_;
-  double fixed_margin_ = kFixedMargin, int16_margin_ = kFixedMargin;  // of all elements but int16, of int16
+  double fixed_margin_ = kFixedMargin, int16_margin_ = kFixedMargin;  // for all elements but int16; for int16
   bool far_ = false;
   Tracer tracer_;
   std::optional<MethodMeta> method_;
-  std::vector<std::vector<bool>> roundings_;  // by chain and instruction: does it round numbers that become integers?
+  std::vector<std::vector<bool>> roundings_;  // by chain and instruction: it rounds numbers that become integers
   uint64_t num_quantized_ = 0, num_runs_ = 0;
   RandomBits bits_;
-  std::map<NodeKey, size_t> counts_;  // of results of this run
+  std::map<NodeKey, size_t> counts_;  // results of this run
   std::map<NodeKey, std::vector<double>> deviations_;
 };
 

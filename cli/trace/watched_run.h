@@ -1,4 +1,4 @@
-// Runs small programs for what watches them instruction by instruction.
+// Runs small programs for tests of tracers, which watch each instruction.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 
 namespace wick::cli {
 
-/// Runs a graph with one input %x of these elements, watched from its first instruction on. Gives its outputs, none
+/// Runs a graph with one input %x of these elements, watched from its first instruction on. Returns its outputs, none
 /// after a failure.
 inline std::vector<HostValue> run_watched(const std::string& body, const std::vector<int32_t>& sizes,
                                           const std::vector<float>& elements, const Tracer* tracer,

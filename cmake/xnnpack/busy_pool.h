@@ -1,8 +1,8 @@
 // Part of Wick's build of XNNPACK, included in pthreadpool's pthreads.c; edits.cmake puts it there.
 //
-// As it comes, a parallel loop waits for the loop of another caller that has the pool. Here it runs on the thread that
-// calls it, as if there were no pool: models that have nothing to do with each other do not wait for each other. Which
-// thread computes an element makes no difference to it.
+// In the original, a parallel loop waits while another caller's loop uses the pool. Here it then runs on the calling
+// thread, as if there were no pool, so that independent models do not wait for each other. The results do not depend on
+// the thread that computes an element.
 
 #define WICK_CACHE_LINE_BITS (8 * 64)
 

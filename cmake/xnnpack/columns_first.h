@@ -1,15 +1,15 @@
 // Part of Wick's build of XNNPACK, included in its operator-run.c; edits.cmake puts it there.
 //
-// The library computes a product a few rows at a time and goes through all packed weights for each of them. Weights
-// that no second-level cache holds then come from farther away every time. Here the columns of the result are outermost
-// instead: a slice of the weights is used for all rows before the next one. Each element is computed by the same kernel
-// in the same order, so that the numbers are the same to the last bit.
+// The library computes a matmul a few rows at a time and goes through all packed weights for each tile of rows. If the
+// weights do not fit the second-level cache, they are read from slower memory for each tile. Here the columns of the
+// result are the outermost loop instead: a slice of the weights is used for all rows before the next slice. The same
+// kernel computes each element in the same order, so results are the same to the bit.
 
 #include <stdbool.h>
 
-// Packed weights of this size or less stay in the cache beside the rows.
+// Packed weights of at most this size stay in the cache beside the rows.
 #define WICK_CACHED_WEIGHTS_BYTES ((size_t)1 << 20)
-// Of a slice, about: half of a small second-level cache, the rest is for the rows.
+// Approximate size of a slice: half of a small second-level cache. The other half is for the rows.
 #define WICK_WEIGHTS_SLICE_BYTES ((size_t)1 << 18)
 
 struct wick_columns_first {
@@ -29,7 +29,8 @@ static void wick_compute_slice(struct wick_columns_first* work, size_t index, si
   }
 }
 
-// Runs a step of an operator if it is a product with large weights.
+// Runs a step of an operator if it is a matmul with large weights. Returns false, and does nothing, for all other
+// steps.
 static bool wick_run_columns_first(xnn_operator_t op, const struct compute_parameters* step, pthreadpool_t threadpool,
                                    uint32_t flags) {
   const bool is_3d = step->type == xnn_parallelization_type_3d_tile_2d;
@@ -56,7 +57,7 @@ static bool wick_run_columns_first(xnn_operator_t op, const struct compute_param
   if (columns * column_bytes <= WICK_CACHED_WEIGHTS_BYTES || images * divide_round_up(rows, row_tile) < 2) {
     return false;
   }
-  // Enough parts for the threads, as the library has it elsewhere.
+  // Five parts for each thread, as elsewhere in the library.
   const size_t parts = 5 * pthreadpool_get_threads_count(threadpool);
   const size_t fair = divide_round_up(columns * images * divide_round_up(rows, row_tile), parts);
   const size_t kernel_columns =

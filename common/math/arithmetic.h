@@ -1,5 +1,5 @@
-// Arithmetic that C has in its library: greatest common divisors, neighbours of a float, exponents, quotients rounded
-// down. Exact. Generated kernels hold its text, too. C++17, freestanding.
+// Exact arithmetic: greatest common divisors, neighbours of a float, exponents, quotients rounded down. Generated
+// kernels include its text as well. C++17, freestanding.
 #pragma once
 #include "common/float16.h"
 #include "common/math/float_math.h"
@@ -33,7 +33,8 @@ inline int64_t least_common_multiple(int64_t a, int64_t b) {
   return divisor == 0 ? 0 : static_cast<int64_t>(magnitude(a) / divisor * magnitude(b));
 }
 
-/// The bits of the neighbour of a number with these bits in the direction of `to`, which is another number.
+/// The bits of the neighbour of `from` in the direction of `to`, given the bits of `from`. Requires: the numbers
+/// differ.
 template <typename T, typename Bits>
 inline Bits neighbour_bits(T from, T to, Bits bits) {
   constexpr Bits kSign = Bits(1) << (8 * sizeof(Bits) - 1);
@@ -65,7 +66,7 @@ inline double split_exponent(double x, int32_t* exponent) {
 
 inline float floor_of(float x) { return floor_f(x); }
 inline double floor_of(double x) { return floor(x); }
-/// Python's a // b for a b that is not 0 and `rest` = fmod(a, b).
+/// Python's a // b. Requires: b != 0, `rest` = fmod(a, b).
 template <typename T>
 inline T floor_quotient(T a, T b, T rest) {
   const bool below = (rest != T(0)) & ((b < T(0)) != (rest < T(0)));

@@ -42,7 +42,7 @@ double scaled_k(int order, double x) {
   return sum * step;
 }
 
-/// By downward recurrence from far above x, normalised by J_0 + 2 J_2 + 2 J_4 + .. = 1.
+/// J_0, J_1 and sums by downward recurrence from an order far above x, normalised by J_0 + 2 J_2 + 2 J_4 + .. = 1.
 struct Downward {
   double j0 = 0, j1 = 0;
   double even = 0, odd = 0;  // sums over k > 0 of (-1)^k J_2k / k and of (-1)^k (2k + 1) / (k (k + 1)) J_2k+1
@@ -61,7 +61,7 @@ Downward recurrence(double x) {
       result.even *= 1e-200;
       result.odd *= 1e-200;
     }
-    const int k = (n - 1) / 2;  // here is of order n - 1
+    const int k = (n - 1) / 2;  // `here` has order n - 1
     const double sign = k % 2 ? -1 : 1;
     const bool is_even = (n - 1) % 2 == 0;
     if (is_even) norm += k == 0 ? here : 2 * here;
@@ -74,7 +74,7 @@ Downward recurrence(double x) {
   return {here / norm, above / norm, result.even / norm, result.odd / norm};
 }
 
-/// cos and sin parts of Hankel's series: J = sqrt(2 / (pi x)) (p cos - q sin) of x - (order / 2 + 1 / 4) pi.
+/// Hankel's series: J = sqrt(2 / (pi x)) (p cos(a) - q sin(a)), a = x - (order / 2 + 1 / 4) pi.
 struct Hankel {
   double p = 1, q = 0, cosine = 0, sine = 0, scale = 0;
 };

@@ -27,7 +27,7 @@ double combine(int k, double f, double f_lo) {
   return k * kLn2Hi - ((half_square - tail) - f);
 }
 
-/// Handles what has no finite logarithm. True if `*result` is the answer.
+/// Handles arguments without a finite logarithm. True if `*result` is the answer.
 bool is_special(double x, double* result) {
   if (x > 0 && x < kInfinity) return false;
   *result = x == 0 ? -kInfinity : x < 0 ? kNaN : x;

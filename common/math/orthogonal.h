@@ -5,7 +5,7 @@
 
 namespace wick::math {
 
-/// Recurrences beyond it give NaN: a bound for the time that a number in a tensor can ask for.
+/// Recurrences of a higher degree give NaN: bounds the time that an element of a tensor can cause.
 constexpr double kMaxDegree = 1 << 20;
 
 /// p(0) = 1, p(1) = first, p(k + 1) = step(k, p(k), p(k - 1)).
@@ -21,7 +21,7 @@ T recurrence(int64_t n, T first, const Step& step) {
   return value;
 }
 
-/// What the four kinds of Chebyshev polynomials have in common: p(k + 1) = 2 x p(k) - p(k - 1).
+/// The recurrence of all four kinds of Chebyshev polynomials: p(k + 1) = 2 x p(k) - p(k - 1).
 template <typename T>
 T chebyshev(int64_t n, T x, T first) {
   return recurrence(n, first, [x](T, T value, T before) { return (x + x) * value - before; });
@@ -74,7 +74,7 @@ struct ChebyshevW {
     return chebyshev(n, x, x + x + 1);
   }
 };
-/// At 2 x - 1 instead of x.
+/// The polynomial at 2 x - 1 instead of x.
 template <typename Polynomial>
 struct Shifted {
   template <typename T>
@@ -117,7 +117,7 @@ struct LegendreP {
   }
 };
 
-/// T: float or double. `degree` is rounded toward 0; below 0, and where it is no number of 64 bits, the result is 0.
+/// T: float or double. `degree` is rounded toward 0; below 0, and if it does not fit 64 bits, the result is 0.
 template <typename Polynomial, typename T>
 T polynomial_at(T x, T degree) {
   const double n = trunc(static_cast<double>(degree));

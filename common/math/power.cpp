@@ -3,7 +3,7 @@
 namespace wick::math {
 namespace {
 
-/// 0 not an integer, 1 odd, 2 even.
+/// 0: not an integer, 1: odd, 2: even.
 int integer_parity(double y) {
   const double magnitude = abs(y);
   if (magnitude >= 0x1p53) return 2;

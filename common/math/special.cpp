@@ -55,7 +55,7 @@ double middle_quantile(double q) {
   return q * horner(z, kMiddle) / horner(z, kMiddleUnder);
 }
 
-/// The quantile of 1 - p, for p < 1/2 - kMiddleHalf.
+/// The quantile of 1 - p. Requires: p < 1/2 - kMiddleHalf.
 double tail_quantile(double p) {
   if (p <= 0) return kInfinity;
   const double r = sqrt(-log(p));
@@ -99,7 +99,7 @@ double log_ndtr(double x) {
 }
 
 namespace {
-/// The sum for q > 0 by Euler and Maclaurin.
+/// The zeta function for q > 0, by Euler and Maclaurin.
 double positive_zeta(double s, double q) {
   // B_2k / (2k)!
   static constexpr double kTail[] = {1.0 / 12,
@@ -131,7 +131,7 @@ double zeta(double s, double q) {
   const double below = floor(q), fraction = q - below;
   if (fraction == 0) return kInfinity;
   if (s != floor(s)) return kNaN;
-  // The terms below zero are those of a sum upwards with the sign of (-1)^s.
+  // The terms with q + k < 0 are (-1)^s times those of a sum of positive numbers.
   const double steps = -below, mirrored = positive_zeta(s, 1 - fraction) - positive_zeta(s, steps + 1 - fraction);
   return positive_zeta(s, fraction) + (fmod(s, 2) == 0 ? mirrored : -mirrored);
 }
@@ -155,7 +155,7 @@ double lower_series(double a, double x) {
   return sum * scale_of(a, x);
 }
 
-/// Lentz's continued fraction.
+/// The upper function by Lentz's continued fraction.
 double upper_fraction(double a, double x) {
   constexpr double kTiny = 1e-300;
   double b = x + 1 - a, c = 1 / kTiny, d = 1 / (b == 0 ? kTiny : b), h = d;
@@ -173,7 +173,7 @@ double upper_fraction(double a, double x) {
   return h * scale_of(a, x);
 }
 
-/// The lower function; `*upper` is 1 minus it without cancellation.
+/// The lower incomplete gamma function; `*upper` is 1 minus it, without cancellation.
 double incomplete(double a, double x, double* upper) {
   double lower = 0;
   if (!(a >= 0 && x >= 0) || (a == 0 && x == 0) || (is_inf(a) && is_inf(x))) {

@@ -38,7 +38,7 @@ TEST(Special, InverseErrorFunctionInvertsErf) {
   EXPECT_EQ(erfinv(1), std::numeric_limits<double>::infinity());
   EXPECT_EQ(erfinv(-1), -std::numeric_limits<double>::infinity());
   EXPECT_TRUE(std::signbit(erfinv(-0.0)));
-  // Where one form ends and the next begins: 0.85, and 1 - 2 exp(-25). Reference values to 50 digits.
+  // Arguments where erfinv changes its form: 0.85, and 1 - 2 exp(-25). Reference values have 50 digits.
   expect_near(erfinv(1e-300), 8.862269254527580e-301);
   expect_near(erfinv(0.85), 1.0179024648320275);
   expect_near(erfinv(std::nextafter(0.85, 1)), 1.0179024648320275);

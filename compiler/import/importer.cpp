@@ -36,7 +36,7 @@ class Importer {
   Importer(const pt2::ExportedProgram& program, Graph& graph, const ImportOptions& options)
       : program_(program), graph_(graph), options_(options), builder_(graph, nullptr) {}
 
-  /// What the user should know, one sentence each.
+  /// Notes for the user, one sentence each.
   std::vector<std::string> take_notes() { return std::move(notes_); }
   /// All parameters and buffers. Requires: run.
   std::vector<StoredTensor> stored_tensors() const {
@@ -87,8 +87,8 @@ class Importer {
         continue;
       }
       SymRange range{constraint.min.value_or(std::numeric_limits<int64_t>::min()), constraint.max.value_or(kUnbounded)};
-      // 0 and 1 are specialised by the exporter: a lower bound of 2 is not the user's. What it knows
-      // of such sizes (the last row is one) does not hold for 0.
+      // The exporter specialises 0 and 1, so a lower bound of 2 is not the user's. 1 is accepted. 0 is not, because
+      // facts that the exporter derived for such sizes (there is a last row) do not hold for it.
       if (range.min == 2 && sizes.count(text) != 0) {
         range.min = 1;
         relaxed += (relaxed.empty() ? "" : ", ") + text;
@@ -124,7 +124,7 @@ class Importer {
     return symbols;
   }
 
-  // Symbols in sizes that no input states: they are read from the values of tensors.
+  // Symbols of sizes that no input determines: they are read from elements of tensors.
   std::set<std::string, std::less<>> symbols_from_data() const {
     std::set<std::string, std::less<>> symbols = all_size_symbols(), stated = input_size_symbols();
     for (const pt2::Argument& input : program_.graph.inputs) collect_number(input, stated);
@@ -132,8 +132,8 @@ class Importer {
     return symbols;
   }
 
-  // Symbols of the graph itself, not of its inputs, that no node compares: the exported program, run by torch, checks
-  // no lower bound of theirs, whatever the exporter assumed (2, for operators that leave the choice to it).
+  // Symbols that the graph introduces, not its inputs, and that no node compares. The exported program, run by torch,
+  // does not check their lower bound, whatever the exporter assumed (2, for operators that leave the choice to it).
   std::set<std::string, std::less<>> unchecked_symbols() const {
     std::set<std::string, std::less<>> symbols = all_size_symbols(), checked = input_size_symbols();
     for (const pt2::Argument& input : program_.graph.inputs) collect_number(input, checked);
@@ -186,8 +186,8 @@ class Importer {
     return symbols;
   }
 
-  // Symbols of int inputs that no tensor's size depends on. The exporter takes every int for a size and writes that it
-  // is at least 0, which neither eager nor the exported program asks of these.
+  // Symbols of int inputs that no tensor's size depends on. The exporter takes every int for a size and records that it
+  // is at least 0, which neither eager nor the exported program requires of these.
   std::set<std::string, std::less<>> numbers_that_are_no_sizes() const {
     std::set<std::string, std::less<>> symbols, sizes;
     for (size_t i = 0; i < program_.input_specs.size(); ++i) {
@@ -222,7 +222,8 @@ class Importer {
     return std::nullopt;
   }
 
-  // The exporter followed one branch of the model's Python for the sizes at hand; other sizes would take another.
+  // Asserts a rule of the exporter: it followed one branch of the model's Python code, and sizes that break the rule
+  // would take another one.
   void read_rule(const std::string& text) {
     const std::optional<Sym> rule = read_size_rule(
         text, [this](std::string_view name, std::optional<int64_t> dimension) { return size_of(name, dimension); });
@@ -311,7 +312,8 @@ class Importer {
     fail(Code::corrupt_file, fmt::format("the file has no data for '{}'", printable(spec.target)));
   }
 
-  // Buffers over the very same bytes are one: a write to one is seen through the other.
+  // The placeholder with exactly these bytes, type and layout, or null. Such buffers are one: a write to one is seen
+  // through the other.
   const Placeholder* twin_of(const pt2::Payload& payload) const {
     const auto same_file = by_payload_.find(payload.path_name);
     if (same_file == by_payload_.end()) return nullptr;
@@ -333,7 +335,7 @@ class Importer {
     note_stored(payload, spec.target, spec.kind == pt2::InputKind::parameter);
   }
 
-  // `payload` has been read; of a subclass, each of its tensors is stored.
+  // Adds `payload`, which has been read, to stored_tensors(); a subclass adds each of its tensors.
   void note_stored(const pt2::Payload& payload, const std::string& name, bool is_parameter) {
     if (payload.kind != pt2::Payload::Kind::subclass)
       return stored_.push_back({name, is_parameter, static_cast<size_t>(twin_of(payload) - placeholders_.data())});
@@ -410,7 +412,7 @@ class Importer {
   // A placeholder that was written becomes state (buffers) or an update of the user's tensor (inputs).
   void finish(Placeholder& placeholder) {
     const VersionedStorage& storage = *placeholder.ref->storage;
-    if (storage.version > 0) read(*placeholder.ref, builder_);  // throws if what it holds is not known
+    if (storage.version > 0) read(*placeholder.ref, builder_);  // throws if the contents are unknown
     if (storage.version == 0 || storage.current == placeholder.value) return;
     Value* target = placeholder.value;
     if (placeholder.payload) {
@@ -418,7 +420,7 @@ class Importer {
       if (target->kind == ValueKind::constant) {
         target->kind = ValueKind::state;
       } else {
-        // Stored permuted or expanded: the state itself is row-major.
+        // The file stores it permuted or expanded; the state is row-major.
         Value* state = graph_.add_state(target->tensor(), dense_data(*placeholder.payload, copied_bytes_),
                                         placeholder.name, placeholder.fqn);
         graph_.replace(target, state);
@@ -456,7 +458,8 @@ class Importer {
   uint64_t copied_bytes_ = 0;
 };
 
-// What makes a graph invalid before any pass has run stands in the file: None for a tensor, say.
+// A graph that is invalid before any pass has run is the file's fault (None for a tensor, for example): internal
+// becomes corrupt_file.
 Status blame_file(Status status) {
   if (status.ok() || status.diag().code != Code::internal) return status;
   status.diag().code = Code::corrupt_file;
@@ -464,8 +467,8 @@ Status blame_file(Status status) {
   return status;
 }
 
-// Nodes that quantize and dequantize have no place if the quantizer inserted them without one. They take that of the
-// node that computes the numbers, or of the first one that reads them.
+// Quantize and dequantize nodes have no source line if the quantizer inserted them without one. They take the source
+// line of the node that computes their operand, or else of the first node that reads their result.
 void place_conversions(Graph& graph) {
   const std::vector<Node*> nodes = graph.node_list();
   std::unordered_map<const Node*, size_t> index_of;

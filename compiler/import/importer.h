@@ -1,4 +1,4 @@
-// From what a .pt2 says (exported_program.h) to a functional graph.
+// Turns an exported program (exported_program.h) into a functional graph.
 #pragma once
 #include <map>
 #include <memory>
@@ -10,7 +10,8 @@
 namespace wick::compiler {
 
 struct ImportOptions {
-  /// Upper bounds by symbol ("s53"). The bound called "" is for each size of a user input that has none of its own.
+  /// Upper bounds by symbol ("s53"). The bound called "" applies to each size of a user input without a bound of its
+  /// own.
   std::map<std::string, int64_t, std::less<>> max_sizes;
 };
 

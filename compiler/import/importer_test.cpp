@@ -54,7 +54,7 @@ TEST(Importer, NamesWhatTheModelStores) {
   EXPECT_EQ(function->stored[0].value->data.size_bytes(), 16u);
 }
 
-// w stored column by column: a permuted constant in the graph, its elements row by row.
+// w is stored column-major: the graph has a permuted constant, and its elements are read row-major.
 TEST(Importer, ElementsOfStoredTensorsAreThoseOfTheModel) {
   std::string json = pt2::test_program_json();
   const Result<Function> rows = import_json({}, json);
@@ -163,8 +163,8 @@ TEST(Importer, SizesReadFromDataTakeOnlyTheBoundOfTheirName) {
   EXPECT_EQ(function->graph->ranges.at("u0").max, 12);
 }
 
-// What run_decompositions() makes of an operator that writes its argument and returns nothing (older versions of
-// torchaudio::_lfilter_core_loop).
+// The wrapper that run_decompositions() puts around an operator that writes its argument and returns nothing (older
+// versions of torchaudio::_lfilter_core_loop).
 TEST(Importer, AWrappedOperatorInPlaceGivesTheNewContents) {
   std::string json = pt2::test_program_json();
   replace(json, R"("nodes": [)",
@@ -208,8 +208,8 @@ TEST(Importer, AProgramOfAnotherDeviceIsTheSameGraph) {
   EXPECT_EQ(to_text(*here->graph, "f"), to_text(*there->graph, "f"));
 }
 
-// A program may name devices as it likes; all of it runs on one. A tensor that stays on its device may be returned as
-// it is, so that a write reaches it; one that is moved to another device is a copy.
+// A program may name any devices; all of it runs on one. A tensor that stays on its device may be returned as it is, so
+// that a write reaches it; one that is moved to another device is a copy.
 TEST(Importer, ATensorOfAnotherDeviceHasMemoryOfItsOwn) {
   const auto reads_written = [&](const std::string& from, const std::string& to) {
     std::string json = pt2::test_program_json();
@@ -256,7 +256,7 @@ TEST(Importer, AnUndecomposedVmapIsRefusedWithTheWayOut) {
   EXPECT_NE(function.diag().help.find("torch.vmap"), std::string::npos) << function.diag().help;
 }
 
-// What strict=True writes: bf16 is what eager returns, but the graph says f32 throughout.
+// An export with strict=True: eager returns bf16, but the graph records f32 throughout.
 TEST(Importer, AnAutocastRegionWithoutItsCastsIsRefused) {
   const std::string tensor = R"("arg": {"as_tensor": {"name": "p_w"}}, "kind": 1})";
   const std::string type =

@@ -15,7 +15,7 @@ struct Fault {
   uint32_t cfsr = 0, hfsr = 0, mmfar = 0, bfar = 0;
 };
 
-/// Who reports a fault; it does not return. Without one, a line is printed and the status is 99.
+/// Reports a fault and does not return. Without a handler, a line is printed and the exit status is 99.
 using FaultHandler = void (*)(const Fault& fault);
 void set_fault_handler(FaultHandler handler);
 

@@ -1,4 +1,4 @@
-// What newlib's printf writes, as text of the host. All other calls of newlib into a system fail (nosys.specs).
+// Passes the output of newlib's printf to the host. All other system calls of newlib fail (nosys.specs).
 #include <errno.h>
 #include <stddef.h>
 #include <sys/stat.h>

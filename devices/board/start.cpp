@@ -1,6 +1,6 @@
-// Start-up of a bare Cortex-M: vectors, floating point on, .data and .bss, then main on the process stack, which lies
-// at the bottom of its memory: beyond its end is no memory, so that an overflow is a fault. Handlers have a stack of
-// their own.
+// Start-up of a bare Cortex-M: sets vectors, enables floating point, initialises .data and .bss, then calls main on the
+// process stack. That stack lies at the bottom of its memory. Below it is no memory, or a guard, so an overflow is a
+// fault. Handlers have a stack of their own.
 #include <stdint.h>
 
 #include "devices/board/fault.h"
@@ -20,17 +20,17 @@ namespace {
 constexpr uintptr_t kCcr = 0xE000ED14, kCfsr = 0xE000ED28, kHfsr = 0xE000ED2C, kMmfar = 0xE000ED34, kBfar = 0xE000ED38,
                     kCpacr = 0xE000ED88;
 constexpr uint32_t kTrapDivisionByZero = 1u << 4;
-// The processor could not save registers: memory management, bus, or the limit of the stack.
+// Bits of CFSR for a fault while the processor saved registers: memory management, bus, stack limit.
 constexpr uint32_t kStackingFailed = 1u << 4 | 1u << 12 | 1u << 20;
 constexpr int kFaultStatus = 99;
-// At the bottom of the process stack; no access.
+// The guard at the bottom of the process stack, without access.
 constexpr uint32_t kGuardBytes = 4096;
 
 volatile uint32_t& word(uintptr_t address) { return *reinterpret_cast<volatile uint32_t*>(address); }
 
 FaultHandler handler = nullptr;
 
-/// What the processor pushes when it takes an exception.
+/// The registers that the processor pushes when it takes an exception.
 struct Frame {
   uint32_t r0, r1, r2, r3, r12, lr, pc, xpsr;
 };

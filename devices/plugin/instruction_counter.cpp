@@ -1,8 +1,8 @@
 // A plugin for QEMU (interface 1) that counts the instructions an Arm M-profile core executes.
 //
 // Arguments: out=FD, a file descriptor that receives a record {u64 instructions, u64 weighted cycles} whenever the
-// program executes the no-operation of a snapshot; limit=N, how many instructions may follow the no-operation that
-// begins a request (0: any number). Beyond that QEMU ends with status kOverBudgetStatus.
+// program executes the no-operation of a snapshot; limit=N, the number of instructions that may follow the no-operation
+// that begins a request (0: no limit). Above it QEMU ends with status kOverBudgetStatus.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ constexpr int kNoRegisters = 0, kAdd = 0;  // flags of a callback, operation of 
 struct Counters {
   uint64_t instructions, weighted_cycles;
 };
-// Written by translated code.
+// The code that QEMU translates increments them.
 Counters counters;
 std::atomic<uint64_t> request_begin{0};
 uint64_t limit = 0;
@@ -81,7 +81,7 @@ void count(PluginId, qemu_plugin_tb* block) {
   }
 }
 
-// Code that never reaches a snapshot.
+// Ends QEMU for code that exceeds the limit and never reaches a snapshot.
 void watch_budget() {
   constexpr useconds_t kInterval_us = 10'000;
   for (;;) {

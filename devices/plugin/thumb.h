@@ -1,4 +1,4 @@
-// What a Thumb instruction costs in the simplest model of a Cortex-M55.
+// Cost of a Thumb instruction in a simple model of a Cortex-M55.
 #pragma once
 #include <stdint.h>
 

@@ -18,10 +18,10 @@ Span<const Board> boards();
 /// Files that a board needs.
 struct BoardFiles {
   std::string runner;     // the firmware that loads and calls programs
-  std::string parts;      // all that it may hold, in one object
-  std::string gcc_parts;  // the same by GCC; "" if it was not built
+  std::string parts;      // everything that a firmware may link, in one object
+  std::string gcc_parts;  // the same compiled by GCC; "" if it was not built
   std::string counter;    // QEMU's plugin that counts instructions; "" if it was not built
-  std::string qemu;       // the program
+  std::string qemu;       // path of the QEMU executable
 };
 /// Looks for the runner in WICK_DEVICES if that is set, beside an installed tool, and in the build folder.
 /// Errors: usage, with what to install or build.

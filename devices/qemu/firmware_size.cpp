@@ -19,7 +19,7 @@ using compiler::Code;
 using compiler::Diag;
 using compiler::Result;
 
-// Mangled prefixes of what a package calls to load and run a method (runtime/firmware).
+// Mangled prefixes of the functions that a package calls to load and run a method (runtime/firmware).
 constexpr const char* kLoadingFunctions[] = {
     "_ZN4wick15PackagedProgram4loadE",
     "_ZN4wick14PackagedMethod",
@@ -29,14 +29,14 @@ constexpr const char* kLoadingFunctions[] = {
 
 constexpr const char* kTableMethodFunctions[] = {"_ZN4wick11FixedMethod", "_ZNK4wick11FixedMethod"};
 
-// Of the tables that the runner binds. The object has others, for tests.
+// The functions that return the kernel tables of the runner. The object has other tables, for tests.
 constexpr const char* kTableFunctions[] = {"_ZN4wick16cortex_m_kernelsEv", "_ZN4wick16portable_kernelsEv",
                                            "_ZN4wick12prim_kernelsEv"};
 
-// What a package has around the rows: two tables, what they are built for, a function that gives them.
+// Bytes of a package besides the rows: two tables, their KernelTable::built_for, a function that returns them.
 constexpr uint64_t kAroundRowsBytes = 96;
 
-/// What a linker keeps or drops as one: a section, or one string of a section of strings.
+/// The unit that a linker keeps or drops: a section, or one string of a section of strings.
 using Piece = std::pair<uint32_t, uint32_t>;  // section, offset of the string (else 0)
 
 /// A 32-bit ELF relocatable object.
@@ -94,7 +94,7 @@ class ObjectFile {
     return found;
   }
 
-  /// Adds what these pieces need to `kept`, and returns the bytes of what was not there.
+  /// Adds to `kept` these pieces and all pieces that they refer to. Returns the bytes of the pieces that are new there.
   uint64_t keep(std::vector<Piece> waiting, std::set<Piece>* kept) const {
     uint64_t total = 0;
     while (!waiting.empty()) {
@@ -107,7 +107,7 @@ class ObjectFile {
         total += text(piece).size() + 1;
         continue;
       }
-      total += (uint64_t{section.sh_size} + 3) / 4 * 4;  // the next one is aligned
+      total += (uint64_t{section.sh_size} + 3) / 4 * 4;  // padded: the next one is aligned
       for (const Elf32_Rel& relocation : relocations(piece.first)) {
         if (const auto target = target_of(piece.first, relocation)) waiting.push_back(*target);
       }
@@ -174,7 +174,8 @@ class ObjectFile {
     return found;
   }
 
-  // Strings are found by the symbol's value and, for absolute addresses, the addend in place.
+  // The piece that a relocation refers to. A string's offset is the symbol's value plus, for absolute addresses, the
+  // addend stored in the section.
   std::optional<Piece> target_of(uint32_t section, const Elf32_Rel& relocation) const {
     const uint32_t index = ELF32_R_SYM(relocation.r_info);
     if (index == 0 || index >= symbols_.size()) return std::nullopt;

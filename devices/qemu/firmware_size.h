@@ -1,4 +1,4 @@
-// How much flash a firmware takes.
+// The flash that a firmware takes.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 namespace wick::device {
 
 /// `object_path`: everything that firmwares may link, in one relocatable object with a section for each function, as
-/// devices/runner builds it. Follows its relocations as a linker does that drops unused sections. Errors: file_io,
+/// devices/runner builds it. Follows its relocations like a linker that drops unused sections. Errors: file_io,
 /// corrupt_file (no such object).
 compiler::Result<FirmwareSize> firmware_size(const std::string& object_path, const FirmwareParts& parts);
 

@@ -10,7 +10,7 @@
 namespace wick::device {
 namespace {
 
-constexpr uint32_t kMaxListed = 1024;  // tensors of an instruction
+constexpr uint32_t kMaxListed = 1024;  // limit of the tensors of an instruction
 
 bool write_tensor(const HostTensor& host, Span<const uint8_t> dim_order, RequestWriter& writer) {
   const InputView view(host, dim_order);

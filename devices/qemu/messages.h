@@ -18,18 +18,18 @@ class RequestWriter {
   void f64(double value) { add(&value, sizeof value); }
   void string(std::string_view text);
   void add(const void* data, size_t size_bytes);
-  /// The whole request; the writer is empty afterwards.
+  /// Returns the whole request; the writer is empty afterwards.
   std::vector<uint8_t> take(Request kind);
 
  private:
   std::vector<uint8_t> bytes_;
 };
 
-/// Appends a value in the layout that the method wants. `dim_order` is that of a tensor. False if it has no form.
+/// Appends a value. A tensor's elements are written in the layout `dim_order`. False if the protocol cannot express it.
 bool write_value(const HostValue& value, Span<const uint8_t> dim_order, RequestWriter& writer);
 
-/// Reads fields of replies. After the device stopped all are zero, and ok() is false. What the device says is not
-/// trusted: sizes that contradict each other make it not ok.
+/// Reads fields of replies. After the device has stopped, all fields are zero and ok() is false. Replies are not
+/// trusted: sizes that contradict each other set ok() to false.
 class ReplyReader {
  public:
   explicit ReplyReader(QemuProcess& process) : process_(process) {}

@@ -109,7 +109,7 @@ Diag QemuDevice::breakdown() {
       .note(process->end_text());
 }
 
-// A QEMU without plugins, or with another interface, ends before it runs anything.
+// A QEMU without plugins, or with another plugin interface, ends before it runs anything.
 bool QemuDevice::drop_counter(Outcome* outcome) {
   if (files_.counter.empty()) return false;
   process_->finish();
@@ -121,8 +121,8 @@ bool QemuDevice::drop_counter(Outcome* outcome) {
   return true;
 }
 
-// The runner knows programs only. QEMU opens the file by the name that Linux gives to a descriptor of this process, so
-// nothing is left behind whatever becomes of it.
+// The runner reads .pte files only. QEMU opens the file by the name that Linux gives to a descriptor of this process,
+// so the file disappears even if this process is killed.
 Result<std::string> QemuDevice::pte_path() {
   const BundledProgram* bundled = program_.module ? program_.module->bundled() : nullptr;
   if (!bundled) return program_.path;

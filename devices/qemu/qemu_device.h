@@ -11,7 +11,7 @@ class QemuDevice : public Device {
  public:
   QemuDevice(const Board& board, BoardFiles files, DeviceProgram program)
       : board_(board), files_(std::move(files)), program_(std::move(program)) {}
-  /// Starts QEMU with the first call, and again after a breakdown.
+  /// Starts QEMU at the first call, and again after a breakdown.
   compiler::Result<Outcome> call(const Call& call) override;
   /// The larger of what clang and GCC make of each part.
   compiler::Result<FirmwareSize> firmware_size(const FirmwareParts& parts) const override;
@@ -30,7 +30,7 @@ class QemuDevice : public Device {
   void add_counts(const Call& call, size_t num_steps, Outcome* outcome) const;
   /// After a breakdown: whether to try again without the plugin that counts.
   bool drop_counter(Outcome* outcome);
-  /// The diagnostic of a device that no longer answers; it is gone afterwards.
+  /// The diagnostic of a device that no longer answers. Ends its process.
   compiler::Diag breakdown();
   void add_place(uint32_t chain, uint32_t instruction, compiler::Diag* diag) const;
   compiler::Diag fault_diag(const FaultReport& report) const;

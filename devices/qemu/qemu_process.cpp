@@ -53,7 +53,7 @@ std::string escaped(const std::string& value) {
 
 std::string path_of(int fd) { return fmt::format("/dev/fd/{}", fd); }
 
-/// Writing to a process that has ended is an error, not a signal, while this lives.
+/// While it lives, writing to a process that has ended is an error, not a signal.
 class NoPipeSignal {
  public:
   NoPipeSignal() {
@@ -77,7 +77,7 @@ Result<pid_t> spawn(const std::vector<std::string>& words, const std::vector<int
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-  // Onto itself: the child keeps it.
+  // Duplicated onto itself, so that the child keeps it.
   for (int fd : inherited) posix_spawn_file_actions_adddup2(&actions, fd, fd);
   pid_t child = -1;
   const int error = posix_spawn(&child, words[0].c_str(), &actions, nullptr, argv.data(), environ);

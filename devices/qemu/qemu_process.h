@@ -30,7 +30,7 @@ class Descriptor {
   int fd_;
 };
 
-/// A file without a name that holds `bytes` and is gone with its last descriptor. Errors: file_io.
+/// A file without a name that holds `bytes`. It disappears with its last descriptor. Errors: file_io.
 compiler::Result<Descriptor> temporary_file(Span<const uint8_t> bytes);
 
 /// One record of the instruction counter.
@@ -45,7 +45,7 @@ class QemuProcess {
   ~QemuProcess();
   QemuProcess(const QemuProcess&) = delete;
 
-  /// False if the firmware no longer reads. A deadline begins for the reply.
+  /// Sends bytes and starts the deadline of the reply. False if the firmware no longer reads.
   bool send(const std::vector<uint8_t>& bytes);
   /// False if the firmware ended, or the deadline passed.
   bool receive(void* out, size_t size_bytes);
@@ -53,9 +53,9 @@ class QemuProcess {
   /// After receive() gave false: waits for QEMU to end (ends it if the deadline passed).
   void finish();
 
-  /// After finish(). What the firmware said about a fault; none if it did not end by one.
+  /// The firmware's report of a fault; nullopt if it did not end by one. Requires: finish().
   const std::optional<FaultReport>& fault() const { return fault_; }
-  /// The counter ended QEMU because the request took too many instructions.
+  /// Whether the counter ended QEMU because the request took too many instructions.
   bool over_budget() const { return over_budget_; }
   /// Exit status and QEMU's own messages, in words.
   std::string end_text() const;

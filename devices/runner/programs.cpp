@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr uint64_t kTempBytes = uint64_t{64}
-                                << 20;  // plus twice the largest tensor, as on the host, if there is as much
+                                << 20;  // plus twice the largest tensor, as on the host; less if memory is short
 
 ErrorKind kind_of_file(Error error) {
   return error == Error::NotSupported ? ErrorKind::not_supported : ErrorKind::corrupt_file;
@@ -20,7 +20,7 @@ ErrorKind kind_of_file(Error error) {
 
 uint64_t add(uint64_t a, uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
 
-/// Bytes of a block of memory with what its alignment costs.
+/// Bytes of a block of memory, with padding for its alignment.
 uint64_t block(uint64_t size_bytes) { return add(size_bytes, kAlignment); }
 
 uint64_t largest_tensor(const MethodMeta& meta) {
@@ -37,7 +37,7 @@ bool needs_memory(const ValueMeta& output) {
   return output.tag == Tag::tensor && output.tensor.storage == Storage::unbound;
 }
 
-/// Of a method and its inputs, temp memory aside.
+/// Memory of a method and its inputs, without temp memory.
 uint64_t bytes_of(const MethodMeta& meta) {
   uint64_t total = add(block(Method::required_bytes(meta)), block(sizeof(Method)));
   for (size_t i = 0; i < meta.num_arenas(); ++i) total = add(total, block(meta.arena_bytes(i)));
@@ -117,7 +117,8 @@ Problem ProgramOnDevice::load_files(const LoadSettings& settings, Reader& reques
   return {};
 }
 
-// One for all methods: only one runs at a time. It gets what files, methods and inputs leave.
+// One temp memory serves all methods, because only one runs at a time. It gets the memory that files, methods and
+// inputs leave.
 Problem ProgramOnDevice::reserve_temp(ErrorText& text) {
   uint64_t methods = 0, largest = 0;
   for (size_t i = 0; i < program_->num_methods(); ++i) {

@@ -6,7 +6,7 @@
 
 namespace wick::device {
 
-/// What a load or call says when it fails.
+/// The error of a load or call.
 struct Problem {
   ErrorKind kind = ErrorKind::none;
   Error error = Error::Ok;
@@ -36,16 +36,16 @@ struct LoadSettings {
 
 class ProgramOnDevice {
  public:
-  /// Of an input besides its elements, at most.
+  /// Upper bound of the memory of an input besides its elements.
   static constexpr size_t kInputBytes = 512;
   static constexpr size_t kMaxMethods = 64, kMaxDataFiles = 8;
 
   ProgramOnDevice(Span<uint8_t> memory, Span<const KernelTable> kernels) : memory_(memory), kernels_(kernels) {}
-  /// Forgets the last program, then reads the files whose paths the request names. `text` explains a failure.
+  /// Drops the last program, then reads the files whose paths the request names. `text` explains a failure.
   Problem load(const LoadSettings& settings, Reader& request, ErrorText& text);
   /// The method, loaded if it was not yet; null, with `problem` and `text`, if there is none or it cannot be loaded.
   Method* method(const char* name, Problem* problem, ErrorText& text);
-  /// For inputs, until the next call.
+  /// Memory for inputs, valid until the next call.
   Memory& memory() { return memory_; }
 
  private:

@@ -18,7 +18,7 @@ namespace {
 constexpr int kUsage = 64;
 
 int fault_file = board::kNoFile;
-FaultReport where;  // what runs now
+FaultReport where;  // phase and instruction that run now
 
 void report_fault(const board::Fault& fault) {
   where.fault = fault;
@@ -29,7 +29,7 @@ void report_fault(const board::Fault& fault) {
 inline void mark_budget() { asm volatile(".short %c0" ::"i"(WICK_DEVICE_BUDGET) : "memory"); }
 inline void mark_snapshot() { asm volatile(".short %c0" ::"i"(WICK_DEVICE_SNAPSHOT) : "memory"); }
 
-/// What an instruction does besides running.
+/// Hooks around each instruction: they mark snapshots and write results.
 struct Hooks {
   Writer* reply;
   Watch watch = Watch::nothing;
@@ -88,7 +88,7 @@ void Hooks::end(void* state, const InstructionInfo& instruction, Error error) {
   if (hooks.watch == Watch::results) write_results(*hooks.reply, instruction);
 }
 
-/// A value of a request. Its tensor, if it is one, lives in the members.
+/// A value of a request. If it is a tensor, the members hold it.
 struct Input {
   EValue value;
   Tensor tensor;
@@ -167,7 +167,7 @@ class Runner {
         program_({&bulk_begin, static_cast<size_t>(&bulk_end - &bulk_begin)}, runner_kernels()) {
     hooks_.reply = &reply_;
   }
-  /// Until the requests end.
+  /// Serves requests until they end. Returns the exit status.
   int serve();
 
  private:
@@ -315,7 +315,7 @@ int Runner::serve() {
       default: return kUsage;
     }
     where = FaultReport();
-    request_.skip_to(end);  // what a failed request left
+    request_.skip_to(end);  // the fields that a failed request did not read
     reply_.flush();
   }
 }

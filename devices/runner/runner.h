@@ -1,4 +1,4 @@
-// The program on a board that loads and calls methods for the tool: see devices/protocol.h.
+// The firmware that loads and calls methods for the tool: see devices/protocol.h.
 #pragma once
 #include "wick/kernel.h"
 

@@ -9,25 +9,26 @@ struct Tracer;
 
 /// A finished piece of work inside a delegate. The strings live as long as the delegate.
 struct DelegateEvent {
-  const char* kind;       // the payload's word: "fully_connected"
-  const char* name;       // the words of what executes it: "Fully Connected (NC, F32) GEMM"
+  const char* kind;       // name of its kind in the payload: "fully_connected"
+  const char* name;       // name of the code that executes it: "Fully Connected (NC, F32) GEMM"
   uint32_t debug_handle;  // which node of the model it came from, as the compiler numbered them; ~0: none
   uint64_t start_ns;      // since the delegate began
   uint64_t duration_ns;
 };
 
-/// What the caller of a load decides for delegates. Used during load only.
+/// Options of the caller of a load for delegates. Used during load only.
 struct DelegateOptions {
-  /// On which device: "NAME:1". A backend ignores a name that is not of its devices and takes its default one.
+  /// The device to run on: "NAME:1". A backend ignores a name that is not one of its devices and uses its default
+  /// device.
   const char* device = "";
   /// Identifies a session: methods that are loaded with equal sessions share mutable state inside delegates by name.
   /// Null: each method is a session of its own.
   const void* session = nullptr;
-  /// False: backends refuse payloads that hold machine code, which nobody can check.
+  /// False: backends refuse payloads that hold machine code, because it cannot be checked.
   bool allow_device_code = true;
 };
 
-/// What a backend may use while a delegate is loaded. Memory from `allocate` lives as long as the method.
+/// The services that a backend may use while a delegate is loaded. Memory from `allocate` lives as long as the method.
 class BackendInit {
  public:
   BackendInit(const MethodMeta& method, size_t delegate, Span<const DataMap> data, Span<uint8_t>* arena,
@@ -64,7 +65,7 @@ class BackendInit {
   /// The name of a device, "" for the default one. Never null.
   const char* device() const { return options_.device ? options_.device : ""; }
   bool allows_device_code() const { return options_.allow_device_code; }
-  /// The tracer that wants to know what happens inside the delegate; usually null. It outlives the delegate.
+  /// The tracer to which work inside the delegate is reported; usually null. It outlives the delegate.
   const Tracer* tracer() const { return tracer_; }
   /// Bytes that the method's delegates may still allocate outside the arena.
   uint64_t heap_budget() const { return heap_budget_ ? *heap_budget_ : UINT64_MAX; }
@@ -93,21 +94,21 @@ class BackendInit {
 struct DeviceMemory {
   void* data = nullptr;
   size_t size_bytes = 0;
-  void* owner = nullptr;  // what Backend::free_arena gets
+  void* owner = nullptr;  // the argument of Backend::free_arena
 };
 
-/// `payload` is untrusted and stays in place while the delegate lives. `execute` receives inputs, then outputs, and
-/// reports failure through the context. It checks tags, dtypes and sizes itself and changes no tag. `destroy` may be
-/// null.
+/// The functions of a backend. `payload` is untrusted and stays in place while the delegate lives. `execute` receives
+/// inputs, then outputs, and reports failure through the context. It checks tags, dtypes and sizes itself and changes
+/// no tag. `destroy` may be null.
 struct Backend {
   const char* id;
   Error (*init)(BackendInit& context, Span<const uint8_t> payload, void** handle);
   void (*execute)(KernelContext& context, void* handle, Span<EValue*> args);
   void (*destroy)(void* handle);
-  /// DeviceType of schema/program.fbs: arenas on such a device are memory from `allocate_arena`, which arguments of the
-  /// backend's delegates may lie in. 0: delegates take host memory only, and the two functions are null.
+  /// DeviceType of schema/program.fbs: arenas on such a device are memory from `allocate_arena`, and arguments of the
+  /// backend's delegates may lie in them. 0: delegates take host memory only, and the two functions are null.
   uint8_t device_type = 0;
-  /// At least one byte, aligned to 256, of any content. `text` (may be null) explains a failure.
+  /// Allocates `size_bytes` (at least one), aligned to 256, with any content. `text` (may be null) explains a failure.
   Error (*allocate_arena)(const DelegateOptions& options, uint64_t size_bytes, ErrorText* text,
                           DeviceMemory* memory) = nullptr;
   void (*free_arena)(void* owner) = nullptr;

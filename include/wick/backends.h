@@ -14,7 +14,7 @@ Span<const KernelTable> all_kernels();
 struct DeviceKind {
   const char* name;  // for people: "NAME[:N]"
   const char* description;
-  bool (*has_name)(const char* name);  // whether this is a name of such a device; it may be missing
+  bool (*has_name)(const char* name);  // whether this is a name of such a device, present or not
 };
 /// For DelegateOptions::device and ModuleOptions::device: the devices of every backend, whether or not this machine has
 /// them.

@@ -16,16 +16,16 @@ namespace wick {
 /// device fail. With WICK_CUDA_DEBUG=1 in the environment each kernel is waited for, so that the fault names it.
 const Backend& cuda_backend();
 
-/// Whether this is the name of a device of the CUDA backend. It may be missing all the same.
+/// Whether this is the name of a device of the CUDA backend, present or not.
 bool is_cuda_device(const char* name);
 /// Whether a delegate could be loaded for the device, as far as that is known without one; `text` (may be null) says
 /// why not.
 bool is_cuda_available(const char* device, ErrorText* text);
 
-/// What a pointer of a tensor is checked for while a CudaStreamScope lives.
+/// How pointers of tensors are checked while a CudaStreamScope lives.
 enum class CudaPointers : uint8_t {
-  checked,    // that it is memory of a device: a host pointer is refused
-  unchecked,  // nothing
+  checked,    // a pointer must be memory of a device: a host pointer is refused
+  unchecked,  // not at all
 };
 
 /// While it lives, delegates that this thread executes take the data of all their tensors as addresses on the device,
@@ -59,17 +59,17 @@ class CudaStream {
   /// Waits for what is under way and frees the memory.
   ~CudaStream();
   CudaStream(const CudaStream&) = delete;
-  /// Once, before all else. `device`: a name as above. False if there is none; `text` (may be null) says why.
+  /// Must be called once, before all other functions. `device`: a name as above. False if there is no such device;
+  /// `text` (may be null) says why.
   bool open(const char* device, ErrorText* text);
 
   /// The CUstream.
   void* handle() const;
-  /// Memory of the device, 256-byte aligned, not set to anything. It belongs to the stream. Null if there is too
-  /// little.
+  /// Memory of the device, 256-byte aligned, uninitialised. It belongs to the stream. Null if there is too little.
   void* allocate(size_t size_bytes);
   /// Copies in the order of the stream. `from` may change as soon as the call returns.
   Error copy_to_device(void* to, const void* from, size_t size_bytes);
-  /// Copies when all that was asked of the stream is done, and waits for it.
+  /// Copies after all earlier work of the stream, and waits for the copy.
   Error copy_to_host(void* to, const void* from, size_t size_bytes);
   Error wait();
 

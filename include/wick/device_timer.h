@@ -1,4 +1,4 @@
-// How long devices work, apart from the host. Hosted.
+// Measures the time that devices work, without the host's. Hosted.
 #pragma once
 #include <cstdint>
 
@@ -14,7 +14,7 @@ class DeviceTimer {
   DeviceTimer& operator=(const DeviceTimer&) = delete;
 
   void add(uint64_t time_ns) { time_ns_ += time_ns; }
-  /// Since the last call of take().
+  /// The time in nanoseconds that was added since the last call of take().
   uint64_t take() {
     const uint64_t time_ns = time_ns_;
     time_ns_ = 0;

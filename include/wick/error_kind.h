@@ -1,10 +1,10 @@
-// What a failure means to the caller. C++17, freestanding.
+// Kinds of failures, by what they mean to the caller. C++17, freestanding.
 #pragma once
 #include <stdint.h>
 
 namespace wick {
 
-/// What is at fault, independent of the error number. Tools derive exit codes and exceptions from it.
+/// The cause of a failure, independent of the error number. Tools derive exit codes and exceptions from it.
 enum class ErrorKind : uint8_t {
   none,
   unreadable_file,   // a file cannot be opened or mapped

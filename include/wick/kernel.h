@@ -33,10 +33,10 @@ enum class IsaLevel : uint8_t { baseline = 0, avx2 = 1, avx512 = 2 };
 
 class TensorMemory;
 
-/// What a kernel may use besides its arguments while it runs.
+/// The services that a kernel may use while it runs: scratch memory, random state, threads, reports of errors.
 class KernelContext {
  public:
-  /// `memory` (may be null) gives what `temp` is too small for.
+  /// `memory` (may be null) provides scratch memory for which `temp` is too small.
   KernelContext(Span<uint8_t> temp, RandomState* random, Parallelism* parallelism, IsaLevel isa = IsaLevel::baseline,
                 TensorMemory* memory = nullptr)
       : temp_(temp), random_(random), parallelism_(parallelism), memory_(memory), isa_(isa) {}
@@ -84,7 +84,7 @@ class KernelContext {
     parallelism_->parallel_for(
         count, grain, [](void* state, int64_t begin, int64_t end) { (*static_cast<F*>(state))(begin, end); }, &fn);
   }
-  /// Between instructions: forgets temp memory and errors.
+  /// Must be called between instructions. Releases temp memory and clears the error.
   void reset() {
     if (memory_) free_scratch();
     temp_used_ = 0;
@@ -114,7 +114,7 @@ using KernelFn = void (*)(KernelContext& context, Span<EValue*> args);
 
 /// One row of a kernel table.
 ///   name       registry key as stock spells it: "aten::add.out", "aten::copy_", "executorch_prim::et_view.default"
-///   signature  one letter per argument, the return slot left out; forms of other lengths follow behind '|':
+///   signature  one letter per argument, without the return slot; forms of other lengths follow after '|':
 ///              T tensor   t Tensor?   L Tensor[]   l Tensor?[]   o out tensor   O list of out tensors
 ///              i int      j int?      s Scalar     r Scalar?     f float        e float?
 ///              b bool     c bool?     I int[]      J int[]?      F float[]?     B bool[]    S str   Z str?   v any
@@ -131,14 +131,14 @@ struct KernelTable : Span<const Kernel> {
   constexpr KernelTable() = default;
   constexpr KernelTable(Span<const Kernel> rows, const char* facts = "") : Span<const Kernel>(rows), built_for(facts) {}
 
-  /// What the kernels are built for, "KEY=VALUE", separated by spaces. A key may have several values. A program that
-  /// was prepared for another value of the key is refused (docs/formats.md, "Prepared for").
+  /// Facts "KEY=VALUE" about what the kernels are built for, separated by spaces. A key may have several values. A
+  /// program that was prepared for another value of the key is refused (docs/formats.md, "Prepared for").
   const char* built_for = "";
 };
 
 /// True if args (return slot included) fit `signature`; refreshes the unboxed elements of int lists. Otherwise fails
-/// the context with InvalidProgram (count; an output in constant memory, or whose sizes may change and that is another
-/// argument, too), InvalidType (tag) or InvalidState (tensor without memory).
+/// the context with InvalidProgram (count; an output in constant memory; an output with dynamic sizes that is another
+/// argument as well), InvalidType (tag) or InvalidState (tensor without memory).
 bool check_arguments(KernelContext& context, const char* signature, Span<EValue*> args);
 
 }  // namespace wick

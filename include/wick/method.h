@@ -39,19 +39,19 @@ struct MethodOptions {
   Span<const KernelTable> kernels;  // searched in order
   Span<const Backend* const> backends;
   Span<const DataMap> data;           // .ptd files, searched in order
-  TensorMemory* unbounded = nullptr;  // of values without an upper bound; of this method only, and outlives it
+  TensorMemory* unbounded = nullptr;  // memory of values without an upper bound; of this method only, outlives it
   Parallelism* parallelism = nullptr;
   IsaLevel isa = IsaLevel::baseline;
-  uint64_t seed = 0;                         // of random operators
+  uint64_t seed = 0;                         // for random operators
   uint64_t max_instructions = 10'000'000;    // per execution
-  uint64_t max_delegate_bytes = UINT64_MAX;  // of what delegates take besides the method arena
+  uint64_t max_delegate_bytes = UINT64_MAX;  // limit of the memory that delegates take besides the method arena
   DelegateOptions delegates;
   const Tracer* tracer = nullptr;  // must outlive the method
   ErrorText* text = nullptr;       // where a failed load is explained; used during load only
-  ErrorKind* kind = nullptr;       // what it means; likewise
+  ErrorKind* kind = nullptr;       // its kind; likewise
 };
 
-/// What went wrong in the last call that failed. Strings are literals or lie in the program.
+/// The error of the last call that failed. Strings are literals or lie in the program.
 struct MethodError {
   Error error = Error::Ok;
   bool in_instruction = false;
@@ -69,8 +69,8 @@ class Method {
   static size_t required_bytes(const MethodMeta& method);
   /// Errors: OperatorMissing (all of them are named), NotFound (a backend: all are named), MemoryAllocationFailed (an
   /// arena is too small), InvalidArgument (misaligned memory), InvalidExternalData, NotSupported (values without an
-  /// upper bound, but no MethodOptions::unbounded), or what a backend says. The
-  /// program, its file and all tables must outlive the method.
+  /// upper bound, but no MethodOptions::unbounded), or the error of a backend. The program, its file and all tables
+  /// must outlive the method.
   static Result<Method> load(const MethodMeta& method, const MemoryPlan& memory, const MethodOptions& options);
   Method(Method&& other) noexcept : state_(other.state_) { other.state_ = nullptr; }
   Method(const Method&) = delete;

@@ -52,14 +52,14 @@ struct ModuleOptions {
   std::vector<const Backend*> backends;
   std::vector<std::string> data_paths;  // .ptd files
   int num_threads = 1;                  // 0: the physical cores that affinity and CPU quota leave to the process
-  IsaLevel max_isa = IsaLevel::avx512;  // the machine's own level, or WICK_CPU's, if that is lower
+  IsaLevel max_isa = IsaLevel::avx512;  // used if the machine's own level, or WICK_CPU's, is not lower
   uint64_t seed = 0;
   uint64_t max_instructions = 10'000'000;
-  uint64_t max_memory_bytes = uint64_t{16} << 30;    // of the host, all that one method asks for: arenas, outputs,
+  uint64_t max_memory_bytes = uint64_t{16} << 30;    // host memory for all of one method: arenas, outputs,
                                                      // scratch, delegates, values without an upper bound
-  uint64_t max_unbounded_bytes = uint64_t{4} << 30;  // what values without an upper bound may take of it, all together
+  uint64_t max_unbounded_bytes = uint64_t{4} << 30;  // the part of it for all values without an upper bound together
   std::string device;                                // DelegateOptions::device
-  bool allow_device_code = true;                     // the same
+  bool allow_device_code = true;                     // DelegateOptions::allow_device_code
   const Tracer* tracer = nullptr;
 };
 

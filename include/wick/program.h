@@ -99,7 +99,7 @@ struct FrameMeta {
   const char* context;
 };
 
-/// Key of the named data that says what a program was prepared for: facts "KEY=VALUE", separated by spaces.
+/// Key of the named data that states what a program was prepared for: facts "KEY=VALUE", separated by spaces.
 constexpr char kPreparedForKey[] = "wick.prepared_for";
 
 class Program;

@@ -8,7 +8,7 @@
 
 namespace wick {
 
-/// What went wrong at run time. The numbers are ExecuTorch's, so a tool that knows one runtime can read the other.
+/// Errors at run time. The numbers are ExecuTorch's, so a tool for one runtime can read those of the other.
 enum class Error : uint32_t {
   Ok = 0x00,
   Internal = 0x01,

@@ -11,7 +11,7 @@ namespace wick {
 
 constexpr size_t kMaxRank = 16;
 
-/// May a kernel change a tensor's shape?
+/// Whether a kernel may change a tensor's shape.
 enum class ShapeDynamism : uint8_t {
   fixed = 0,        // no
   upper_bound = 1,  // yes, up to `capacity_bytes`, rank unchanged

@@ -9,17 +9,17 @@ struct Allocator {
   /// A block of `size_bytes` (at least 1) at a multiple of `alignment`, a power of two, with any content; null if there
   /// is none.
   void* (*allocate)(void* state, size_t size_bytes, size_t alignment);
-  /// Takes back what `allocate` gave for these two numbers.
+  /// Frees a block that `allocate` gave for the same size and alignment.
   void (*free)(void* state, void* block, size_t size_bytes, size_t alignment);
   void* state;
 };
 
 /// Blocks of an allocator, for one method at a time. A block serves one tensor after another and stays between
-/// executions; what an execution did not use goes back at the start of the next one. No block goes back while a tensor
-/// points into it, whatever the instructions of a program say.
+/// executions; a block that an execution did not use is freed at the start of the next one. No block is freed while a
+/// tensor points into it, whatever the instructions of a program do.
 class UnboundedMemory final : public TensorMemory {
  public:
-  /// `max_bytes`: the most that is held of the allocator at any time.
+  /// `max_bytes`: the limit of the bytes held from the allocator at any time.
   UnboundedMemory(const Allocator& allocator, uint64_t max_bytes) : allocator_(allocator), max_bytes_(max_bytes) {}
   UnboundedMemory(const UnboundedMemory&) = delete;
   UnboundedMemory& operator=(const UnboundedMemory&) = delete;

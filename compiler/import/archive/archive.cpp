@@ -40,7 +40,7 @@ Diag describe_foreign(Span<const uint8_t> bytes) {
   return incompatible("this is not a .pt2 file: it is not a zip archive", kExportAgain);
 }
 
-// The records by name, before anything about .pt2 is known.
+// Looks up records by name, before the archive is known to be a .pt2.
 class Names {
  public:
   explicit Names(const Directory& directory) {
@@ -72,7 +72,7 @@ std::string_view top_folder(const Directory& directory) {
   return slash == std::string_view::npos ? std::string_view() : first.substr(0, slash);
 }
 
-// Refuses other kinds of zip archives, which the names in them give away.
+// Refuses other kinds of zip archives. The names of their entries identify them.
 Status check_kind(Span<const uint8_t> zip, const Directory& directory, const Names& names) {
   if (names.find("serialized_exported_program.json")) {
     const DirectoryRecord* version = names.find("version");
@@ -112,7 +112,7 @@ Status check_stored(const Directory& directory) {
   return {};
 }
 
-// Does any part of [header, end of data) belong to two entries?
+// Refuses entries whose ranges [header, end of data) overlap. Sorts `extents`.
 Status check_overlap(std::vector<std::pair<uint64_t, uint64_t>>& extents) {
   std::sort(extents.begin(), extents.end());
   for (size_t i = 1; i < extents.size(); ++i) {
@@ -155,7 +155,8 @@ Status check_text(const Archive& archive, std::string_view name, std::string_vie
       .expected(entry ? printable(found, 40) : "no such entry", std::string(wanted));
 }
 
-// Refuses what torch.export.save of another version or machine wrote.
+// Refuses archives that torch.export.save wrote in another version or on a big-endian machine, and those without a
+// program.
 Status check_content(const Archive& archive) {
   RETURN_IF_ERROR(check_text(archive, "archive_format", "pt2", kExportAgain));
   RETURN_IF_ERROR(check_text(archive, "archive_version", "0", "save it again with torch 2.9 to 2.15"));

@@ -23,9 +23,10 @@ struct Entry {
 /// corrupt_file; incompatible_file if one is compressed.
 Result<std::vector<Entry>> read_stored_zip(Span<const uint8_t> bytes);
 
-/// The graph in a package of ExecuTorch's native backend (.ptn), by itself. Wick reads neither.
+/// Whether `bytes` are a bare graph of ExecuTorch's native backend, without the package (.ptn) around it. Wick reads
+/// neither.
 bool is_native_graph(Span<const uint8_t> bytes);
-/// incompatible_file: what such a file is, and the way out.
+/// The error for such a file (incompatible_file): what it is, and what to do instead.
 Diag native_graph();
 
 /// A torch.export archive (archive version 0) with at least one model. Borrows the bytes; copies none of them.

@@ -44,7 +44,7 @@ std::string_view text(Span<const uint8_t> bytes, uint64_t at, uint64_t count) {
   return {reinterpret_cast<const char*>(bytes.data() + at), count};
 }
 
-// What the end records say about the central directory.
+// The central directory as the end records describe it.
 struct End {
   uint64_t num_records = 0, size = 0, offset = 0;
 };
@@ -111,7 +111,7 @@ Result<End> read_end(EntryFields zip) {
   return end;
 }
 
-// Fills the fields that overflowed 32 bits from the zip64 extra, which holds just those, in this order.
+// Fills the fields that overflowed 32 bits from the zip64 extra field, which holds only those, in this order.
 Status apply_zip64(EntryFields extra, DirectoryRecord& record) {
   uint64_t* const fields[] = {&record.size_bytes, &record.compressed_bytes, &record.header_offset};
   bool seen = false;

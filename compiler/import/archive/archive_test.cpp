@@ -9,7 +9,7 @@ namespace {
 
 std::string text_of(Span<const uint8_t> bytes) { return std::string(bytes.begin(), bytes.end()); }
 
-// What opening `bytes` says, "" if it succeeds.
+// The error of opening `bytes`; "" if it succeeds.
 std::string refusal(const std::string& bytes) {
   const Result<Archive> archive = Archive::open(bytes_of(bytes), "m.pt2");
   return archive.ok() ? "" : render(archive.diag());

@@ -1,4 +1,4 @@
-// Writes small zip archives for tests, in torch's manner or with one thing wrong.
+// Writes small zip archives for tests, as torch does or with one error.
 #pragma once
 #include <zlib.h>
 

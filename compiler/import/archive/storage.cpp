@@ -33,7 +33,7 @@ ElementSigns signs_at(const VersionedStorage& storage, int32_t step) {
   return step < 0 ? ElementSigns() : storage.views[static_cast<size_t>(step)].signs;
 }
 
-// The signs behind a step.
+// The signs of elements that are read through `step`, given the signs before it.
 ElementSigns signs_behind(ElementSigns before, const ViewStep& step) {
   const WriteFn write = step.op->facts.write;
   if (write == writes::view_as_real) return {false, false, before.conjugated};
@@ -48,7 +48,8 @@ void check_known(const VersionedStorage& storage) {
            .with_help("clone() the tensor before writing to it, so that memory is not shared"));
 }
 
-// The version of the storage whose view `last` is `value`; null if a step has no inverse, which is then `stuck`.
+// The contents of the storage with which its view `last` equals `value`. Null if a step has no inverse; `stuck` is then
+// that step.
 Value* updated(const VersionedStorage& storage, int32_t last, Value* value, Builder& builder, const ViewStep*& stuck) {
   std::vector<Value*> levels = {storage.current};
   const std::vector<const ViewStep*> chain = chain_to(storage, last);
@@ -69,7 +70,7 @@ Value* selected(const Sym& when, Value* yes, Value* no, Builder& builder) {
   return builder.call("aten.where.self", {truth, yes, no});
 }
 
-// Gives one of the storages of `link` what was written to the other, `from`, under the condition that they are the same
+// Copies a write from `from`, one of the two storages of `link`, to the other one, on condition that they are the same
 // memory.
 void follow(const MaybeShared& link, VersionedStorage& base, VersionedStorage& result, const VersionedStorage& from,
             Builder& builder) {
@@ -91,13 +92,13 @@ void follow(const MaybeShared& link, VersionedStorage& base, VersionedStorage& r
     other.doubt = link.doubt;
 }
 
-// Passes a write to `written` on to all storages that may be the same memory. Links form a tree, each result being new,
-// which is walked depth first; without recursion, because a file may hold a link for each of its nodes.
+// Passes a write to `written` on to all storages that may be the same memory. Links form a tree, because each result is
+// a new storage. The walk is depth first and not recursive, because a file may hold a link for each of its nodes.
 void spread(const std::shared_ptr<VersionedStorage>& written, Builder& builder) {
   struct Visit {
     std::shared_ptr<VersionedStorage> storage;
-    const MaybeShared* came;  // the link the write arrived by; null: it was written here
-    size_t next = 0;          // of the storage's links
+    const MaybeShared* came;  // the link through which the write arrived; null for `written`
+    size_t next = 0;          // the storage's link to follow next
   };
   std::vector<Visit> path = {{written, nullptr}};
   while (!path.empty()) {

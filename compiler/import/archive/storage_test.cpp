@@ -9,7 +9,7 @@
 namespace wick::compiler {
 namespace storage_test {
 
-// A program with an input of [n, m] elements, n and m from 1 to 8, and what it makes of names.
+// A program with an input of [n, m] elements, n and m from 1 to 8, whose storage the tests name, read and write.
 class Storage : public testing::Test {
  protected:
   Storage() : scope_(ranges()), x_(graph_.add_input(Type::of(DType::f32, {n_, m_}), "x")), base_(fresh_ref(x_)) {}
@@ -99,7 +99,8 @@ TEST_F(Storage, AWriteThroughAnExpandedDimensionIsRefused) {
   EXPECT_THROW(add_one(view), Failure);
 }
 
-// How sizes that the program does not know decide: is a tensor of these strides contiguous, or viewed with other sizes?
+// Sharing that depends on dynamic sizes: whether a tensor with these strides is contiguous, or can be viewed with other
+// sizes.
 class SharingRules : public testing::Test {
  protected:
   SharingRules() : scope_(ranges()) {}
@@ -108,7 +109,7 @@ class SharingRules : public testing::Test {
     graph_.ranges["m"] = {2, 8};
     return graph_.ranges;
   }
-  // The answer of the operator's rule for a tensor that lies so.
+  // The condition of the operator's sharing rule (OpFacts::shares) for a tensor with these sizes and strides, as text.
   std::string answer(std::string_view op_name, Sizes sizes, Ints strides, Args more = {}) {
     Value* x = graph_.add_input(Type::of(DType::f32, std::move(sizes)), "x");
     Args args = {x};

@@ -249,7 +249,7 @@ Node* GraphReader::make_node(const pt2::Node& node, const OpDef& def, Args args,
   return made;
 }
 
-// Sets result types: what the operator computes, checked against what the file records.
+// Sets result types: infers them from the operator and checks them against the recorded ones.
 void GraphReader::infer(const pt2::Node& node, Node* made, const std::vector<std::string>& names) {
   std::vector<std::optional<TensorType>> recorded(made->results().size());
   for (size_t i = 0; i < recorded.size() && i < names.size(); ++i) {
@@ -262,14 +262,14 @@ void GraphReader::infer(const pt2::Node& node, Node* made, const std::vector<std
   for (size_t i = 0; i < recorded.size(); ++i) {
     if (!recorded[i] || !made->result(i)->type.is_tensor()) continue;
     const TensorType& inferred = made->result(i)->tensor();
-    // For the statistics that a norm returns beside its result, files may record another precision than eager's, which
-    // counts: f16 of an input beside weights of f32.
+    // For the statistics that a norm returns beside its result, files may record another precision than eager's: f16,
+    // the dtype of the input, where the weights are f32. The inferred dtype, which is eager's, stays.
     const bool is_statistic = i > 0 && is_floating(inferred.dtype) && is_floating(recorded[i]->dtype);
     bool agrees = (inferred.dtype == recorded[i]->dtype || is_statistic) && inferred.rank() == recorded[i]->rank();
     for (size_t d = 0; agrees && d < inferred.rank(); ++d) {
       const Sym &a = inferred.sizes[d], &b = recorded[i]->sizes[d];
       agrees = !(a.is_const() && b.is_const()) || a == b;
-      // A size the file names as data-dependent or simpler is the better one to carry on with.
+      // Prefer the recorded size where the file names a data-dependent size or has a simpler expression.
       if (agrees && !(a == b) && (b.is_const() || !a.is_const()) && !differs_at_small_sizes(b, a))
         made->result(i)->type.tensor.sizes[d] = b;
     }
@@ -299,7 +299,8 @@ void GraphReader::read_operator(const pt2::Node& node, const OpDef& def) {
     if (functional.has(kStorage)) return read_strided(node, functional, std::move(args));
     Node* made = make_node(node, functional, std::move(args), functional.parsed->returns.size());
     if (!may_alias(functional)) return read_in_place(node, def, made);
-    // transpose_ and its like change no element: later nodes name the result, and other names keep their own sizes.
+    // transpose_ and similar operators change no element: later nodes name the result, and other names keep their own
+    // sizes.
     infer(node, made, names);
     return bind_results(node, made, names);
   }
@@ -374,7 +375,8 @@ void GraphReader::read_in_place(const pt2::Node& node, const OpDef& def, Node* m
   }
 }
 
-// `functional` computes what the node writes into its argument `out`, whose name the result is from then on.
+// Imports an out variant: `functional` computes the value that the node writes into its argument `out`. The node's
+// result becomes a name of the same tensor.
 void GraphReader::read_into_out(const pt2::Node& node, const OpDef& functional) {
   if (functional.functional)
     fail(Diag(Code::unsupported_model, fmt::format("{} writes running statistics besides its `out`", node.target))

@@ -12,7 +12,7 @@
 namespace wick::compiler {
 
 struct SubclassValue;
-/// What a name of the exported graph means: memory, an integer (or truth value) known as an expression, a number
+/// The meaning of a name of the exported graph: memory, an integer (or truth value) known as an expression, a number
 /// read at run time, or a tensor subclass.
 struct Binding {
   RefPtr ref;                  // tensor
@@ -118,11 +118,11 @@ class GraphReader {
   Node* make_node(const pt2::Node& node, const OpDef& def, Args args, size_t results);
   void infer(const pt2::Node& node, Node* made, const std::vector<std::string>& names);
   std::vector<std::string> output_names(const pt2::Node& node) const;
-  /// A tensor operand of a node, by what the file calls it.
+  /// A tensor operand of a node, with its name in the file.
   struct Operand {
     std::string name;
     Value* value = nullptr;
-    RefPtr ref;  // null: the node reads another value than the name has, or no name
+    RefPtr ref;  // null: it has no name, or the node reads another value
     std::optional<Placement> placement;
   };
   std::vector<Operand> operands_of(const pt2::Node& node, const Node& made);

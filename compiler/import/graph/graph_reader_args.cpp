@@ -1,4 +1,4 @@
-// Arguments of exported nodes as the schema wants them.
+// Converts arguments of exported nodes to the types that the operator's schema has.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -84,7 +84,7 @@ Arg GraphReader::argument(const pt2::Argument& arg, const ArgSpec& spec) {
   if (const auto* value = std::get_if<DType>(&arg)) return *value;
   if (const auto* value = std::get_if<pt2::MemoryFormat>(&arg)) return Sym(static_cast<int64_t>(*value));
   if (std::holds_alternative<pt2::Layout>(arg)) return None{};
-  if (std::holds_alternative<pt2::DeviceArg>(arg)) return None{};  // one device: the program's
+  if (std::holds_alternative<pt2::DeviceArg>(arg)) return None{};  // a program runs on one device
   if (const auto* sym = std::get_if<pt2::SymIntArg>(&arg))
     return sym->is_literal() ? Arg(sym->value) : scalar_argument(sym->name);
   if (const auto* sym = std::get_if<pt2::SymBoolArg>(&arg))
@@ -109,8 +109,9 @@ Arg GraphReader::argument(const pt2::Argument& arg, const ArgSpec& spec) {
   fail(Code::unsupported_model, fmt::format("argument '{}' has a form that Wick does not read", spec.name));
 }
 
-// torch.vmap's decompositions pass numbers to operators of one tensor. Those of two take a number themselves, whose
-// dtype then weighs less than a tensor's.
+// torch.vmap's decompositions pass numbers where operators take a tensor. If the operator has only one tensor argument,
+// the number becomes a 0-d tensor. Operators with two take a number as it is, whose dtype has a lower priority in
+// promotion than a tensor's.
 Arg GraphReader::tensor_of_number(Arg arg, const OpDef& def) {
   const auto is_tensor = [](const ArgSpec& spec) { return spec.type == ArgType::tensor; };
   const std::vector<ArgSpec>& specs = def.parsed->args;
@@ -119,7 +120,8 @@ Arg GraphReader::tensor_of_number(Arg arg, const OpDef& def) {
   return builder_.call("aten.scalar_tensor", {std::move(arg), dtype});
 }
 
-// In strides, paddings and the like one number may stand for all dimensions. aten.convolution has those of its weight.
+// In strides, paddings and similar lists one number may stand for all dimensions. aten.convolution has as many as its
+// weight has spatial dimensions.
 static void widen_lists(const OpDef& def, Args& args) {
   const bool convolution = def.name().starts_with("aten.convolution.") || def.name().starts_with("aten._convolution.");
   for (size_t i = 0; i < args.size(); ++i) {

@@ -1,5 +1,5 @@
-// Complex numbers among arguments. Neither the IR nor a program has them: such a number becomes a constant of no
-// dimensions, and the operator the one that takes a tensor in its place.
+// Complex numbers among arguments. Neither the IR nor a program has them: such a number becomes a 0-d constant, and the
+// operator is replaced by one that takes a tensor in its place.
 #include <fmt/format.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ std::vector<uint8_t> pair_of(double real, double imag) {
   return bytes;
 }
 
-// The real (0) or the imaginary part (1) of what pair_of() made.
+// The real (0) or the imaginary part (1) of a constant that pair_of() made.
 double part_of(const HostTensor& number, size_t index) {
   double wide;
   float narrow;
@@ -57,7 +57,7 @@ const Arg& argument_called(const OpDef& def, const Args& args, std::string_view 
   return index < 0 ? none : args[static_cast<size_t>(index)];
 }
 
-// The sizes and dtype of what `def` fills.
+// `number`, expanded to the sizes and dtype of the tensor that `def` fills.
 Value* filled(Builder& builder, const OpDef& def, const Args& args, Value* number) {
   const Arg &size = argument_called(def, args, "size"), &dtype = argument_called(def, args, "dtype");
   const Value* like = args[0].is<Value*>() && args[0].as<Value*>() != number ? args[0].as<Value*>() : nullptr;
@@ -74,7 +74,7 @@ Value* filled(Builder& builder, const OpDef& def, const Args& args, Value* numbe
 
 }  // namespace
 
-// The number as a constant: of doubles where an operand is.
+// The number as a constant: c128 if an operand has elements of 64 bits a part, else c64.
 Value* GraphReader::complex_constant(const pt2::ComplexArg& number, const std::vector<std::optional<Arg>>& operands) {
   bool wide = false;
   for (const std::optional<Arg>& operand : operands) {
@@ -89,7 +89,7 @@ Value* GraphReader::complex_constant(const pt2::ComplexArg& number, const std::v
 
 namespace {
 
-// The complex number among the arguments that stands last, or -1.
+// The index of the last complex number among the arguments, or -1.
 int complex_number(const OpDef& def, const Args& args) {
   const std::vector<ArgSpec>& specs = def.parsed->args;
   int number = -1;
@@ -119,7 +119,8 @@ int scaled_operand(const OpDef& def) {
 
 }  // namespace
 
-// beta * self + alpha * (what `def` makes of the other operands), or self + value * (that).
+// Writes factors as multiplications: beta * self + alpha * f(other operands), or self + value * f(other operands),
+// where f is `def` without self and factors.
 const OpDef* GraphReader::with_factors(const OpDef& def, Args& args) {
   const int value = def.parsed->find("value"), alpha = def.parsed->find("alpha"), beta = def.parsed->find("beta");
   Value* start = args[0].as<Value*>();
@@ -156,7 +157,7 @@ const OpDef* GraphReader::of_parts(const OpDef& def, Args& args, int number) {
   return &op("aten.clone.default");
 }
 
-// The operator that computes the same of tensors only; `args` become its arguments.
+// The operator that computes the same as `def` without complex numbers as arguments; `args` become its arguments.
 const OpDef* GraphReader::without_complex_numbers(const OpDef* def, Args& args) {
   int number = complex_number(*def, args);
   if (number < 0) return def;

@@ -1,5 +1,4 @@
-// Operators with sub-graphs or another operator as an argument, and batch norm in training mode, whose writes no schema
-// shows.
+// Imports operators that have sub-graphs or another operator as an argument.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +19,7 @@ const pt2::Graph& graph_argument(const pt2::Node& node, size_t index) {
 
 }  // namespace
 
-// What a region of torch.autocast computes in; none if it changes nothing.
+// The dtype of a region of torch.autocast; nullopt if the region changes nothing.
 std::optional<GraphReader::AutocastRegion> GraphReader::autocast_region(const pt2::Node& node) {
   if (node.inputs.size() < 5) return std::nullopt;
   const auto* device = std::get_if<std::string>(&node.inputs[0].arg);
@@ -35,8 +34,9 @@ std::optional<GraphReader::AutocastRegion> GraphReader::autocast_region(const pt
   return AutocastRegion{dtype ? *dtype : DType::bf16, !device || *device == "cpu"};
 }
 
-// Inside an autocast region the casts are in no node: the recorded dtype of the result tells. An export with
-// strict=True records the dtypes of the model without autocast, so what autocast surely casts gives it away.
+// Inside an autocast region no node shows the casts: the operands are cast to the recorded dtype of the result. An
+// export with strict=True records the dtypes of the model without autocast. It is refused at the first operator that
+// autocast certainly casts.
 void GraphReader::cast_operands(const std::string& result, const OpDef& def, Args& args) {
   const auto recorded = source_.tensor_values.find(result);
   if (recorded == source_.tensor_values.end() || !is_floating(recorded->second.dtype)) return;
@@ -65,8 +65,8 @@ void GraphReader::cast_operands(const std::string& result, const OpDef& def, Arg
   }
 }
 
-// out_dtype(op, dtype, arguments of op..): op of operands that are promoted together with `dtype`, its result cast to
-// it.
+// out_dtype(op, dtype, arguments of op..): promotes the operands together with `dtype`, applies op and casts the result
+// to `dtype`.
 void GraphReader::read_out_dtype(const pt2::Node& node) {
   const auto* wrapped = node.inputs.size() < 2 ? nullptr : std::get_if<pt2::OperatorArg>(&node.inputs[0].arg);
   const auto* dtype = wrapped ? std::get_if<DType>(&node.inputs[1].arg) : nullptr;

@@ -1,4 +1,5 @@
-// Operators that write some of their arguments: as the model calls them, and as run_decompositions() wraps them.
+// Imports operators that write some of their arguments: as the model calls them, and as run_decompositions() wraps
+// them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ std::string tensor_name(const pt2::Node& node, const OpDef& def, size_t index) {
 
 }  // namespace
 
-// The last results are the new contents of the arguments that the operator writes.
+// Imports an operator whose last results are the new contents of the arguments that it writes.
 void GraphReader::read_mutating(const pt2::Node& node, const OpDef& def) {
   const Schema& schema = *def.parsed;
   const std::vector<std::string> names = output_names(node);
@@ -64,13 +65,14 @@ void GraphReader::read_mutating(const pt2::Node& node, const OpDef& def) {
   for (size_t i = 0; i < names.size(); ++i) {
     if (names[i].empty()) continue;
     Value* own = made->result(i);
-    if (def.has(kNoResult)) own = builder_.full(own->sizes(), 0, own->dtype());  // as good as any
+    if (def.has(kNoResult)) own = builder_.full(own->sizes(), 0, own->dtype());  // has no defined contents
     bind(names[i], {fresh_ref(own), std::nullopt, nullptr});
   }
 }
 
-// Norms that compute statistics of the batch blend them into the running ones that they are given, whether or not their
-// schema marks these as written. The row names the operator that returns the new values after its own results.
+// Norms in training mode blend the statistics of the batch into the running ones that they are given, whether or not
+// their schema marks these as written. `def.functional` names the operator that returns the new values after its own
+// results.
 bool GraphReader::read_updating(const pt2::Node& node, const OpDef& def) {
   if (!def.functional || def.has(kInPlace)) return false;
   const Schema& schema = *def.parsed;
@@ -99,7 +101,7 @@ bool GraphReader::read_updating(const pt2::Node& node, const OpDef& def) {
     fail(Code::corrupt_file,
          fmt::format("{} has {} results, the file names {}", def.name(), schema.returns.size(), names.size()));
   if (autocast_) cast_operands(names[0], def, args);
-  // Without one of the two nobody reads what becomes of it.
+  // If only one of the two is given, zeros stand in for the other, whose new value is never read.
   const Value* given = args[(mean.second ? mean : var).first].as<Value*>();
   for (const auto& [index, ref] : running) {
     if (!ref) args[index] = builder_.full(given->sizes(), 0, given->dtype());
@@ -157,8 +159,9 @@ void GraphReader::read_effect(const pt2::Node& node) {
   read_node(plain);
 }
 
-// auto_functionalized_v2(op, arguments that are not written.., _X_base_index of each that is, _all_bases) -> (results
-// of op, new bases); in the first version the written arguments stand among the others and come back in their order.
+// auto_functionalized_v2(op, arguments that are not written.., _X_base_index for each written argument X, _all_bases)
+// -> (results of op, new bases). In the first version the written arguments stand among the others, and their new
+// values are returned in the same order.
 void GraphReader::read_auto_functionalized(const pt2::Node& node) {
   const auto* wrapped = node.inputs.empty() ? nullptr : std::get_if<pt2::OperatorArg>(&node.inputs[0].arg);
   if (!wrapped) fail(Code::corrupt_file, "auto_functionalized names no operator");
@@ -169,7 +172,7 @@ void GraphReader::read_auto_functionalized(const pt2::Node& node) {
     fail(Diag(Code::unsupported_op,
               fmt::format("the operator {} is unknown as one that writes its arguments", printable(name)))
              .with_help("write the operator with ATen ones"));
-  // The bases as memory of their own: their old values stay what they are.
+  // Each base gets memory of its own, so that its old value stays unchanged.
   std::vector<RefPtr> bases;
   const auto own = [&](const std::string& tensor) {
     bases.push_back(fresh_ref(tensor_value(tensor)));
@@ -190,7 +193,7 @@ void GraphReader::read_auto_functionalized(const pt2::Node& node) {
     std::erase_if(plain.inputs, [&](const pt2::NamedArgument& input) { return input.name == argument; });
     plain.inputs.push_back({argument, pt2::TensorArg{alias}, pt2::ArgumentKind::keyword});
   }
-  // An operator in place is wrapped only if it returns nothing, which is a None here.
+  // An in-place operator is wrapped only if it returns nothing; the node has a None for that.
   const size_t own_results = def->has(kInPlace) ? 1 : def->parsed->own_returns();
   const std::vector<std::string> names = output_names(node);
   if (names.size() != own_results + bases.size())

@@ -70,7 +70,7 @@ Value* GraphReader::power(std::string_view function, const Args& numbers) {
   return made->result(0);
 }
 
-// The program stops if the number that it reads is another than the file was exported for.
+// Makes the program fail if the number that it reads is not the one that the model was exported for.
 void GraphReader::assert_equal(const Sym& read, const Sym& wanted, DType dtype) {
   const std::string text = dtype == DType::boolean ? (wanted.is(0) ? "false" : "true") : wanted.text();
   Node* made = graph_.add_node(op("aten._assert_scalar.default"),
@@ -136,8 +136,8 @@ Binding GraphReader::element_of(const pt2::Node& node, std::string_view name) {
   const Sym expr = out.empty() ? Sym::symbol(graph_.unique_name("u_item")) : recorded(out);
   std::set<std::string, std::less<>> symbols;
   collect_symbols(expr, symbols);
-  // A truth value is recorded as a condition on the integer that was read; a number that the model asserts to be one
-  // certain value, as that value: what is read must be it.
+  // A truth value is recorded as a condition on the integer that was read. A number that the model asserts to have a
+  // certain value is recorded as that value; the number that is read must equal it.
   Sym read_symbol = expr;
   if (expr.symbol_name().empty()) {
     if (symbols.size() > 1) fail(Code::unsupported_model, "item() of a value that the file relates to several symbols");
@@ -174,8 +174,8 @@ Binding GraphReader::arithmetic(const pt2::Node& node, std::string_view name, Ar
   return {nullptr, symbol, nullptr};
 }
 
-// What the file records for a rounded number, if that is a function of the sizes of inputs that we read: its bounds are
-// known then.
+// The expression that the file records for a rounded number, if it depends only on sizes of inputs: then its bounds are
+// known.
 std::optional<Sym> GraphReader::rounded_size(std::string_view function, const std::string& result) const {
   const auto it = source_.sym_int_values.find(result);
   const bool rounds = function == "trunc" || function == "floor" || function == "ceil";

@@ -1,5 +1,5 @@
-// Which results share memory with an operand. The row of the operator says it (OpFacts::shares), given how the operands
-// lie in their storages, which the file records for every tensor.
+// Decides which results share memory with an operand. OpFacts::shares answers that, given how the operands lie in their
+// storages, which the file records for every tensor.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace wick::compiler {
 namespace {
 
-// Nothing where the file's expression is none that Wick reads: then strides are not known.
+// Nullopt if Wick cannot read the file's expression; the strides are then unknown.
 std::optional<Sym> try_sym(const pt2::SymInt& sym) {
   if (sym.is_literal()) return sym.value < 0 ? std::nullopt : std::optional(Sym(sym.value));
   Result<Sym> parsed = parse_srepr(sym.expr->text);
@@ -32,7 +32,7 @@ std::vector<std::string> tensor_names(const pt2::Argument& arg) {
   return names;
 }
 
-// The order of dimensions, the outermost first, in which a tensor lies densely; nothing: it does not.
+// The order of dimensions, outermost first, in which a tensor is dense; nullopt if it is not dense.
 std::optional<std::vector<int64_t>> dense_order(const Sizes& sizes, const Ints& strides) {
   std::vector<int64_t> order(sizes.size());
   std::iota(order.begin(), order.end(), 0);
@@ -43,7 +43,7 @@ std::optional<std::vector<int64_t>> dense_order(const Sizes& sizes, const Ints& 
     const SymRange gap = SymScope::range(strides[static_cast<size_t>(a)] - strides[static_cast<size_t>(b)]);
     return gap.min > 0;
   };
-  for (size_t i = 1; i < order.size(); ++i) {  // insertion: a partial order is enough
+  for (size_t i = 1; i < order.size(); ++i) {  // insertion sort: a partial order suffices
     for (size_t j = i; j > 0 && wider(order[j], order[j - 1]); --j) std::swap(order[j], order[j - 1]);
   }
   return dense() ? std::optional(order) : std::nullopt;
@@ -80,7 +80,7 @@ std::optional<Placement> GraphReader::placement_of(std::string_view name) const 
   return placement;
 }
 
-// Notes how the memory lies that begins with this name.
+// Records the layout of a storage that `name` names as a whole, unless it is recorded already.
 void GraphReader::place(std::string_view name, const Binding& binding) const {
   if (!binding.ref || binding.ref->last >= 0 || binding.ref->storage->placement) return;
   binding.ref->storage->placement = placement_of(name);
@@ -167,9 +167,8 @@ void GraphReader::bind_results(const pt2::Node& node, Node* made, const std::vec
   }
 }
 
-// as_strided and its like: sizes, strides and offset count in the storage of the first operand. In the IR, where
-// storage does not exist, they count in the elements of a tensor that lies row by row: the one that the storage began
-// with.
+// as_strided and similar operators: sizes, strides and offset refer to the storage of the first operand. The IR has no
+// storages. There they refer to the elements, in row-major order, of the tensor that the storage was made for.
 void GraphReader::read_strided(const pt2::Node& node, const OpDef& def, Args args) {
   const std::vector<std::string> names = output_names(node);
   const std::vector<std::string> operand =
@@ -206,7 +205,7 @@ void GraphReader::read_strided(const pt2::Node& node, const OpDef& def, Args arg
   TensorRef whole{ref->storage, -1};
   Value* value = read(whole, builder_);
   args[0] = builder_.permute(value, *order);
-  const bool scatters = def.parsed->find("src") >= 0;  // gives the whole storage, not what the file records
+  const bool scatters = def.parsed->find("src") >= 0;  // returns the whole storage, unlike the recorded type
   Node* made = make_node(node, def, std::move(args), 1);
   infer(node, made, scatters ? std::vector<std::string>{} : names);
   if (def.facts.shares) {
@@ -214,7 +213,7 @@ void GraphReader::read_strided(const pt2::Node& node, const OpDef& def, Args arg
     return bind(names[0], {view ? std::move(view) : fresh_ref(made->result()), std::nullopt, nullptr});
   }
   Value* result = made->result();
-  if (scatters) {  // the operand with new elements there, seen as the operand is
+  if (scatters) {  // the operand's views of the updated storage
     std::vector<int64_t> back(order->size());
     for (size_t i = 0; i < back.size(); ++i) back[static_cast<size_t>((*order)[i])] = static_cast<int64_t>(i);
     result = apply(chain, builder_.permute(result, back), builder_);

@@ -26,7 +26,8 @@ Sizes sizes_of(const pt2::TensorMeta& meta) {
   return sizes;
 }
 
-// Null for sizes that do not broadcast: the node says so itself.
+// The number of elements after broadcasting; nullopt if the sizes do not broadcast, an error that the node itself
+// reports.
 std::optional<Sym> elements(const Sizes& a, const Sizes& b) {
   try {
     return numel(broadcast(a, b));

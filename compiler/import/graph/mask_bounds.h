@@ -1,4 +1,4 @@
-// Bounds of selections by a mask that broadcasts.
+// Corrects the bounds of the number of elements that a broadcasting mask selects.
 #pragma once
 #include <vector>
 
@@ -7,8 +7,9 @@
 
 namespace wick::compiler {
 
-/// The exporter bounds the elements that a mask selects by those of `self`, also where the mask broadcasts it to more,
-/// and asserts that bound. Raises such bounds in `ranges` and returns the assertions, which eager does not make.
+/// The exporter bounds the number of elements that a mask selects by the number of elements of `self`, even where the
+/// mask broadcasts `self` to more, and asserts that bound. Raises such bounds in `ranges` and returns the assertions,
+/// which eager does not make.
 std::vector<Sym> widen_mask_bounds(const pt2::Graph& graph, SymRanges& ranges);
 
 }  // namespace wick::compiler

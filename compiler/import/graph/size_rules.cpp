@@ -19,8 +19,7 @@ constexpr size_t kMaxLength = 16384;
 
 using Names = std::set<std::string, std::less<>>;
 
-// Does `rule` hold whatever the sizes are, as long as each is 2 or more? Proven with every size written as 2 + t, t >=
-// 0.
+// Whether `rule` holds for all sizes of 2 or more. The proof writes every size as 2 + t, t >= 0.
 bool holds_from_two(const Sym& rule, const Names& numbers) {
   if (rule.is_const()) return !rule.is(0);
   Names symbols;
@@ -36,7 +35,7 @@ bool holds_from_two(const Sym& rule, const Names& numbers) {
   return substitute(rule, from_two).is(1);
 }
 
-// Without the conditions, joined by "and", that only keep sizes of 0 and 1 out.
+// Removes the conditions, joined by "and", that only exclude sizes of 0 and 1.
 Sym without_trivial(const Sym& rule, const Names& numbers) {
   if (rule.is_const() || rule.node()->op != SymOp::logical_and) return holds_from_two(rule, numbers) ? Sym(1) : rule;
   Sym left = without_trivial(rule.node()->args[0], numbers);
@@ -65,7 +64,7 @@ class RuleReader {
   }
 
  private:
-  // --- values are fractions; conditions, and what only takes integers, whole ones ---
+  // --- values are fractions; conditions, and operators on integers, require whole ones ---
 
   Sym whole(const Ratio& value) {
     if (value.denominator != 1) good_ = false;
@@ -210,7 +209,7 @@ class RuleReader {
     return args[0];
   }
 
-  // What follows "L[": 'x'].size()[0]
+  // The text after "L[": 'x'].size()[0]
   Sym input() {
     std::string name = key();
     std::optional<int64_t> dimension;
@@ -313,7 +312,7 @@ class RuleReader {
   int depth_ = 0;
   bool good_ = true;
   bool symbols_ = false;  // names are symbols
-  Names numbers_;         // symbols of int inputs, for which 0 and 1 are nothing special
+  Names numbers_;         // symbols of int inputs, for which 0 and 1 are not special
 };
 
 }  // namespace
@@ -321,7 +320,7 @@ class RuleReader {
 std::optional<Sym> read_size_rule(std::string_view text, const SizeOf& size_of) {
   if (text.size() > kMaxLength) return std::nullopt;
   std::optional<Sym> rule;
-  // An expression beyond the limits of Sym counts as not understood.
+  // An expression that exceeds the limits of Sym counts as unreadable.
   if (!catch_failure([&] { rule = RuleReader(text, size_of).rule(); }).ok()) return std::nullopt;
   return rule;
 }

@@ -54,7 +54,7 @@ TEST(SizeRules, FractionsAreMultipliedOut) {
   EXPECT_EQ(read("math.ceil(((torch.sym_float(L['x'].size()[1])) / 2.0)) >= 3"),
             read("(0 - (0 - L['x'].size()[1]) // 2) >= 3"));
   EXPECT_EQ(read("math.floor(L['x'].size()[1] / -4) == -2"), read("(0 - L['x'].size()[1]) // 4 == -2"));
-  // What doubles round, or divide by a size, stays a note.
+  // Divisions that double arithmetic may round, or by a size, are not read.
   EXPECT_EQ(read("L['x'].size()[0] / 3 + 1 == 2"), "unread");
   EXPECT_EQ(read("L['x'].size()[0] / L['x'].size()[1] == 2"), "unread");
   EXPECT_EQ(read("L['x'].size()[0] * 0.1 <= 4"), "unread");

@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kSchemaMajor = 8;
 constexpr std::string_view kModelsFolder = "models/", kJsonSuffix = ".json";
 
-// What a read() below fills; those that hold a pointer fill parts of the program.
+// The structures that the read() functions below fill; those that hold a pointer fill parts of the program.
 struct Version {
   int64_t major = 0, minor = 0;
 };
@@ -40,7 +40,7 @@ struct FieldNames {
 
 }  // namespace
 
-// Static rather than in an unnamed namespace: Fields and read_list() find them by their Json argument.
+// Static rather than in an unnamed namespace: Fields and read_list() find them by argument-dependent lookup of Json.
 static Status read(const Json& at, Version& out) {
   return Fields(at).required("major", out.major).required("minor", out.minor).done();
 }

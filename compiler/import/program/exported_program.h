@@ -1,4 +1,4 @@
-// What a .pt2 file says, as plain structures: torch.export's schema 8.x, checked but not interpreted.
+// The contents of a .pt2 file as plain structures: torch.export's schema 8.x, checked but not interpreted.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -57,8 +57,8 @@ struct Device {
   std::optional<int64_t> index;
 };
 
-/// Strides and offset tell which tensors share memory. They are those of the traced run: what they say of a dimension
-/// of size 1 means nothing.
+/// Strides and offset show which tensors share memory. They are those of the traced run: the stride of a dimension of
+/// size 1 has no meaning.
 struct TensorMeta {
   DType dtype = DType::f32;
   Layout layout = Layout::strided;
@@ -143,7 +143,7 @@ struct DeviceArg {
 struct DictArg;
 
 /// One argument, result, graph input or graph output. as_optional_tensor reads as TensorArg or NoneArg.
-/// What copies and destroys one is compiled once, in exported_program_types.cpp; so for the other large types below.
+/// Its copy and destructor are compiled once, in exported_program_types.cpp, like those of the other large types below.
 struct Argument : std::variant<NoneArg, TensorArg, TensorsArg, OptionalTensorsArg, NestedTensorsArg, int64_t,
                                std::vector<int64_t>, ListsArg<int64_t>, double, std::vector<double>, ListsArg<double>,
                                ComplexArg, bool, BoolsArg, std::string, StringsArg, SymIntArg, SymIntsArg, SymFloatArg,
@@ -253,8 +253,8 @@ struct RangeConstraint {
 /// payload.
 struct Subclass;
 struct Payload {
-  /// `subclass`: dtype and sizes are what it stands for, its data are those of the tensors inside. `object`: cannot be
-  /// read, only named.
+  /// `subclass`: dtype and sizes are those of the tensor that it represents; its data are in the tensors inside.
+  /// `object`: only its name can be used, not its data.
   enum class Kind : uint8_t { tensor, subclass, object };
   Kind kind = Kind::tensor;
   std::string path_name;  // "weight_3": equal for names that share a payload
@@ -266,7 +266,7 @@ struct Payload {
   std::vector<int64_t> strides;
   int64_t storage_offset = 0;
   std::shared_ptr<const Subclass> subclass;  // null for other kinds, and where it cannot be read
-  std::string refusal;                       // why not
+  std::string refusal;                       // why it cannot be read
 };
 
 /// A tensor subclass of torchao as its pickle describes it. Fields of a record have the name "record.field"; dtypes,
@@ -274,7 +274,7 @@ struct Payload {
 struct Subclass {
   using Attribute = std::variant<bool, int64_t, std::string, std::vector<int64_t>>;
   std::string class_name;  // without its module
-  Map<Payload> tensors;    // of a subclass again, too
+  Map<Payload> tensors;    // each may be a subclass itself
   Map<Attribute> attributes;
 };
 

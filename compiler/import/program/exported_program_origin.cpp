@@ -41,11 +41,12 @@ bool parse_frame(std::string_view line, Frame* frame) {
   return true;
 }
 
-// Packages that trace or quantize models, in the folder that pip installs to. What else is there may be a model.
+// Packages that trace or quantize models, in the folder that pip installs to. Everything else in that folder may be a
+// model.
 constexpr std::string_view kTorchPackages[] = {"torch/",    "torchao/",         "functorch/",
                                                "torchgen/", "executorch/exir/", "executorch/backends/"};
-// Where there is no such folder (a source tree, an archive): what tells torch's files from those of a user's folder of
-// the same name.
+// Outside that folder (a source tree, an archive): paths that only torch's own files have, in contrast to a user's
+// folder of the same name.
 constexpr std::string_view kTorchFiles[] = {"torch/_",        "torch/nn/modules/",   "torch/nn/functional.py",
                                             "torch/ao/",      "torch/fx/",           "torch/export/",
                                             "torch/utils/_",  "torch/jit/_",         "torch/autograd/",

@@ -37,7 +37,7 @@ Status literals(const Json& at, const std::vector<SymInt>& symbols, std::vector<
   return {};
 }
 
-// The same failure, of this value.
+// Adds the path of this value to a failure's message.
 Status at_place(const Json& at, Status status) {
   if (!status.ok()) status.diag().message = at.path() + ": " + status.diag().message;
   return status;
@@ -113,7 +113,8 @@ class PayloadReader {
     return archive_.check_crc(*entry);
   }
 
-  // Names may share a payload: each pickle is read once. One that Wick cannot read matters only where it is used.
+  // Names may share a payload, so each pickle is read once. A pickle that Wick cannot read is an error only where it is
+  // used.
   Status read_pickled(const Json& at, Payload& out, uint64_t* expanded) {
     const auto seen = pickles_.find(out.path_name);
     if (seen == pickles_.end()) {

@@ -6,7 +6,7 @@
 #include "compiler/import/program/exported_program_reader.h"
 
 namespace wick::compiler::pt2 {
-// Static rather than in an unnamed namespace: Fields and read_list() find them by their Json argument.
+// Static rather than in an unnamed namespace: Fields and read_list() find them by argument-dependent lookup of Json.
 
 // The schema's ScalarType numbers, which are not those of c10.
 static Status read(const Json& at, DType& out) {

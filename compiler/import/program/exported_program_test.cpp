@@ -504,7 +504,7 @@ TEST(Payload, MissingChecksumsAreListed) {
   EXPECT_EQ(program->unchecked_payloads, std::vector<std::string>{"data/weights/weight_0"});
 }
 
-// The smallest JSON that asks for the largest structures, read with the address space capped by the promise.
+// Reads the smallest JSON that asks for the largest structures, with the address space capped at the documented bound.
 TEST(ExportedProgram, MemoryIsBoundedByTheJson) {
   if (kHasAddressSanitizer) GTEST_SKIP() << "the sanitizer itself needs address space";
   constexpr size_t kItems = 2'000'000;

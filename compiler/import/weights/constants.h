@@ -11,7 +11,7 @@ namespace wick::compiler {
 Value* constant_from_payload(const pt2::Payload& payload, std::string_view name, std::string_view fqn, Builder& builder,
                              uint64_t& copied_bytes);
 
-/// The payload's contents, row-major, as bytes in memory of their own or, where they are dense already, in the file.
+/// The payload's contents as row-major bytes: in the file if they are dense there, else a copy.
 ConstantData dense_data(const pt2::Payload& payload, uint64_t& copied_bytes);
 
 }  // namespace wick::compiler

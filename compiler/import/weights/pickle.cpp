@@ -104,7 +104,7 @@ class Reader {
     take(1);
     return line;
   }
-  int64_t take_long() {  // two's complement, as short as it gets
+  int64_t take_long() {  // two's complement in the fewest bytes
     const size_t count = take_byte();
     if (count > 8) fail_corrupt("a pickle has an integer of more than 64 bits");
     if (count == 0) return 0;
@@ -155,7 +155,7 @@ class Reader {
     if (pickle_.objects[index].kind != kind) fail_corrupt("a pickle builds an object from unsuitable parts");
   }
 
-  // --- opcodes, by family; false: not of this one ---
+  // --- opcodes, by family; false: the opcode belongs to another family ---
 
   bool read_value(uint8_t opcode) {
     switch (opcode) {

@@ -1,4 +1,4 @@
-// Python pickles as plain data: objects are noted down, nothing is imported, called or executed.
+// Python pickles as plain data: objects are recorded; nothing is imported, called or executed.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -38,11 +38,10 @@ struct Pickle {
   const PickleObject& operator[](uint32_t index) const { return objects[index]; }
 };
 
-/// Reads a pickle of protocol 2 to 5 with the opcodes that torch.save writes. Texts point into `bytes`. Every global
-/// must be one that `is_known` knows.
-/// Memory: at most 128 bytes for each byte of the pickle, which has at most 256 KiB. Time is linear: no object is
-/// copied or expanded.
-/// Errors: corrupt_file; limit; unsupported_model for another global, named in the message.
+/// Reads a pickle of protocol 2 to 5 with the opcodes that torch.save writes. Texts point into `bytes`. `is_known` must
+/// accept every global. Memory: at most 128 bytes for each byte of the pickle, which has at most 256 KiB. Time is
+/// linear: no object is copied or expanded. Errors: corrupt_file; limit; unsupported_model for another global, named in
+/// the message.
 Result<Pickle> read_pickle(Span<const uint8_t> bytes, bool (*is_known)(std::string_view module, std::string_view name));
 
 }  // namespace wick::compiler::pt2

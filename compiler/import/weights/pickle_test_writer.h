@@ -31,7 +31,7 @@ inline std::string integers(const std::vector<int64_t>& values) {
   for (const int64_t value : values) items.push_back(integer(value));
   return tuple(items);
 }
-/// `items` are keys and values by turns.
+/// `items`: key, value, key, value ..
 inline std::string dict(const std::vector<std::string>& items) { return "}(" + join(items) + "u"; }
 inline std::string call(const std::string& function, const std::vector<std::string>& arguments) {
   return function + tuple(arguments) + "R";
@@ -56,7 +56,7 @@ inline std::string subclass(const std::string& type, const std::vector<int64_t>&
 }
 inline std::string pickle(const std::string& object) { return "\x80\x02" + object + "."; }
 
-/// What torch.save writes; storages "0", "1" .. hold `data`.
+/// An archive as torch.save writes it; storages "0", "1" .. hold `data`.
 inline TestZip archive(const std::string& pickle, const std::vector<std::string>& data) {
   TestZip zip;
   zip.add("archive/data.pkl", pickle).add("archive/byteorder", "little");

@@ -62,8 +62,8 @@ constexpr Global kTorch[] = {
     {"torch.storage", "UntypedStorage"},
 };
 
-// Tensors of torchao whose attributes are what their state says, and what describes them. Modules differ between
-// releases.
+// torchao's tensor classes whose state holds exactly their attributes, and the classes that describe them. Their
+// modules differ between releases.
 constexpr std::string_view kSubclasses[] = {
     "AffineQuantizedTensor",           "Int8Tensor",         "IntxUnpackedToInt8Tensor",
     "LinearActivationQuantizedTensor", "PlainAQTTensorImpl", "QDQTensorImpl",
@@ -239,12 +239,12 @@ class Builder {
     out.subclass = std::move(made);
   }
 
-  // What a state says, key by key. What has no use as data is left out.
+  // Reads a state key by key. Entries that are not data are left out.
   void attributes(uint32_t state, const std::string& prefix, Subclass& out) {
     if (pickle_[state].kind != Kind::dict) fail_corrupt("a pickled object's state is not a dictionary");
     const std::vector<uint32_t>& items = pickle_[state].items;
     for (size_t i = 0; i + 1 < items.size(); i += 2) {
-      // Objects may be shared, which makes a large tree out of a small pickle.
+      // Objects may be shared, so a small pickle can describe a large tree.
       if (++attributes_ > kMaxAttributes) fail(Code::limit, "a pickled tensor has too many attributes");
       if (pickle_[items[i]].kind != Kind::string || pickle_[items[i]].text.size() > kMaxTextBytes) continue;
       const std::string key = prefix + std::string(pickle_[items[i]].text);
@@ -290,7 +290,8 @@ class Builder {
     return out;
   }
 
-  // An enumerator (its value), a tensor, or something that plain data cannot express.
+  // The result of a call: a tensor, a torch.Size or an enumerator (its value). Any other result is left out: plain data
+  // cannot express it.
   void made(uint32_t index, const std::string& key, Subclass& out) {
     const std::string_view name = callable(pickle_[index]);
     if (name.starts_with("_rebuild_")) return tensor(index, out.tensors[key]);

@@ -26,7 +26,7 @@ std::string refusal(const std::string& file) {
   const Result<ExportedProgram> program = Loaded(file).read();
   return program.ok() ? "" : render(program.diag());
 }
-// Of a tensor subclass whose only attribute is qdata.
+// The refusal of a tensor subclass whose only attribute is `qdata`.
 std::string refusal_of(const std::string& qdata, const std::vector<std::string>& data = int8_data()) {
   return refusal(archive(pickle(subclass(int8_tensor(), {2, 2}, dict({text("qdata"), qdata}))), data).bytes());
 }
@@ -93,7 +93,7 @@ TEST(TensorPickle, WhatIsNotInTheTableIsRefusedByName) {
   EXPECT_SAYS(of_class(global("torchao.quantization", "system")), "names torchao.quantization.system");
   EXPECT_SAYS(of_class(global("torchaox.quantization", "Int8Tensor")), "names torchaox.quantization.Int8Tensor");
   EXPECT_SAYS(of_class(global("torchao.quantization.granularity", "PerRow")), "rebuilds", "PerRow");
-  // Nothing of it matters where it is not used.
+  // An unreadable pickle is no error where it is not used.
   TestZip unused = program_around(archive(pickle(call(global("posix", "system"), {})), {}).bytes());
   std::string& config = unused.at("m/data/weights/model_weights_config.json").data;
   config.replace(config.find("\"w\""), 3, "\"x\"");
