@@ -4,7 +4,7 @@
 
 namespace wick::compiler {
 
-/// The targets of this build, in the order of backends.inc. Their operators are known from the first call on.
+/// The targets of this build, in the order of backends.inc. The first call registers their operators.
 Span<const Target* const> known_targets();
 
 }  // namespace wick::compiler

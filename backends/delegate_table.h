@@ -1,4 +1,4 @@
-// How the executor knows a delegate that is an object on the heap. C++17.
+// The executor's table for a delegate that is an object on the heap. C++17.
 #pragma once
 #include <new>
 

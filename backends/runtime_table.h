@@ -1,10 +1,11 @@
-// The halves at run time of all backends. C++17.
+// The runtime halves of all backends. C++17.
 #pragma once
 #include "wick/backends.h"
 
 namespace wick {
 
-/// What a backend gives the executor; either may be null. Devices, if delegates run on others than the processor.
+/// The parts of a backend that the executor uses; either may be null. `devices`: for delegates that do not run on the
+/// processor.
 struct BackendRuntime {
   const Backend& (*delegates)();
   KernelTable (*kernels)();

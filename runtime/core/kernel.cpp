@@ -8,7 +8,7 @@
 namespace wick {
 namespace {
 
-/// What a signature letter accepts.
+/// The values that a signature letter accepts.
 struct Letter {
   char letter;
   Tag tag;
@@ -44,7 +44,7 @@ const Letter* letter_of(char c) {
   return nullptr;
 }
 
-/// The tensors of a tensor or of a list, which may have nulls; else none.
+/// The tensors of a tensor or of a list, whose items may be null. Empty for other values.
 Span<Tensor* const> tensors_of(const EValue& value) {
   if (value.tag == Tag::tensor) return {&value.tensor, 1};
   if (value.tag != Tag::tensor_list && value.tag != Tag::optional_tensor_list) return {};
@@ -122,7 +122,7 @@ bool check_argument(KernelContext& context, const char* signature, Span<EValue*>
 }
 
 void* KernelContext::allocate_temp(size_t size_bytes, size_t alignment) {
-  // A kernel may ask for nothing and still wants to tell the answer from failure.
+  // Null means failure, so a request for 0 bytes gets a valid address.
   alignas(64) static uint8_t nothing[64];
   if (size_bytes == 0) return nothing;
   const uintptr_t base = reinterpret_cast<uintptr_t>(temp_.data());

@@ -90,7 +90,7 @@ TEST_F(CheckArguments, AnOutputIsNoOtherArgumentUnlessItsSizesAreFixed) {
   Tensor out, other;
   for (Tensor* tensor : {&out, &other}) {
     tensor->numel = 1;
-    tensor->data = data;  // shared memory is the business of the plan
+    tensor->data = data;  // the plan decides which tensors share memory
   }
   Tensor *with_out[] = {&other, &out}, *without[] = {&other, &other}, *with_none[] = {&other, nullptr};
   const EValue o = EValue::of_tensor(&out), x = EValue::of_tensor(&other);

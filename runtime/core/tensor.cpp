@@ -7,8 +7,8 @@ namespace {
 
 constexpr uint64_t kNumelLimit = uint64_t{1} << 31;
 
-/// Elements of a tensor of these sizes, and the same with sizes of 0 counted as 1 (what strides are made of).
-/// False if a size is negative or the second product reaches 2^31.
+/// The number of elements of a tensor of these sizes, and the same number with sizes of 0 counted as 1 (from which
+/// strides are made). False if a size is negative or the second number reaches 2^31.
 bool count_elements(Span<const int32_t> sizes, uint64_t* numel, uint64_t* extent) {
   *numel = 1;
   *extent = 1;

@@ -14,7 +14,7 @@ Error fail(Method::State& state, Error error, const char* message) {
   return error;
 }
 
-/// Did the exporter see this value? Doubles may differ a little.
+/// Whether the value equals the one that the exporter traced. Doubles may differ a little.
 bool equals_traced(const ValueMeta& traced, const EValue& value) {
   if (traced.tag != value.tag) return false;
   switch (traced.tag) {
@@ -29,7 +29,7 @@ bool equals_traced(const ValueMeta& traced, const EValue& value) {
       const double b = traced.real;
       if (a == b || (a != a && b != b)) return true;
       const double difference = a < b ? b - a : a - b;
-      // An infinite bound would let everything pass.
+      // With an infinite bound every value would pass.
       return difference <= 1e-4 + 1e-5 * (b < 0 ? -b : b) && b - b == 0;
     }
     default: return false;
@@ -43,7 +43,7 @@ bool is_aligned(const void* data, DType dtype) {
 
 bool is_unbounded(const Tensor& tensor) { return tensor.dynamism == ShapeDynamism::unbounded; }
 
-/// The memory of a tensor that the caller provides changes; the next execution starts from it.
+/// Sets memory of the caller as that of a tensor. The next execution starts from it.
 void set_memory(Method::State& state, Tensor& tensor, void* data, size_t capacity_bytes, bool read_only) {
   tensor.data = data;
   tensor.capacity_bytes = capacity_bytes;
@@ -54,8 +54,8 @@ void set_memory(Method::State& state, Tensor& tensor, void* data, size_t capacit
     state.homes[&tensor - state.tensors] = {data, capacity_bytes, read_only};
 }
 
-/// Undoes what a view instruction did. Null if the memory it had at load no longer holds its shape: then only a new
-/// view may give it memory.
+/// Undoes what a view instruction did. The data becomes null if the memory that the tensor had at load is too small for
+/// its shape: then only a new view may give it memory.
 void go_home(Method::State& state, Tensor& tensor) {
   const Home& home = state.homes[&tensor - state.tensors];
   tensor.data = tensor.nbytes() <= home.capacity_bytes ? home.data : nullptr;
@@ -68,7 +68,7 @@ Error set_tensor(Method::State& state, const TensorMeta& meta, Tensor& tensor, c
   if (given.rank != tensor.rank) return fail(state, Error::InvalidArgument, "input has a different rank");
   if (given.numel != 0 && !given.data) return fail(state, Error::InvalidArgument, "input has no data");
   if (meta.storage == Storage::constant) return fail(state, Error::NotSupported, "input is a constant");
-  // An unbounded input lies where the caller has it, whatever its size.
+  // An unbounded input stays in the caller's memory, whatever its size.
   if (state.homes && !is_unbounded(tensor)) tensor.data = state.homes[&tensor - state.tensors].data;
   tensor.capacity_bytes = is_unbounded(tensor) ? given.nbytes() : meta.nbytes;
   const Error error = resize(tensor, given.shape());
@@ -134,7 +134,7 @@ void Executor::run_move(const Instruction& instruction) {
   for (uint32_t i = 0; i < state_.num_lists; ++i) refresh_list(state_.lists[i]);
 }
 
-/// Ends the life of an unbounded tensor; others keep their memory.
+/// Gives back the memory of an unbounded tensor; others keep their memory.
 void Executor::run_free(const Instruction& instruction) {
   const EValue& value = *instruction.move.from;
   if (value.tag == Tag::tensor && is_unbounded(*value.tensor))
@@ -252,7 +252,7 @@ Error Method::set_input(size_t index, const EValue& value) {
   State& state = *state_;
   if (index >= state.meta.num_inputs()) return fail(state, Error::InvalidArgument, "no such input");
   const ValueMeta traced = state.meta.input_value(index);
-  // A symbolic int has no value in the file; nothing in the program reads what is given.
+  // A symbolic int has no value in the file, and nothing in the program reads the given one.
   if (traced.tag == Tag::none && (value.is_none() || value.tag == Tag::integer)) return Error::Ok;
   if (traced.tag != value.tag) return fail(state, Error::InvalidArgument, "input has a different type");
   if (traced.tag != Tag::tensor) {
@@ -294,7 +294,7 @@ Error Method::set_output_memory(size_t index, void* data, size_t size_bytes) {
   if ((!data && meta.tensor.nbytes != 0) || !is_aligned(data, meta.tensor.dtype))
     return fail(state, Error::InvalidArgument, "output memory is null or misaligned");
   Tensor& tensor = *state.outputs[index];
-  // Its last shape may exceed these bytes if a view made it.
+  // If a view made its last shape, that may exceed these bytes.
   if (tensor.nbytes() > meta.tensor.nbytes) (void)resize(tensor, meta.tensor.sizes);
   set_memory(state, tensor, data, meta.tensor.nbytes, false);
   return Error::Ok;

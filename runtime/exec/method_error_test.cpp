@@ -1,4 +1,4 @@
-// What a method refuses and how it says so, and that damaged programs never reach outside their memory.
+// Refusals of methods and their messages; damaged programs never reach outside their memory.
 #include "runtime/exec/method_harness.h"
 
 namespace wick {

@@ -1,4 +1,4 @@
-// What a method keeps in its arena, and where. C++17.
+// The objects that a method keeps in its arena, and where they lie. C++17.
 #pragma once
 #include "runtime/exec/state.h"
 
@@ -36,16 +36,16 @@ template <typename T>
 constexpr ObjectSize size_of() {
   return {sizeof(T), alignof(T)};
 }
-/// Of this build.
+/// The sizes in this build.
 constexpr ObjectSizes kObjectSizes = {size_of<Method::State>(),   size_of<EValue>(),      size_of<Tensor>(),
                                       size_of<UnboundedTensor>(), size_of<Home>(),        size_of<IntListValue>(),
                                       size_of<ListBinding>(),     size_of<InputSlot>(),   size_of<BoundDelegate>(),
                                       size_of<InstructionList>(), size_of<Instruction>(), size_of<void*>()};
-/// Of builds with pointers of 32 bits, such as Arm's microcontrollers.
+/// The sizes in builds with 32-bit pointers, such as those for Arm's microcontrollers.
 constexpr ObjectSizes k32BitObjectSizes = {{168, 8}, {16, 8}, {28, 4}, {40, 4}, {12, 4}, {12, 4},
                                            {12, 4},  {8, 4},  {8, 4},  {8, 4},  {20, 4}, {4, 4}};
 
-/// What a method with these objects takes: Method::required_bytes.
+/// The bytes that a method with these objects takes: Method::required_bytes.
 constexpr uint64_t method_bytes(const Counts& counts, const ObjectSizes& sizes) {
   uint64_t used = 0;
 #define ARRAY(field, type, kind, count)                                                    \
@@ -56,7 +56,8 @@ constexpr uint64_t method_bytes(const Counts& counts, const ObjectSizes& sizes) 
   return used;
 }
 
-/// The arrays of a method. Those of State are copied there; the others are pools that fill() hands out in order.
+/// The arrays of a method. Those of State are copied into it; the others are pools from which fill() takes objects in
+/// order.
 struct Layout {
   void* state;
   EValue* values;
@@ -82,7 +83,7 @@ struct Layout {
   size_t size_bytes;
 };
 
-/// With a null base, only size_bytes means something.
+/// With a null base, only size_bytes is meaningful.
 Layout lay_out(const Counts& counts, uint8_t* base);
 
 }  // namespace wick

@@ -24,7 +24,7 @@ Error tell(ErrorKind* kind, ErrorKind means, Error error) {
   return error;
 }
 
-/// What the caller's memory lacks.
+/// The kind of an error about the caller's memory.
 ErrorKind kind_of_memory(Error error) {
   switch (error) {
     case Error::MemoryAllocationFailed: return ErrorKind::out_of_memory;
@@ -326,8 +326,8 @@ void Loader::make_instruction(const InstructionMeta& meta, Instruction* out) {
   }
 }
 
-// What moves, kernels that answer with a number or a view, and delegates write. Tensors without memory of their own get
-// one from the caller, later.
+// Marks values that may change: targets of moves, results of kernels that return a number or a view, and results of
+// delegates that are no tensors. Also tensors without memory: they get it from the caller later.
 void Loader::find_changes() {
   for (size_t i = 0; i < method_.num_values(); ++i) {
     const EValue& value = state_->values[i];
@@ -342,7 +342,7 @@ void Loader::find_changes() {
       }
       if (meta.kind != InstructionKind::kernel || meta.args.empty()) continue;
       const int32_t slot = meta.args[meta.args.size() - 1];
-      // An out tensor that the kernel gives back, too, keeps its kind.
+      // An out tensor that is also the return value keeps its kind.
       const char* form = form_of(state_->kernels[meta.target]->signature, meta.args.size() - 1);
       bool is_own_out = false;
       for (size_t k = 0; form && k + 1 < meta.args.size(); ++k)
@@ -366,7 +366,7 @@ bool Loader::may_change(size_t index) const {
   return false;
 }
 
-// What cannot change is held against the signature now; a call of nothing else needs no check while running.
+// Checks arguments that cannot change against the signature now. A call with no others needs no check while running.
 Error Loader::check_call(size_t chain, uint32_t index, const InstructionMeta& meta, Instruction* out) {
   KernelContext context({}, nullptr, nullptr);
   const size_t count = meta.args.empty() ? 0 : meta.args.size() - 1;
@@ -451,7 +451,7 @@ Result<Method::State*> Loader::run() {
   error = check_unbounded(counts.unbounded);
   if (error != Error::Ok) return tell(options_.kind, ErrorKind::not_supported, error);
   pool_ = lay_out(counts, memory_.method.data());
-  // Both are told of in one go.
+  // Both errors are reported at once.
   error = tell(options_.kind, ErrorKind::missing_operator, resolve_kernels());
   const Error backend_error = check_backends();
   if (error == Error::Ok) error = tell(options_.kind, ErrorKind::missing_backend, backend_error);

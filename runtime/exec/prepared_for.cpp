@@ -10,7 +10,7 @@ struct Text {
   size_t size;
 
   bool operator==(const Text& other) const { return size == other.size && memcmp(data, other.data, size) == 0; }
-  /// What stands in front of the first `end`; all of it if there is none.
+  /// The text before the first `end`, or all of it.
   Text before(char end) const {
     size_t at = 0;
     while (at < size && data[at] != end) ++at;
@@ -36,7 +36,7 @@ void append_word(ErrorText& text, const Text& word) {
   }
 }
 
-/// What a table with a fact of the same key as `fact` is built for, or null; `equal`: one of them is `fact` itself.
+/// The facts of a table that has one with the key of `fact`, or null. `equal` becomes true if one of them is `fact`.
 const char* find_key(Span<const KernelTable> tables, const Text& fact, bool* equal) {
   const char* found = nullptr;
   for (const KernelTable& table : tables) {

@@ -6,7 +6,7 @@
 namespace wick {
 namespace {
 
-// What check_prepared_for says of a program with these facts; "" if it takes it.
+// The message of check_prepared_for about a program with these facts; "" if it is accepted.
 std::string refusal(const std::string& facts, std::vector<const char*> built_for) {
   TestProgram program;
   fill_add_program(program);

@@ -203,7 +203,7 @@ void local_scalar_dense(KernelContext& context, Args args) {
   }
 }
 
-/// dst [i + 1, ...] gets src as row i; its first size grows to i + 1, row 0 decides the other sizes.
+/// dst[i, ...] = src; the first size of dst becomes i + 1. Row 0 decides the other sizes.
 void copy_index(KernelContext& context, Args args) {
   Tensor& dst = *args[0]->tensor;
   const Tensor& src = *args[1]->tensor;
@@ -268,7 +268,7 @@ void view(KernelContext& context, Args args) {
 
 }  // namespace
 
-// Named one by one, so that a table for some programs can name those it needs.
+// Named one by one, so that a table for particular programs can name only those that these need.
 namespace kernels {
 
 void prim_sym_size(KernelContext& context, Args args) { sym_size(context, args); }

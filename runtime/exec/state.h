@@ -1,4 +1,4 @@
-// What a loaded method keeps in its method arena. Shared by the files of this folder only.
+// The objects that a loaded method keeps in its method arena. Shared by the files of this folder only.
 #pragma once
 #include "wick/method.h"
 
@@ -25,7 +25,8 @@ struct InstructionList {
   uint32_t size;
 };
 
-/// The tensors of a list and the values it names, which a move may retarget. The list's own value may be moved over.
+/// The tensors of a list, and the values that the list names. A move may retarget these values, and overwrite the value
+/// of the list itself.
 struct ListBinding {
   Tensor** tensors;
   EValue** items;  // null = None
@@ -39,7 +40,7 @@ struct Home {
   bool read_only;
 };
 
-/// A tensor input. A move may have put another tensor into its value; this is its own.
+/// A tensor input. A move may have put another tensor into its value; `tensor` is the input's own.
 struct InputSlot {
   Tensor* tensor;  // null if the input is no tensor
   bool is_set;

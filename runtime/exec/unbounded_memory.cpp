@@ -4,7 +4,7 @@
 
 namespace wick {
 
-/// Before the bytes of each block. Blocks that no tensor holds form lists.
+/// The header in front of each block. Blocks that no tensor holds form lists.
 struct MemoryBlock {
   MemoryBlock* next;
   size_t size_bytes;  // behind this header
@@ -16,12 +16,12 @@ namespace {
 constexpr size_t kAlignment = 64;
 constexpr size_t kHeaderBytes = kAlignment;
 static_assert(sizeof(MemoryBlock) <= kHeaderBytes, "the header has no room");
-// A spare block serves a request of at least half its size, or any if it is this small.
+// A spare block serves requests of at least half its size; a block of at most this size serves any that fits.
 constexpr size_t kSmallBytes = 4096;
 
 uint8_t* bytes_of(MemoryBlock* block) { return reinterpret_cast<uint8_t*>(block) + kHeaderBytes; }
 
-/// The next of four sizes per power of two, so that blocks serve requests of other executions.
+/// Rounds up to one of four sizes per power of two, so that blocks serve requests of other executions.
 size_t size_class(size_t size_bytes) {
   size_t step = kAlignment;
   while (step <= size_bytes / 8) step *= 2;
@@ -157,7 +157,7 @@ void UnboundedMemory::begin_execution() {
   for (UnboundedTensor& tensor : unbounded_) {
     if (!tensor.is_given) release(tensor);
   }
-  // An input may be what the last execution gave.
+  // An input may lie in memory that the last execution returned.
   move_blocks(&spare_, &lent_, [this](const MemoryBlock& block) {
     for (const UnboundedTensor& tensor : unbounded_) {
       if (tensor.is_given && contains(block, tensor.data)) return true;
@@ -188,13 +188,13 @@ void UnboundedMemory::release(UnboundedTensor& tensor) {
 
 bool UnboundedMemory::grow(UnboundedTensor& tensor, size_t size_bytes) {
   const size_t kept_bytes = tensor.nbytes();
-  // A result that grows step by step moves seldom.
+  // Growth by half keeps a result that grows step by step from moving often.
   const size_t ample_bytes = kept_bytes / 2 * 3;
   MemoryBlock* block = ample_bytes > size_bytes ? take(ample_bytes) : nullptr;
   if (!block) block = take(size_bytes);
   if (!block) return false;
   if (kept_bytes != 0 && tensor.data) memcpy(bytes_of(block), tensor.data, kept_bytes);
-  // The kernel may still read where the elements were.
+  // The kernel may still read the old memory.
   if (tensor.block) push(&scratch_, tensor.block);
   move_blocks(&spare_, &scratch_, [&](const MemoryBlock& spare) { return contains(spare, tensor.data); });
   tensor.block = block;

@@ -289,7 +289,7 @@ TEST(Unbounded, NoBlockGoesBackWhileAKernelMayReadIt) {
   EXPECT_EQ(allocator.live.size(), 0u);
 }
 
-// A file can say so; the plan never does. The view keeps reading the block, which may therefore not go back.
+// A plan never does this, but a file can. The view keeps reading the block, which may therefore not be given back.
 TEST(Unbounded, AViewOfAFreedValueReadsMemoryOfTheMethod) {
   CountingAllocator allocator;
   UnboundedMemory memory(allocator.table(), 40000);

@@ -10,15 +10,15 @@ namespace wick {
 struct FixedTensor {
   DType dtype;
   uint8_t rank;
-  bool constant;     // among the program's bytes, else in the arena
-  bool initialized;  // in the arena, where loading puts the program's bytes from `initial` on
+  bool constant;     // in the program's bytes; else in the arena
+  bool initialized;  // in the arena, and loading copies the program's bytes at `initial` there
   uint32_t numel;
   uint32_t offset, initial;
   const int32_t *sizes, *strides;
   const uint8_t* dim_order;
 };
 
-/// A value that is no tensor: `number` of integers, booleans and reals, else `data`, `size` items.
+/// A value that is no tensor: integer, boolean or real; else `data` with `size` items.
 struct FixedConstant {
   constexpr FixedConstant() = default;
   constexpr FixedConstant(int64_t value) : tag(Tag::integer), integer(value) {}
@@ -35,19 +35,19 @@ struct FixedConstant {
   };
 };
 
-/// A call of a kernel, by its row in the tables one after the other.
+/// A call of a kernel. `kernel` numbers the rows of all tables, one table after the other.
 struct FixedCall {
   uint16_t kernel, first_arg, num_args;
 };
 
-/// What is constant of a method. It was checked when the package was written.
+/// The constant part of a method. It was checked when the package was written.
 struct FixedTables {
   static constexpr uint16_t kNoTensor = UINT16_MAX;
 
   Span<const FixedTensor> tensors;
   Span<const FixedConstant> constants;
   Span<const FixedCall> calls;
-  const uint16_t* args;                  // of all calls: a tensor, or behind the tensors a constant
+  const uint16_t* args;                  // of all calls: indices of tensors; constants are numbered after them
   Span<const uint16_t> inputs, outputs;  // tensors, or kNoTensor
   const uint8_t* bytes;                  // of the program
 };
@@ -59,7 +59,7 @@ struct FixedMemory {
   Span<uint8_t> scratch;  // of kernels, while they run; 64-byte aligned
 };
 
-/// As a variable of static storage it takes no code to initialise.
+/// A variable of static storage needs no code to initialise it.
 class FixedMethod {
  public:
   static constexpr size_t kMaxTextBytes = 128, kMaxArgs = 32;
@@ -67,10 +67,10 @@ class FixedMethod {
     return ((num_tensors + num_constants) * sizeof(EValue) + num_tensors * sizeof(Tensor) + 15) / 16 * 16;
   }
 
-  /// Back to the initial state. Borrows the tables and kernels. Errors: InvalidArgument (memory is null or misaligned),
+  /// Sets the initial state. Borrows the tables and kernels. Errors: InvalidArgument (memory is null or misaligned),
   /// OutOfResources (too small); then the method is not loaded.
   Error load(const FixedTables& tables, const FixedMemory& memory, Span<const KernelTable> kernels);
-  /// As PackagedMethod's. Null also where the method is not loaded.
+  /// As PackagedMethod::input. Also null if the method is not loaded.
   void* input(size_t index) const { return elements(tables_.inputs, index); }
   const void* output(size_t index) const { return elements(tables_.outputs, index); }
   /// Errors: InvalidState (not loaded), and those of kernels.

@@ -47,7 +47,7 @@ class FixedMethodTest : public ::testing::Test {
 };
 
 TEST_F(FixedMethodTest, CallsKernelsOfAllTablesWithTensorsAndConstants) {
-  // State is what it was times 3 plus 100, and the output the same of the input.
+  // The state becomes 3 times itself plus 100; the output is the same function of the input.
   constexpr FixedCall calls[] = {{2, 0, 5}, {2, 5, 5}};
   constexpr uint16_t args[] = {2, 4, 5, 2, 2, 0, 4, 5, 3, 3};
   load(calls, args);
@@ -91,7 +91,7 @@ TEST_F(FixedMethodTest, RefusesMemoryThatItCannotUse) {
     for (const auto& [span, wanted] : {std::pair(Span<uint8_t>(nullptr, whole.size()), " is null or "),
                                        std::pair(Span<uint8_t>(whole.data() + 1, whole.size()), "misaligned"),
                                        std::pair(Span<uint8_t>(whole.data(), whole.size() - 1), " is too small")}) {
-      if (part == &FixedMemory::scratch && span.size() != whole.size()) continue;  // kernels say what they need
+      if (part == &FixedMemory::scratch && span.size() != whole.size()) continue;  // kernels report this themselves
       ASSERT_EQ(method_.load(tables, good, kKernels), Error::Ok) << method_.error_text();
       FixedMemory bad = good;
       bad.*part = span;
@@ -107,7 +107,7 @@ TEST_F(FixedMethodTest, RefusesMemoryThatItCannotUse) {
   ASSERT_EQ(method_.load(tables, good, kKernels), Error::Ok) << method_.error_text();
   EXPECT_EQ(method_.run(), Error::Ok) << method_.error_text();
   EXPECT_EQ(method_.output(1), nullptr);
-  // Memory that nothing uses may be anything.
+  // If nothing uses the memory, any is accepted.
   const FixedTables none = {{}, {}, {}, nullptr, {}, {}, nullptr};
   EXPECT_EQ(method_.load(none, {{}, {state, kState}, {}}, kKernels), Error::Ok) << method_.error_text();
 }

@@ -15,10 +15,10 @@ constexpr uint32_t kAlignment = 16, kScratchAlignment = 64;
 
 uint64_t rounded(uint64_t size_bytes) { return (size_bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// Has it memory neither in the plan nor in the file?
+/// Whether neither the plan nor the file gives it memory.
 bool is_unbound(const ValueMeta& value) { return value.tag == Tag::tensor && value.tensor.storage == Storage::unbound; }
 
-/// An input of ours in the arena: its tensor, then its elements.
+/// The memory in the arena of an input that the plan gives none: its tensor, then its elements.
 struct alignas(kAlignment) OwnInput {
   Tensor* tensor;
   uint8_t* elements() { return reinterpret_cast<uint8_t*>(this + 1); }
@@ -127,7 +127,7 @@ Error PackagedMethod::bind_outputs(Span<uint8_t>* rest) {
   return Error::Ok;
 }
 
-// All inputs count as set, with the elements that their memory holds.
+// Marks all inputs as set, with the elements in their memory.
 Error PackagedMethod::set_inputs() {
   const MethodMeta& meta = method()->meta();
   uint8_t* own = own_inputs_;

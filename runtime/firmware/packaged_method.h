@@ -7,16 +7,16 @@ namespace wick {
 /// Memory of a packaged method; it belongs to the caller, who keeps it while the method is in use.
 struct PackagedMemory {
   Span<uint8_t> arena;    // packaged_arena_bytes: planned arenas, inputs and outputs; 16-byte aligned
-  Span<uint8_t> shared;   // what methods of a program share (kSharedArena); empty if they share nothing
+  Span<uint8_t> shared;   // buffers that methods of a program share (kSharedArena); empty if they share nothing
   Span<uint8_t> state;    // Method::required_bytes; 16-byte aligned
   Span<uint8_t> scratch;  // of kernels, while they run; 64-byte aligned
 };
 
-/// Bytes of PackagedMemory::arena. `shares`: arena kSharedArena lies elsewhere.
+/// Bytes of PackagedMemory::arena. `shares`: arena kSharedArena is not part of it.
 uint64_t packaged_arena_bytes(const MethodMeta& meta, bool shares);
 
-/// A program that was checked when the package was written. As a variable of static storage it takes no code to
-/// initialise.
+/// A program that was checked when the package was written. A variable of static storage needs no code to initialise
+/// it.
 class PackagedProgram {
  public:
   /// `checked`: the digest (common/digest.h) of a file that Program::load took. Errors, with text in `text`:
@@ -29,28 +29,28 @@ class PackagedProgram {
   alignas(Program) uint8_t storage_[sizeof(Program)] = {};
 };
 
-/// As a variable of static storage it takes no code to initialise. Stays where it is.
+/// A variable of static storage needs no code to initialise it. Not movable.
 class PackagedMethod {
  public:
   static constexpr size_t kMaxTextBytes = 128, kMaxArenas = 8;
 
-  /// Loads the method anew; what it kept is lost. Errors: those of Method::load, OutOfResources (memory is too small,
-  /// or there are more than kMaxArenas arenas), InvalidArgument (memory is null or misaligned). Then it is not loaded.
+  /// Loads the method anew; its state is lost. Errors: those of Method::load, OutOfResources (memory is too small, or
+  /// there are more than kMaxArenas arenas), InvalidArgument (memory is null or misaligned). Then it is not loaded.
   Error load(const MethodMeta& meta, const PackagedMemory& memory, Span<const KernelTable> kernels);
-  /// Where the elements of a tensor input go before each run. Null if there is no such input, or if it is no tensor:
-  /// numbers are what they were when the model was exported.
+  /// Where to write the elements of a tensor input before each run. Null if there is no such input, or if it is no
+  /// tensor: numbers keep the values that they had when the model was exported.
   void* input(size_t index);
   /// Sets the sizes of an input whose sizes may change, for the following runs. Errors: those of resize,
   /// InvalidArgument (null or misaligned sizes, no such input), InvalidState (not loaded).
   Error set_input_sizes(size_t index, const int32_t* sizes);
-  /// Runs with what the inputs hold. Their memory is used for other values meanwhile. Errors: those of
+  /// Runs with the elements that the inputs hold. The run reuses their memory for other values. Errors: those of
   /// Method::execute.
   Error run();
   /// Elements of a tensor, or the int64_t, double or bool of a number; null before a run.
   const void* output(size_t index) const;
-  /// Of a tensor: `rank` sizes. Null of a number.
+  /// The `rank` sizes of a tensor; null for a number.
   const int32_t* output_sizes(size_t index) const;
-  /// What the last call that failed says; "" if none did.
+  /// The message of the last call that failed; "" if none did.
   const char* error_text() const { return text_; }
 
  private:

@@ -140,7 +140,7 @@ TEST(PackagedMethod, RefusesMemoryThatItCannotUse) {
     for (const auto& [span, wanted] : {std::pair(Span<uint8_t>(nullptr, whole.size()), " is null or "),
                                        std::pair(Span<uint8_t>(whole.data() + 1, whole.size()), "aligned"),
                                        std::pair(Span<uint8_t>(whole.data(), whole.size() - 1), " is too small")}) {
-      if (part == &PackagedMemory::scratch && span.size() != whole.size()) continue;  // kernels say what they need
+      if (part == &PackagedMemory::scratch && span.size() != whole.size()) continue;  // kernels report this themselves
       ASSERT_EQ(method.load(meta, good, kTables), Error::Ok) << method.error_text();
       PackagedMemory bad = good;
       bad.*part = span;

@@ -34,7 +34,7 @@ bool dispatch_integral(DType dtype, F&& fn) {
   }
 }
 
-/// An element of a bool tensor, whose byte may be any other than 0 for true.
+/// An element of a bool tensor. Its byte may have any value; every value but 0 is true.
 struct BoolElement {
   uint8_t byte = 0;
   BoolElement() = default;

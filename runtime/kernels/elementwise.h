@@ -100,10 +100,10 @@ void run_elementwise(KernelContext& context, const ElementwiseCall& call);
 /// The broadcast shape of the operands in `sizes` (kMaxRank slots). False if they do not fit.
 bool broadcast_shape(const Operand* operands, int count, int32_t* sizes, int* rank);
 
-/// Have all tensors among the operands `dtype`, and does an element of it hold each of the numbers?
+/// Whether all tensors among the operands have `dtype`, and an element of that dtype can hold each of the numbers.
 bool all_have_dtype(const Operand* operands, int count, DType dtype);
 
-/// The loop over one chunk for a function object of type F. The copy of it tells the compiler that no store changes it.
+/// The loop over one chunk for a function object of type F. Copying it tells the compiler that no store changes it.
 template <typename F, typename Out, typename A>
 void run_chunk1(const void* state, const void* const* inputs, void* out, int64_t count) {
   const F f = *static_cast<const F*>(state);

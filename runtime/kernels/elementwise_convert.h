@@ -15,7 +15,7 @@ LoadFn load_function(DType dtype, Lane lane);
 /// Null if eager would refuse to store the lane's values there. Integers wrap, floats round.
 StoreFn store_function(Lane lane, DType dtype);
 size_t lane_size_bytes(Lane lane);
-/// Is an array of `dtype` in memory already an array of the lane's type?
+/// Whether an array of `dtype` in memory is an array of the lane's type.
 bool is_lane_dtype(DType dtype, Lane lane);
 
 }  // namespace wick

@@ -6,7 +6,7 @@ namespace {
 bool is_wide_unsigned(DType dtype) { return dtype == DType::u16 || dtype == DType::u32 || dtype == DType::u64; }
 bool is_unsigned(DType dtype) { return dtype == DType::u8 || is_wide_unsigned(dtype); }
 
-/// bool 0, integers 1, floating 2, complex 3; -1 for what has no arithmetic.
+/// bool 0, integers 1, floating 2, complex 3; -1 for dtypes without arithmetic.
 int category(DType dtype) {
   if (dtype == DType::boolean) return 0;
   if (is_integral(dtype)) return 1;
@@ -42,7 +42,7 @@ DType promote_with_complex(DType a, DType b) {
   return half ? DType::c32 : DType::c64;
 }
 
-/// The best dtype seen in one rank of operands.
+/// The promoted dtype of the operands of one rank.
 struct Seen {
   bool any = false;
   DType dtype = DType::boolean;
@@ -56,7 +56,7 @@ struct Seen {
   }
 };
 
-/// `lower` gives way to `higher` unless its category is above.
+/// The dtype of `higher`, unless the category of `lower` is higher.
 bool combine(Seen higher, Seen lower, Seen* out) {
   *out = higher.any ? higher : lower;
   if (!higher.any || !lower.any) return true;

@@ -255,7 +255,7 @@ class SplitParallelism final : public Parallelism {
   }
 };
 
-/// Where call() looks names up. Tests of another table set it first.
+/// The table in which call() looks names up. Tests of another table set it first.
 inline KernelTable& table_under_test() {
   static KernelTable table = portable_kernels();
   return table;

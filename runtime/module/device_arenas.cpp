@@ -83,7 +83,7 @@ class Checker {
   const MethodMeta& method_;
   Span<const Backend* const> backends_;
   ErrorText* text_;
-  std::vector<const Backend*> owners_;  // by value: whose device it lies on
+  std::vector<const Backend*> owners_;  // by value: the backend on whose device it lies
 };
 
 }  // namespace

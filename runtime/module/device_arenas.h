@@ -16,9 +16,9 @@ class DeviceArena {
   ~DeviceArena() {
     if (backend_) backend_->free_arena(memory_.owner);
   }
-  /// Errors: what the backend says.
+  /// Errors: those of the backend.
   Error allocate(const Backend& backend, const DelegateOptions& options, uint64_t size_bytes, ErrorText* text);
-  /// Its addresses mean something on the device only.
+  /// The addresses are valid on the device only.
   Span<uint8_t> bytes() const { return {static_cast<uint8_t*>(memory_.data), memory_.size_bytes}; }
 
  private:
@@ -26,11 +26,11 @@ class DeviceArena {
   const Backend* backend_ = nullptr;
 };
 
-/// The backend whose device has the arena, or null: the arena may lie on the host.
+/// The backend on whose device the arena lies. Null if it may lie on the host.
 const Backend* backend_of_arena(const MethodMeta& method, size_t arena, Span<const Backend* const> backends);
 
-/// Whether nobody but the delegates of its backend touches what lies on a device: no kernel, no list, no input, no
-/// output; and nothing there has an initial value. Errors: InvalidProgram.
+/// Checks that only delegates of one backend use the values on its device: no kernel, list, input or output does, and
+/// none of them has an initial value. Errors: InvalidProgram.
 Error check_device_arenas(const MethodMeta& method, Span<const Backend* const> backends, ErrorText* text);
 
 }  // namespace wick

@@ -35,7 +35,7 @@ bool no_memory(ModuleError* error, std::string message) {
 bool bad_argument(ModuleError* error, Error code, std::string message) {
   return fail(error, ErrorKind::invalid_argument, code, std::move(message));
 }
-// What reading a program or a .ptd says: its bytes are not what they should be, or more than this runtime reads.
+// The kind of an error of reading a program or a .ptd: damaged bytes, or a feature that this runtime does not have.
 ErrorKind kind_of_file(Error error) {
   return error == Error::NotSupported ? ErrorKind::not_supported : ErrorKind::corrupt_file;
 }
@@ -215,7 +215,7 @@ bool Module::State::reserve(const MethodMeta& meta, LoadedMethod* loaded, std::v
     arenas->push_back(arena.bytes());
     loaded->arenas.push_back(std::move(arena));
   }
-  // Delegates take their memory from the method arena too; what is not touched costs nothing.
+  // Delegates take their memory from the method arena too. Memory that is not touched costs nothing.
   const uint64_t method_bytes = uint64_t{Method::required_bytes(meta)} + (meta.num_delegates() != 0 ? kTempBytes : 0);
   if (!Mapping::reserve(static_cast<size_t>(method_bytes), &loaded->method_arena)) {
     return no_memory(error, "no memory for the method of " + std::to_string(method_bytes) + " bytes");
@@ -298,7 +298,7 @@ Method* Module::method(const std::string& name, ModuleError* error) { return sta
 
 namespace {
 
-// A level that is misspelt would be no limit.
+// A misspelt level would be no limit, so it is an error.
 bool check_environment(ModuleError* error) {
   const char* unknown = nullptr;
   cpu_limit(&unknown);

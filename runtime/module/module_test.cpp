@@ -67,7 +67,7 @@ TEST(Module, GivesNoMoreMemoryThanAllowed) {
   EXPECT_NE(error.message.find("more than max_memory_bytes = 16"), std::string::npos) << error.message;
 }
 
-/// Notes how it is loaded.
+/// Records how it is loaded.
 struct SeenByBackend {
   int num_threads = 0;
   uint64_t budget = 0;
@@ -210,7 +210,7 @@ constexpr Backend kFailing = {
     "Failing", [](BackendInit&, Span<const uint8_t>, void**) { return Error::Ok; },
     [](KernelContext& context, void*, Span<EValue*>) { context.fail(Error::InvalidArgument, "no"); }, nullptr};
 
-/// What calling `forward` of the program without inputs ends with.
+/// The kind of error with which calling `forward` of the program without inputs ends.
 ErrorKind kind_of_call(const std::function<void(TestProgram&)>& fill, uint64_t max_memory_bytes = 1 << 20) {
   TestProgram program;
   fill(program);
@@ -256,7 +256,7 @@ TEST(Module, SaysWhatIsAtFault) {
   EXPECT_EQ(error.kind, ErrorKind::unreadable_file);
 }
 
-/// A device that hands out memory of the host and notes where arguments lie.
+/// A device that hands out host memory and records where arguments lie.
 struct ToyDevice {
   std::vector<uint8_t> memory;
   std::vector<bool> is_inside;  // arguments of all calls

@@ -22,7 +22,7 @@ bool read_system_file(const std::string& path, std::string* text) {
   return true;
 }
 
-/// The number at `*at`, which moves behind it. False if there is none or it is absurd.
+/// Reads the number at `*at` and moves `*at` past it. False if there is no number or it is too large.
 bool take_number(const std::string& text, size_t* at, int64_t* number) {
   const char* begin = text.c_str() + *at;
   if (*begin < '0' || *begin > '9') return false;
@@ -33,14 +33,14 @@ bool take_number(const std::string& text, size_t* at, int64_t* number) {
   return errno == 0;
 }
 
-/// "50000" of a file that holds just that; negative numbers mean no limit and are none.
+/// Reads a file that holds just a number, such as "50000". False for negative numbers, which mean no limit.
 bool read_number(const ReadFile& read, const std::string& path, int64_t* number) {
   std::string text;
   size_t at = 0;
   return read(path, &text) && take_number(text, &at, number);
 }
 
-/// The smaller limit; 0: none.
+/// The smaller of `limit` and the cores that the quota pays for; 0 is no limit.
 int tighter(int limit, int64_t quota_us, int64_t period_us) {
   if (quota_us <= 0 || period_us <= 0) return limit;
   const int cores = static_cast<int>(std::clamp<int64_t>(quota_us / period_us, 1, kMostCpus));
@@ -139,7 +139,7 @@ int usable_cores(const std::vector<int>& allowed, const ReadFile& read) {
 
 int usable_cores() {
   std::vector<int> allowed;
-  // Of a machine with more processors than a fixed set holds the call needs a larger one.
+  // If the machine has more processors than a fixed set holds, the call needs a larger set.
   for (int size = CPU_SETSIZE; size <= kMostCpus; size *= 4) {
     cpu_set_t* set = CPU_ALLOC(static_cast<size_t>(size));
     if (!set) break;

@@ -1,4 +1,5 @@
-// How many threads are worth having: what affinity, control groups and the processor leave to this process. Hosted.
+// Counts the threads worth having: the cores that affinity, control groups and the processor leave to this process.
+// Hosted.
 #pragma once
 #include <stdint.h>
 

@@ -34,7 +34,7 @@ TEST(Cores, ThreadsOfOneCoreCountOnce) {
       {siblings(0), "0,2\n"}, {siblings(1), "1,3\n"}, {siblings(2), "0,2\n"}, {siblings(3), "1,3\n"}};
   EXPECT_EQ(usable_cores({0, 1, 2, 3}, reader(four_threads)), 2);
   EXPECT_EQ(usable_cores({0, 2}, reader(four_threads)), 1);
-  // A core whose first thread is not ours is ours all the same.
+  // A core counts even if its first thread is not ours.
   EXPECT_EQ(usable_cores({2, 3}, reader(four_threads)), 2);
   EXPECT_EQ(usable_cores({0, 1, 2}, reader({})), 3);
   EXPECT_EQ(usable_cores({}, reader({})), 1);

@@ -1,4 +1,4 @@
-// What the processor and the operating system allow kernels to use, and how much of it the user allows. Hosted.
+// The instruction sets that the processor and the operating system support, and the limit that the user sets. Hosted.
 #pragma once
 #include <stdint.h>
 
@@ -21,8 +21,8 @@ inline constexpr const char* kCpuLevelList = "baseline, sse4.1, avx, avx2, avx51
 /// False if `text` names no level.
 bool parse_cpu_level(const char* text, CpuLevel* level);
 
-/// The environment variable WICK_CPU, which is read once: the highest level to use. native if it is not set, or names
-/// no level; then `unknown` (unless null) becomes its text, else null.
+/// The highest level to use, from the environment variable WICK_CPU, which is read once. native if it is not set or
+/// names no level. In the latter case `unknown` (unless null) becomes its text, else null.
 CpuLevel cpu_limit(const char** unknown = nullptr);
 
 /// The best level of this machine within cpu_limit(): avx512 needs F, BW, DQ, VL; avx2 needs AVX2, FMA, F16C; both need

@@ -36,7 +36,7 @@ Mapping& Mapping::operator=(Mapping&& other) noexcept {
 Mapping::~Mapping() {
   if (!data_) return;
   FileMappings& mappings = file_mappings();
-  const std::lock_guard<std::mutex> lock(mappings.mutex);  // the address is free for others only when it is forgotten
+  const std::lock_guard<std::mutex> lock(mappings.mutex);  // the address is forgotten before others can get it
   mappings.bytes.erase(reinterpret_cast<uintptr_t>(data_));
   munmap(data_, size_);
 }

@@ -24,7 +24,7 @@ class Mapping {
 
   /// The file, read-only; no bytes if it is empty. False with `message` set if it cannot be read.
   static bool map_file(const std::string& path, Mapping* out, std::string* message);
-  /// Zeroed memory that takes no room until it is touched. False if the system refuses.
+  /// Zeroed memory that takes no physical memory until it is touched. False if the system refuses.
   static bool reserve(size_t size_bytes, Mapping* out);
   /// The same, where the system may put huge pages: it does so for each whole 2 MiB from the start, when the first byte
   /// of them is touched.
@@ -40,12 +40,12 @@ class Mapping {
 /// All of this memory will be touched: the system may put huge pages where none of it was yet.
 void prefer_huge_pages(void* data, size_t size_bytes);
 
-/// This memory of Mapping::reserve holds nothing any more: its whole pages leave the process's memory, and are zero
-/// when they are read.
+/// States that this memory of Mapping::reserve is no longer used: its whole pages leave the process's memory, and read
+/// as zeros.
 void discard_pages(void* data, size_t size_bytes);
 
-/// The bytes will not be read soon: those of them that lie in a Mapping of a file, the whole pages, leave this
-/// process's memory and come back from the file when they are read. Others stay. Any thread.
+/// States that the bytes will not be read soon. Whole pages of them that lie in a Mapping of a file leave this
+/// process's memory and come back from the file when they are read. Other bytes stay. Any thread.
 void release_file_pages(Span<const uint8_t> bytes);
 
 }  // namespace wick

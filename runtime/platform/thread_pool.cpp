@@ -64,7 +64,7 @@ void ThreadPool::parallel_for(int64_t count, int64_t grain, Body body, void* sta
     body(state, 0, count);
     return;
   }
-  // A few chunks per thread even out what they cost.
+  // A few chunks per thread balance chunks of different cost.
   const int64_t parts = static_cast<int64_t>(num_threads()) * 4;
   const int64_t even = count / parts + (count % parts != 0 ? 1 : 0);
   job_ = {body, state, count, even < grain ? grain : even};

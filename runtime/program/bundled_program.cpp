@@ -66,7 +66,7 @@ ValueMeta checked_value(const Values* values, size_t index) {
   return meta;
 }
 
-/// Tables and strings may be shared, so a small file can state more than it holds.
+/// Limits what a file states: tables and strings may be shared, so a small file can state more than it holds.
 class Budget {
  public:
   explicit Budget(uint64_t bytes) : left_(bytes) {}
@@ -101,7 +101,7 @@ Error check_values(const char* method, size_t set, const char* kind, const Value
 }
 
 Error check_suites(const Root& root, uint64_t file_bytes, ErrorText* text) {
-  // A report names the method of each set. Sets with short values may take less than a long name.
+  // A report names the method of each set. A set with short values may be smaller than a long name.
   constexpr uint64_t kNameBytesPerByte = 4;
   Budget tensors(file_bytes), names(kNameBytesPerByte * file_bytes);
   const auto* suites = root.method_test_suites();
@@ -135,7 +135,7 @@ bool has_unknown_value(const Values* values) {
 
 bool verify_tables(Span<const uint8_t> file) {
   flatbuffers::Verifier::Options options;
-  // A table costs an offset of four bytes at least, unless it is named more than once.
+  // A table takes an offset of at least four bytes, unless it is named more than once.
   options.max_tables = static_cast<uoffset_t>(file.size() / 4 + 64);
   flatbuffers::Verifier verifier(file.data(), file.size(), options);
   return bpte::VerifyBundledProgramBuffer(verifier);

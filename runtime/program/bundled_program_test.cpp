@@ -252,7 +252,7 @@ TEST(BundledProgram, RefusesFilesAboveTheLimitOfTheirTables) {
   munmap(bytes, kMaxBytes + 1);
 }
 
-// Additions of a newer version to the test sets are told; the program can be run whatever they are.
+// Unknown fields in the test sets are reported, but do not keep the program from running.
 TEST(BundledProgram, TellsWhatItDoesNotKnow) {
   for (const uint32_t version : {0u, 2u, 3u, 4'000'000'000u}) {
     const AlignedBytes file = build({.version = version});

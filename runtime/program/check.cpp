@@ -1,4 +1,4 @@
-// The checks behind Program::load that the FlatBuffers verifier does not make.
+// Program::load's checks that the FlatBuffers verifier does not make.
 #include <string.h>
 
 #include "common/checked.h"
@@ -9,12 +9,13 @@ namespace {
 
 using flatbuffers::uoffset_t;
 
-// Bytes that one of these takes in a file at least, its place in a list included. A file may name one table many
-// times; what it names may not be more than it could hold, so that work and memory stay linear in its size.
+// The least number of bytes that each of these takes in a file, including its entry in a list. A file may name one
+// table many times, but not more often than it could hold separate tables, so that work and memory stay linear in its
+// size.
 constexpr size_t kValueBytes = 20, kInstructionBytes = 24, kOperatorBytes = 12, kDelegateBytes = 24, kChainBytes = 16,
                  kMethodBytes = 48, kSpecBytes = 12;
 
-// The program's lists of these are short; whoever walks them may do so often.
+// Programs have few of these, and code may walk the lists often.
 constexpr size_t kMaxMethods = 1024, kMaxArenas = 1024;
 
 class Checker {
@@ -122,7 +123,7 @@ Error Checker::data_lists() {
   if (num_offsets > 1 && size_of(view_.root->constant_buffer()) > 0) {
     return fail(Error::InvalidProgram, "constants are stated twice: inline and as a segment");
   }
-  // A program without constants may point at a segment that it does not write.
+  // A program without constants may name a segment that it does not have.
   if (num_offsets > 1 && constants->segment_index() >= size_of(view_.root->segments())) {
     return fail(Error::InvalidProgram, "constant segment ", constants->segment_index(), " does not exist");
   }
@@ -238,7 +239,7 @@ Error Checker::tensor(size_t index, const pte::Tensor& tensor) {
   return meta.initialized ? initial_bytes(index, meta.nbytes) : Error::Ok;
 }
 
-// Loading copies them; tensors over one place may not make that much more than the arenas hold.
+// Loading copies initial values. Tensors over the same memory may not make that much more than the arenas hold.
 Error Checker::initial_bytes(size_t index, uint64_t nbytes) {
   initial_bytes_ += nbytes;  // each is below 2^31 times 16
   if (initial_bytes_ / 2 <= arena_bytes_) return Error::Ok;

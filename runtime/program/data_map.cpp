@@ -9,7 +9,7 @@ namespace {
 
 using flatbuffers::uoffset_t;
 
-// Entries that are not sorted by key are searched one by one.
+// Entries that are not sorted by key are searched linearly.
 constexpr uoffset_t kMaxUnsorted = 16384;
 
 bool is_sorted(const ptd::FlatTensor& root) {
@@ -55,7 +55,7 @@ Error read_header(Span<const uint8_t> file, schema::FlatTensorHeader* header, Er
   return Error::Ok;
 }
 
-/// Does the layout of `entry` describe a tensor of exactly the segment's bytes or fewer?
+/// Whether the layout of `entry` describes a tensor of at most the segment's bytes.
 bool check_layout(const ptd::TensorLayout& layout, uint64_t segment_size) {
   if (!layout.sizes() || !layout.dim_order()) return false;
   const size_t rank = layout.sizes()->size();

@@ -7,7 +7,7 @@ namespace {
 
 using flatbuffers::voffset_t;
 
-// The last fields of what a value or an instruction may be, by the number in its union.
+// The last known field of the table of each value or instruction, by its number in the union.
 constexpr voffset_t kNoField = 2, kOnlyField = 4;
 constexpr voffset_t kValueFields[] = {
     kNoField,   kNoField,   kOnlyField, kOnlyField, kOnlyField, pte::Tensor::VT_EXTRA_TENSOR_INFO,

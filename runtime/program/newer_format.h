@@ -10,8 +10,8 @@ constexpr uint32_t kKnownProgramVersion = 0;
 /// The version that the program states.
 uint32_t program_version(const Program& program);
 
-/// The name of a table that has fields which this runtime does not know, though they could change what the program
-/// computes; null if there is none. Fields of source lines and pytrees could not.
+/// The name of a table with fields that this runtime does not know and that could change what the program computes;
+/// null if there is none. Unknown fields of source lines and pytrees do not count.
 const char* table_with_unknown_fields(const Program& program);
 
 }  // namespace wick

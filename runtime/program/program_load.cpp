@@ -1,4 +1,4 @@
-// Program::load: everything that is checked of a file.
+// Program::load: checks everything in a file.
 #include "runtime/program/reader.h"
 #include "schema/header.h"
 
@@ -58,7 +58,7 @@ Error check_identifier(Span<const uint8_t> file, ErrorText* text) {
 bool verify_tables(const uint8_t* data, uint64_t size) {
   flatbuffers::Verifier::Options options;
   options.max_depth = 64;
-  // Two tables per value or instruction, each of which costs an offset of four bytes at least.
+  // Two tables per value or instruction, each of which takes an offset of at least four bytes.
   options.max_tables = static_cast<uoffset_t>(size / 2 + 64);
   flatbuffers::Verifier verifier(data, static_cast<size_t>(size), options);
   return pte::VerifyProgramBuffer(verifier);

@@ -1,4 +1,4 @@
-// What the files of this folder share: the generated tables and access to them. Not for other folders.
+// The generated tables and access to them, for the files of this folder only.
 #pragma once
 #include "schema/program_generated.h"
 #include "wick/program.h"
@@ -18,15 +18,15 @@ template <typename T>
 size_t size_of(const flatbuffers::Vector<T>* vector) {
   return vector ? vector->size() : 0;
 }
-/// Elements are read in place; the verifier only looks at the alignment of the length in front of them.
+/// Elements are read in place. The verifier only checks the alignment of the length in front of them.
 template <typename T>
 bool is_aligned(const flatbuffers::Vector<T>* vector) {
   return !vector || vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(T) == 0;
 }
 inline const char* text_of(const flatbuffers::String* string) { return string ? string->c_str() : ""; }
 
-/// Whether a table has fields that its schema here lacks: `last` is the schema's last one (VT_NAME). Writers leave out
-/// the ends of field lists that are absent. Requires: verified.
+/// Whether a table has fields that its schema here lacks. `last` is the last field of that schema (VT_NAME). Writers
+/// omit absent fields at the end. Requires: verified.
 inline bool has_unknown_field(const void* table, flatbuffers::voffset_t last) {
   const auto* fields = static_cast<const flatbuffers::Table*>(table);
   return flatbuffers::ReadScalar<flatbuffers::voffset_t>(fields->GetVTable()) > last + sizeof last;
@@ -51,7 +51,7 @@ inline Span<const uint8_t> segment_bytes(const FileView& view, size_t index) {
 /// Requires: checked segments.
 Error read_tensor(const FileView& view, const pte::Tensor& tensor, TensorMeta* meta, const char** why);
 
-/// Everything the FlatBuffers verifier does not know: counts, indices, ranges, jump targets.
+/// Everything that the FlatBuffers verifier does not check: counts, indices, ranges, jump targets.
 Error check_program(const FileView& view, uint64_t tables_bytes, uint64_t segment_limit, bool has_segments,
                     ErrorText* text);
 

@@ -69,7 +69,7 @@ Error read_planned(const FileView& view, const pte::Tensor& tensor, TensorMeta* 
   return read_subsegment(view, *segments->Get(0), tensor.data_buffer_idx(), meta->nbytes, &meta->bytes, why);
 }
 
-/// Its memory comes when it gets a shape, so it starts without elements: a size without a bound is stated as 0.
+/// The tensor gets memory when it gets a shape, so it starts without elements: a size without a bound is stated as 0.
 Error read_unbounded(const pte::Tensor& tensor, TensorMeta* meta, const char** why) {
   meta->dynamism = ShapeDynamism::unbounded;
   read_extra(tensor, meta);
@@ -89,7 +89,7 @@ bool measure_shape(TensorMeta* meta, const char** why) {
   if (rank > kMaxRank) return *why = "rank above 16", false;
   if (meta->dim_order.size() != rank) return *why = "dim order and sizes differ in length", false;
 
-  // The tensor only lives for this check; sizes are not written.
+  // The tensor is only used for this check; sizes are not written.
   int32_t strides[kMaxRank];
   Tensor layout;
   layout.dtype = meta->dtype;

@@ -5,7 +5,8 @@
 
 namespace wick::xnnpack {
 
-/// Does not mention that the library treats subnormal numbers as zero, in every operator: refuse_small_numbers().
+/// How results deviate from eager's. Subnormals are no part of it: the library treats them as zero in every operator
+/// (refuse_small_numbers()).
 struct Deviation {
   const char* text;  // what the user should know
   /// For elements that are not finite in eager, or that come from an operand that is not finite:
@@ -43,18 +44,18 @@ const Deviation* deviation(const compiler::Node& node);
 std::string refuse_deviation(const compiler::Node& node, const Deviation& deviation,
                              const compiler::ValueRanges& ranges);
 
-/// Why the node has to keep numbers below 2^-126, which the library makes 0: the model makes them of ordinary numbers
-/// and distinguishes them from 0. "" if not.
+/// Why the node has to keep subnormals (numbers below 2^-126), which the library flushes to 0: the model computes them
+/// from ordinary numbers and distinguishes them from 0. "" if it does not have to.
 std::string refuse_small_numbers(const compiler::Node& node, const compiler::ValueRanges& ranges);
 
-/// What happens to the sign of a zero in a result, compared with eager's.
+/// How the sign of a zero in a result compares with eager's.
 enum class ZeroSign : uint8_t {
   kept,
-  lost_from_operands,  // another one only where an operand is -0
-  lost,                // another one of ordinary numbers too
+  lost_from_operands,  // differs only where an operand is -0
+  lost,                // differs for ordinary operands, too
 };
 
-/// Why the sign that zeros have in the node's result matters and may be another one than eager's, or "".
+/// Why the sign of zeros in the node's result matters and may differ from eager's, or "".
 std::string refuse_zero_sign(const compiler::Node& node, const compiler::ValueRanges& ranges, ZeroSign sign);
 
 }  // namespace wick::xnnpack

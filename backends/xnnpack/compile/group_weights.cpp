@@ -21,7 +21,7 @@ constexpr int kBf16Digits = 8, kF32Digits = 24;
 uint16_t bf16_toward_zero(float value) { return static_cast<uint16_t>(bits_from_float(value) >> 16); }
 float from_bf16(uint16_t bits) { return float_from_bits(uint32_t{bits} << 16); }
 
-// How many bf16 numbers add up to a normal one.
+// The number of bf16 values whose sum is exactly this normal f32 scale.
 int parts_of_scale(float scale) {
   uint32_t digits = (bits_from_float(scale) & 0x7fffffu) | 0x800000u;
   int count = kF32Digits;
@@ -38,11 +38,11 @@ int count_parts(const NumberList& scales, double factor, int enough) {
   return count;
 }
 
-// The element of part `index` of `count` parts.
+// Part `index` of the `count` bf16 parts of a scale, `rest`.
 uint16_t part_of_scale(float rest, int index, int count) {
   for (int i = 0;; ++i) {
     uint16_t part = bf16_toward_zero(rest);
-    // The library takes no zeros: what is exact too early is halved.
+    // The library takes no zeros. If a part before the last one is exact already, only half of it is taken.
     if (i + 1 < count && from_bf16(part) == rest) part = bf16_toward_zero(rest / 2);
     if (i == index) return part;
     rest -= from_bf16(part);
@@ -86,7 +86,7 @@ bool has_second_form(Form form, size_t index) {
   return form == Form::second || (form == Form::alternating && index % 2 == 1);
 }
 
-// Which planes of a form hold other digits than 0, and whether all of these differ from one another.
+// Which planes of a form hold a nonzero digit, and whether these planes all differ from one another.
 struct PlaneFacts {
   bool used[kNumPlanes] = {}, differ = true;
 };
@@ -125,7 +125,7 @@ ConstantData digits_of_plane(const ConstantData& elements, Form form, size_t pla
 ConstantData packed_4_bits(const ConstantData& elements, size_t rows) {
   const size_t columns = elements.size_bytes() / rows, packed = (columns + 1) / 2;
   const auto pack = [=](const uint8_t* from, size_t, size_t count, uint8_t* to) {
-    // Adding 8 to an element turns over the highest of its 4 bits.
+    // Adding 8 to a 4-bit element flips its highest bit.
     for (size_t row = 0; row < count; ++row, from += columns, to += packed) {
       for (size_t i = 0; i < columns / 2; ++i)
         to[i] = static_cast<uint8_t>(((from[2 * i] & 0xf) | from[2 * i + 1] << 4) ^ 0x88);
@@ -154,7 +154,7 @@ std::vector<ConstantData> rounded_group_scales(const NumberList& scales, double 
 }
 
 std::vector<DigitPlane> digit_planes(const ConstantData& elements) {
-  // Only planes of 17 and -17 alone are equal in the first form and in the second.
+  // Two planes are equal in the first form and in the second one only if all elements are 17 or -17.
   Form form = Form::first;
   PlaneFacts facts;
   for (const Form next : {Form::first, Form::second, Form::alternating}) {

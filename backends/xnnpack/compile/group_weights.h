@@ -9,8 +9,8 @@
 
 namespace wick::xnnpack {
 
-/// i8 elements of `rows` rows, in -8 .. 7, as two elements a byte, the even column low, 8 added; an odd row ends with a
-/// zero.
+/// Packs i8 elements in -8 .. 7, in `rows` rows, two to a byte: the even column in the low half, 8 added to each. A row
+/// with an odd number of columns ends with a zero element.
 compiler::ConstantData packed_4_bits(const compiler::ConstantData& elements, size_t rows);
 
 /// Group scales, times a power of two, as the payload holds them: bf16, positive and normal. Each f32 scale is exactly
@@ -21,7 +21,7 @@ std::vector<compiler::ConstantData> group_scales(const compiler::NumberList& sca
 bool has_several_parts(const compiler::NumberList& scales);
 /// As group_scales, in one part, each scale rounded to the nearest bf16.
 std::vector<compiler::ConstantData> rounded_group_scales(const compiler::NumberList& scales, double factor = 1);
-/// Below it, what bf16 leaves of a scale may not be a normal number.
+/// For smaller scales, the remainder after a bf16 part may be subnormal.
 inline constexpr double kLeastGroupScale = 0x1p-100;
 
 /// One digit, -8 .. 7, of each element.
@@ -29,7 +29,8 @@ struct DigitPlane {
   double factor = 1;              // a power of two
   compiler::ConstantData digits;  // i8
 };
-/// i8 elements as sums of factor * digit: one to three planes, each with other digits. Requires: at least two elements.
+/// i8 elements as sums of factor * digit: one to three planes, no two with the same digits. Requires: at least two
+/// elements.
 std::vector<DigitPlane> digit_planes(const compiler::ConstantData& elements);
 
 }  // namespace wick::xnnpack

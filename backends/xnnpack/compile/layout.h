@@ -1,4 +1,4 @@
-// The dim orders of a partition's values: the rules of this backend's rows, and the words of compiler/layout. C++20.
+// Connects this backend to compiler/layout, which chooses the dim orders of a partition's values. C++20.
 #pragma once
 #include "compiler/layout/constant_elements.h"
 #include "compiler/layout/solver.h"
@@ -9,7 +9,7 @@ using namespace compiler::layout;
 using compiler::Sizes;
 using Order = DimOrder;
 
-/// What the rows of op_rules.h say of their operators.
+/// The layout rules that the rows of op_rules.h give for their operators.
 const LayoutRules& layout_rules();
 
 }  // namespace wick::xnnpack

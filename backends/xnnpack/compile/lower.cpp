@@ -83,7 +83,7 @@ bool Lowering::overflows_half(const Value* value) const {
   return context_.ranges && context_.ranges->overflows_half(value);
 }
 
-// A node whose only reader clamps does the clamping itself.
+// A node whose only reader is a clamp clamps its own result.
 void Lowering::scan_ranges() {
   for (const auto& node : graph_.nodes()) {
     OutputRange range;
@@ -160,7 +160,7 @@ uint32_t Lowering::operand(const Value* value, const Order& order) {
 uint32_t Lowering::operand(const Node& node, size_t index) {
   const Value* value = node.operands()[index];
   const LayoutRule rule = find_rule(node)->layout(node);
-  // Leading ones line up lower ranks.
+  // Operands of lower rank get leading dimensions of 1.
   if (rule.kind == LayoutRule::Kind::any) return operand(value, order(node));
   const Order own = value->is_constant() ? plain_order(value->rank()) : layouts_.of(value);
   return operand(value, Layouts::wanted(node, rule, order(node), index, *value, own));
@@ -175,7 +175,7 @@ uint32_t Lowering::broadcast_operand(const Node& node, size_t index) {
   const Value* value = operands[index];
   const bool expanded = value->producer && value->producer->is("aten.expand.default");
   if (!expanded || operands.size() != 2) return operand(node, index);
-  // The other one alone gives the result its sizes; of two expanded ones the second stays as it is.
+  // The other operand must have all sizes of the result. If both are expanded, the second one keeps its expand.
   const Value* other = operands[1 - index];
   const bool other_expanded = other->producer && other->producer->is("aten.expand.default");
   if (dims_of(*other) != dims_of(*node.result()) || (other_expanded && index == 1)) return operand(node, index);
@@ -222,7 +222,7 @@ uint32_t Lowering::constant_operand(const Value* value, const Order& order) {
   Sizes dims(order.size() - value->rank(), 1);
   const Sizes own = dims_of(*value);
   dims.insert(dims.end(), own.begin(), own.end());
-  // Of integers the weight is made from contiguous ones.
+  // Weights of quantized values are made from row-major elements.
   const Order stored = value->is_quantized() ? plain_order(value->rank()) : stored_order(*value);
   const Order from = with_leading_ones(stored, order.size());
   const DataType type = type_of(value->tensor().real_dtype());
@@ -441,7 +441,7 @@ void Lowering::drop_dead_nodes() {
   }
 }
 
-// Handles in the order of the nodes that are left.
+// Numbers the origins in the order of the remaining nodes.
 void Lowering::number_origins() {
   std::map<const void*, uint32_t> handles;
   for (PayloadNode& node : payload_.nodes) {
@@ -453,7 +453,7 @@ void Lowering::number_origins() {
   }
 }
 
-// The constants that values hold, in the order of these; the payload and the delegate state the same ones.
+// Lists the constants in the order of the values that hold them, the same in the payload and in the delegate.
 void Lowering::list_constants() {
   std::vector<uint32_t> places(constants_.size(), 0);
   payload_.constants.emplace_back();

@@ -65,8 +65,8 @@ class Lowering {
   uint32_t operand(const compiler::Node& node, size_t index);
   /// Operand 0 with dimension `dim` innermost, ignoring dimensions of size 1 after it in the node's order.
   uint32_t rows_along(const compiler::Node& node, size_t dim);
-  /// As operand, for nodes whose operands broadcast: the source of an expand, where the other operand has the result's
-  /// sizes.
+  /// As operand, for nodes whose operands broadcast. If the operand is an expand, and the other operand has the sizes
+  /// of the result, returns the source of the expand.
   uint32_t broadcast_operand(const compiler::Node& node, size_t index);
   const Sizes& dims(uint32_t id) const { return shapes_[id]; }
   /// The range of the elements of `value`.
@@ -95,16 +95,16 @@ class Lowering {
   uint32_t int8_bias(const compiler::Value* bias);
 
   // --- writing ---
-  /// Of the node that is being lowered.
+  /// The type of the node that is being lowered.
   DataType type() const { return type_; }
   /// The node being lowered is computed on int8, with parameters known at compile time. Its operands and the values it
   /// writes are int8.
   bool is_int8() const { return int8_result_.has_value(); }
-  /// It is a matmul or convolution whose input is quantized at run time.
+  /// The node being lowered is a matmul or convolution whose input is quantized at run time.
   bool is_dynamic() const { return dynamic_product_; }
   /// Whether the node being lowered is a float linear with int8 weights.
   bool has_integer_weights() const { return integer_weights_; }
-  /// Whether a pooling window gives it.
+  /// Whether the value is the result of a pooling node.
   bool is_pooled(uint32_t id) const {
     const auto gives = [id](const PayloadNode& node) {
       return node.output == id && (node.type == NodeType::max_pooling_2d || node.type == NodeType::avg_pooling_2d);
@@ -113,7 +113,7 @@ class Lowering {
   }
   bool is_int8(uint32_t id) const { return payload_.values[id].type == DataType::qint8; }
   const Quantization& quantization(uint32_t id) const { return payload_.values[id].quantization; }
-  /// `x` as elements of another type.
+  /// Converts `x` to another type.
   uint32_t convert(uint32_t x, DataType type, const Quantization& quantization);
   /// A fresh value of these dims.
   uint32_t value(const Sizes& dims, DataType type);
@@ -121,8 +121,9 @@ class Lowering {
   /// Adds a node that writes a fresh value of these dims and returns the value.
   uint32_t add(PayloadNode node, const Sizes& dims);
   /// As add, for a node over images [n, h, w, c] that works on each channel alone, and whose kernel keeps pointers to
-  /// pixels from call to call (keeps_pointers). These hold for one number of channels. If it is known only at run time,
-  /// each channel becomes an image of its own; then no other size of the input is unknown.
+  /// pixels from call to call (keeps_pointers). The pointers are valid for one number of channels only. If that number
+  /// is known only at run time, each channel becomes an image of its own; all other sizes of the input must then be
+  /// known.
   uint32_t add_by_channel(PayloadNode node, const Sizes& dims);
   uint32_t unary(NodeType type, uint32_t x);
   /// `x` as f32 or f16; nodes and constants that follow are of that type until the next call or the next model node.
@@ -152,8 +153,8 @@ class Lowering {
 
   /// `x`, in which dimensions of the node's first result are merged or split, reshaped to the sizes of that result.
   uint32_t as_result(const compiler::Node& node, uint32_t x);
-  /// States that `id` holds the first result of `node`, in its layout. Its dims may differ in ones; any other
-  /// difference is a bug.
+  /// States that `id` holds the first result of `node`, in its layout. Its dims may differ from the result's only in
+  /// dims of 1; any other difference is a bug.
   void set_result(const compiler::Node& node, uint32_t id);
 
  private:
@@ -174,7 +175,7 @@ class Lowering {
   /// Whether the node being lowered reads the integers of this constant.
   bool stays_integers(const compiler::Value* value) const;
   uint32_t chosen_operand(const compiler::Value& elements, const Order& order);
-  /// What a node without work made of its operand may be on that one's scale.
+  /// If `result` is quantized, converts `x`, whose elements it has, to the scale of `result`.
   uint32_t on_scale_of(const compiler::Value& result, uint32_t x);
   /// `x` quantized at run time by rows or images. Equal requests share one value.
   uint32_t converted_rows(uint32_t x, const Quantization& rows, uint32_t flags);
@@ -187,7 +188,7 @@ class Lowering {
                           const Sizes& result_dims);
   uint32_t add_quantized(compiler::ConstantData data, DataType type, const Sizes& dims,
                          const Quantization& quantization);
-  /// The value itself if it is a constant of floats, a constant of its numbers if it is a quantized one, else null.
+  /// The value itself if it is a constant of floats; its dequantized elements if it is a quantized constant; else null.
   const compiler::Value* as_constant(const compiler::Value* value);
   /// The index of a constant with these bytes in constants_, from 1.
   uint32_t constant_index(compiler::ConstantData data);
@@ -216,11 +217,11 @@ class Lowering {
   bool dynamic_product_ = false;
   bool integer_weights_ = false;                  // a linear of floats whose weight is int8
   std::map<uint32_t, FilterParts> filter_parts_;  // first part -> all
-  // By value, dims of a row and flags of the conversion: what is quantized at run time.
+  // The values quantized at run time, by source value, dims of a row and flags of the conversion.
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> dynamic_;
-  std::unordered_map<const compiler::Value*, std::unique_ptr<compiler::Value>> float_twins_;  // looked up only
+  std::unordered_map<const compiler::Value*, std::unique_ptr<compiler::Value>> float_twins_;  // never iterated
   std::unordered_map<const compiler::Value*, Place> places_;
-  std::map<std::pair<const compiler::Value*, Order>, uint32_t> operands_;  // looked up only
+  std::map<std::pair<const compiler::Value*, Order>, uint32_t> operands_;  // never iterated
   std::vector<compiler::NamedConstant> constants_;  // until list_constants, values refer to these, from 1
   std::map<std::string, std::vector<uint32_t>> constants_by_hash_;           // hash and size -> places
   std::map<std::pair<uint32_t, size_t>, uint32_t> in_front_;                 // value, dimension

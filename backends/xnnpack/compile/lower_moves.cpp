@@ -16,7 +16,7 @@ std::vector<uint32_t> or_zero(const Sizes& dims) {
   return out;
 }
 
-// Where the dimension stands that would be number `index` without those of size 1.
+// The position of dimension number `index`, if dimensions of size 1 are not counted.
 size_t place_of(const Sizes& dims, size_t index) {
   size_t at = 0;
   while (dims[at].is(1) || index-- > 0) ++at;
@@ -73,7 +73,8 @@ uint32_t Lowering::reshape(uint32_t x, const Sizes& to) {
   return add(std::move(node), to);
 }
 
-// Leaves dimensions of size 1 out until `x` has at most `rank`: the library's mean over two drops them.
+// Drops dimensions of size 1 until `x` has at most `rank`, two at a time: the library's mean over two dimensions drops
+// them.
 uint32_t Lowering::drop_ones(uint32_t x, size_t rank) {
   while (dims(x).size() > rank) {
     const bool is_single = dims(x).size() == rank + 1;
@@ -95,8 +96,8 @@ uint32_t Lowering::drop_ones(uint32_t x, size_t rank) {
   return x;
 }
 
-// A reshape whose dims are those of `x` but for ones, without the node that infers sizes: new leading ones come by a
-// product with a one of that rank, and ones change places by a transpose.
+// A reshape to dims that differ only in dims of 1, without the node that infers sizes. A multiplication by a 1 of that
+// rank adds leading dims of 1; a transpose moves them.
 uint32_t Lowering::move_ones(uint32_t x, const Sizes& to) {
   if (dims(x) == to) return x;
   if (!(without_ones(dims(x)) == without_ones(to)))
@@ -127,8 +128,8 @@ uint32_t Lowering::pieces(uint32_t x, const Pieces& pieces) {
   return concatenate(std::move(parts), pieces.to);
 }
 
-// Merges by putting the parts of the outer dimension side by side in the inner one, and splits by putting parts side by
-// side in a dimension of 1 in front.
+// Merges by concatenating the slices of the outer dimension along the inner one. Splits by concatenating slices along a
+// dimension of 1 in front.
 uint32_t Lowering::regroup(uint32_t x, const Regrouping& change) {
   for (size_t i = change.from.size() - 1; i-- > 0;) {
     const size_t at = place_of(dims(x), change.at + i);
@@ -201,7 +202,7 @@ uint32_t Lowering::concatenate(std::vector<uint32_t> parts, size_t axis) {
     out[axis] = static_cast<int64_t>(parts.size());
     return reshape(transpose(concatenate(std::move(parts), 0), {1, 0, 2}), out);
   }
-  // Rounds of five: each element is copied as often as there are rounds.
+  // Concatenates five at a time: each round copies every element once.
   while (parts.size() > 1) {
     std::vector<uint32_t> joined;
     for (size_t at = 0; at < parts.size(); at += kMaxParts) {

@@ -37,7 +37,7 @@ bool keeps_quantization(NodeType type) {
   }
 }
 
-// As f32.
+// The scales as f32.
 compiler::ConstantData narrowed(const compiler::NumberList& scales) {
   if (scales.dtype == DType::f32) return scales.data;
   const std::vector<double> all = scales.all();
@@ -131,12 +131,12 @@ uint32_t Lowering::reshape_rows(uint32_t x, const Sizes& to) {
   return converted_rows(reshape(source, to), Quantization(quantization(x)), flags);
 }
 
-// What a matmul or convolution reads that is quantized at run time.
+// The operand of a matmul or convolution that is quantized at run time.
 uint32_t Lowering::chosen_operand(const Value& elements, const Order& order) {
   Quantization rows;
   rows.kind = Quantization::Kind::per_token;
   rows.num_nonbatch_dims = current_->is("aten.convolution.default") ? 3 : 1;
-  // Families differ where least and largest element are opposite.
+  // If the least and the largest element of a row are opposite numbers, the two families choose different zero points.
   const bool of_least = elements.tensor().quantization->family == compiler::Quantization::Family::affine;
   return converted_rows(operand(elements.producer->operands()[0], order), rows, of_least ? kZeroPointOfLeast : 0u);
 }
@@ -191,7 +191,7 @@ uint32_t Lowering::int4_rows(const QuantizedConstant& constant, const compiler::
                        quantization);
 }
 
-// The library has groups of 4-bit elements with bf16 scales.
+// Groups of the library have 4-bit elements and bf16 scales.
 uint32_t Lowering::group_constant(const QuantizedConstant& constant, const compiler::ConstantData& elements,
                                   const Sizes& result_dims) {
   const bool rounded = context_.options.setting(kGroupScales) == "bf16";
@@ -221,7 +221,7 @@ FilterParts Lowering::parts_of(uint32_t filter) const {
 
 namespace {
 
-// The elements of a matrix less their zero points, which are i8. The differences need not fit 4 bits.
+// Subtracts the zero points, which are i8, from the elements of a matrix. The differences need not fit 4 bits.
 compiler::ConstantData subtract_zero_points(QuantizedConstant& constant, const compiler::ConstantData& elements) {
   const auto columns = static_cast<size_t>(constant.sizes[1]);
   const auto rows_of_block = static_cast<size_t>(constant.blocks[0]), group = static_cast<size_t>(constant.blocks[1]);
@@ -252,7 +252,7 @@ uint32_t Lowering::int8_constant(const Value& value, const Sizes& dims, const st
   auto constant = quantized_constant(value);
   const bool is_linear = current_->is("aten.linear.default");
   if (!constant) compiler::fail(compiler::Code::internal, "xnnpack: a quantized constant with unknown parameters");
-  // A product of floats, or whose input is quantized at run time, has weights by channel only.
+  // Float linears, and layers whose input is quantized at run time, take one scale per channel.
   if (dynamic_product_ || integer_weights_) constant->repeat_by_channel();
   compiler::ConstantData elements = constant->elements->data;
   const Order stored = stored_order(*constant->elements);
@@ -271,7 +271,7 @@ uint32_t Lowering::int8_constant(const Value& value, const Sizes& dims, const st
     return add_quantized(std::move(elements), DataType::qint8, result_dims, quantization);
   }
   quantization.kind = Quantization::Kind::per_channel;
-  // Output channels come first, in filters of depthwise convolutions last.
+  // Output channels are the first dimension, in filters of depthwise convolutions the last one.
   const compiler::NumberList scales = by_row ? constant->row_scales() : constant->scales;
   const auto channels = static_cast<int64_t>(scales.size());
   quantization.channel_dim = result_dims[0].is(channels) ? 0 : static_cast<int32_t>(result_dims.size()) - 1;

@@ -174,7 +174,7 @@ std::string refuse_groups(const QuantizedConstant& weight) {
   return weight.scales.range().least < kLeastGroupScale ? "a weight with groups whose scale is below 2^-100" : "";
 }
 
-// Weights of a product whose input is quantized at run time.
+// Why the weights of a matmul or convolution whose input is quantized at run time are refused, or "".
 std::string refuse_dynamic_weights(const Node& node) {
   auto weight = quantized_constant(*node.tensor("weight"));
   if (!weight) return "a weight that is not quantized";
@@ -224,7 +224,7 @@ bool has_row_blocks(const compiler::Quantization& q) {
          std::all_of(q.blocks.begin(), q.blocks.end() - 1, [](int64_t block) { return block == 1; });
 }
 
-// What a node quantizes to or dequantizes.
+// The quantized side of a conversion: the result of a quantize, the input of a dequantize.
 const Value& elements_of(const Node& node, const compiler::ConversionForm& form) {
   return form.conversion == compiler::Conversion::quantize ? *node.result() : *node.tensor("input");
 }

@@ -46,7 +46,7 @@ inline bool is_plain_constant(const compiler::Value& value) { return value.is_co
 std::string rounding_of_scales(const compiler::Node& node, const compiler::TargetContext& context);
 /// Says, in a sentence, that the weight of a node that is taken is quantized, but stored as floats. "" otherwise.
 std::string widening_of_weight(const compiler::Node& node);
-/// What the node gives, row-major.
+/// The dequantized elements, row-major.
 std::vector<float> dequantized(const QuantizedConstant& constant);
 
 /// Whether only int8 matmuls and convolutions read elements whose parameters are chosen at run time. The library has

@@ -1,4 +1,4 @@
-// What the backend takes: conditions for every node, and the rows of all families.
+// Decides which nodes the backend takes: conditions for every node, and the rows of all families.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,8 @@ bool is_pointwise(const OpRule* rule) {
   return among(kPointwiseRules) || among(kActivationRules) || among(kCurveRules);
 }
 
-// Symbols that differ may stand for one number, which the program checks; a payload is made for all numbers.
+// Different symbols may stand for equal sizes, which the program checks at run time. A payload must be right for all
+// sizes.
 std::string refuse_unproven(const Node& node, const OpRule* rule) {
   if (!is_pointwise(rule)) return compiler::sizes_follow(node) ? "" : kAgreeOnlyAtRunTime;
   const Sizes result = dims_of(*node.result());

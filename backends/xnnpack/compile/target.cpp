@@ -17,8 +17,8 @@ using compiler::Verdict;
 
 namespace {
 
-// A matrix product over batches decomposes to one over a single batch dimension, which the passes know; with several
-// sizes known only at run time the views around that one could not be taken.
+// A matmul decomposes to one over a single batch dimension, which the passes know. With several sizes known only at run
+// time, the views around that one could not be taken, so the matmul stays.
 Verdict keep(const Node& node, const TargetContext& context) {
   if (node.is("aten._safe_softmax.default")) return Verdict::no("");  // additive_masks handles its guard
   if (node.is("aten.matmul.default")) {
@@ -40,12 +40,12 @@ bool prepares_constant(const Node& node) {
   return node.is("wick.convert.default") && quantized_constant(*node.operands()[0]);
 }
 
-// A view of several sizes known only at run time is a copy in a delegate, and free outside.
+// A view of several sizes known only at run time is a copy in a delegate, but free outside.
 bool is_costly_view(const Node& node) {
   return node.is("aten.view.default") && num_symbolic(dims_of(*node.result())) > 1;
 }
 
-// The costly views at the border: nobody else of the partition gives what they read, or reads what they give.
+// The costly views at the border of a partition: no node inside computes their operand, or none reads their result.
 std::vector<const Node*> border_views(const std::vector<const Node*>& nodes) {
   const std::unordered_set<const Node*> inside(nodes.begin(), nodes.end());
   const auto is_inside = [&](const Node* node) { return inside.count(node) != 0; };
@@ -68,9 +68,9 @@ bool costs_more(const Node& node) {
 
 bool costs_same(const Node& node) { return find_rule(node)->costs_same && is_plain_f32(*node.result()); }
 
-// A call of a delegate costs as much as the work on so many elements.
+// A call of a delegate costs as much as the work on this many elements.
 constexpr int64_t kElementsOfCall = int64_t{1} << 14;
-// Caches hold values of so many elements between the operator that writes them and the one that reads them.
+// Caches hold a value of this many elements between the operator that writes it and the one that reads it.
 constexpr int64_t kCachedElements = int64_t{1} << 18;
 
 bool works_on_many(const Node& node) {
@@ -81,10 +81,10 @@ bool works_on_many(const Node& node) {
          });
 }
 
-// A call of a delegate costs more than a few views, which outside are often free, and saves nothing if the library is
-// slower than the portable kernels at all that it computes. Where it is slower at some and as fast at the others, that
-// counts once there are more elements than a call costs; and where it is as fast at all, large values between them do:
-// outside they share memory with the results.
+// A call of a delegate costs more than a few views, which are often free outside. It saves nothing if the library is
+// slower than the portable kernels at everything that it computes. If the library is slower at some nodes and as fast
+// at the others, the slower nodes count once they have more elements than a call costs. If it is as fast at all of
+// them, large values between them count: outside a delegate they share memory with the results.
 Verdict profitable(const std::vector<const Node*>& nodes, const TargetContext&) {
   std::vector<const Node*> views = border_views(nodes);
   if (!views.empty()) return {false, "a view at the border of a delegate, which is free outside", std::move(views)};

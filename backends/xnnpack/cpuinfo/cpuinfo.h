@@ -1,6 +1,6 @@
-// What the XNNPACK library asks about an x86-64 processor: the instruction sets that processor and operating system
-// both have, up to the level that the environment variable WICK_CPU names (runtime/platform/cpu.h, whose levels these
-// are). Stands in for the cpuinfo library when Wick builds XNNPACK; no file of Wick includes it. C99.
+// Answers the XNNPACK library's questions about an x86-64 processor: the instruction sets that processor and operating
+// system both have, up to the level that the environment variable WICK_CPU names (runtime/platform/cpu.h, whose levels
+// these are). Stands in for the cpuinfo library when Wick builds XNNPACK; no file of Wick includes it. C99.
 #pragma once
 #if !defined(__x86_64__)
 #error "this cpuinfo.h knows x86-64 only"
@@ -34,7 +34,7 @@ static inline enum wick_cpu_level wick_cpu_limit(void) {
   return wick_cpu_native;
 }
 
-/// What CPUID says; 0 where the processor has no such leaf. Virtual machines take microseconds for each question.
+/// CPUID leaves, read once per thread; 0 where the processor has no such leaf. In virtual machines CPUID is slow.
 struct wick_leaves {
   bool known;
   enum wick_cpu_level limit;

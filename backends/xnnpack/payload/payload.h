@@ -183,11 +183,12 @@ Error read_payload(Span<const uint8_t> blob, Payload* payload, ErrorText* text);
 /// Size in bytes of the element storage of a value (int4 packed by rows); false on overflow.
 bool size_of(const PayloadValue& value, uint64_t* size_bytes);
 
-/// Dims of each value for given dims of the external inputs (in the order of `input_ids`; those of `payload.values` if
-/// `input_dims` is null, and then outputs must have the declared dims, else the declared rank), worked out node by
-/// node; on the way everything the library does not check itself: values read before they are written or written twice,
-/// ranks, channel counts, permutations, slices inside their input, broadcasting, windows larger than their padded
-/// input, dtypes of operands, quantization parameters, products. Declared dims of intermediate values do not count.
+/// Works out the dims of each value, node by node, for given dims of the external inputs (in the order of `input_ids`).
+/// If `input_dims` is null, these are the dims in `payload.values`, and outputs must have the declared dims, else the
+/// declared rank. On the way it checks everything that the library does not check itself: values read before they are
+/// written or written twice, ranks, channel counts, permutations, slices inside their input, broadcasting, windows
+/// larger than their padded input, dtypes of operands, quantization parameters, products. Declared dims of intermediate
+/// values do not count.
 /// Errors: DelegateInvalidCompatibility, with text naming the node.
 Error check_payload(const Payload& payload, const std::vector<std::vector<uint32_t>>* input_dims,
                     std::vector<std::vector<uint32_t>>* dims, ErrorText* text);
@@ -196,9 +197,9 @@ Error check_payload(const Payload& payload, const std::vector<std::vector<uint32
 struct DilatedWindows {
   uint64_t size, pad_before, stride, dilation;
 };
-/// The library reads, in place of what a dilated window has in the padding, the window's first element behind the
-/// padding in front. Is that in the image for each of `count` windows? Requires: 0 < count, and a window does not lie
-/// entirely in the padding in front.
+/// If a tap of a dilated window lies in the padding, the library reads instead the window's first tap after the leading
+/// padding. Whether that tap is in the image for each of `count` windows. Requires: 0 < count, and no window lies
+/// entirely in the leading padding.
 bool stay_in_image(const DilatedWindows& windows, uint64_t count);
 
 }  // namespace wick::xnnpack

@@ -291,7 +291,7 @@ TEST(XnnpackPayloadCheck, PoolingAndResizing) {
   expect_refused(cases);
 }
 
-// What the library would read beyond its parameters if it believed the value.
+// Values with which the library would read beyond its parameters.
 TEST(XnnpackPayloadCheck, RowsQuantizedAtRunTimeFitTheirReader) {
   PayloadBuilder b;
   const uint32_t in = b.input({3, 4, 8}), dynamic = b.value(DataType::qdint8, {3, 4, 8});

@@ -72,7 +72,7 @@ class Split {
   std::map<uint32_t, float> uniform_;  // values whose elements are all this number
 };
 
-// Rows and columns need elements; a number of images or channels of 0 gives a result without elements.
+// Images must have rows and columns. A batch or a number of channels of 0 gives a result without elements.
 Error Split::infer_image(size_t index) {
   const PayloadNode& node = whole_.nodes[index];
   const Dims from = in(node, 0);
@@ -89,7 +89,7 @@ Error Split::infer_image(size_t index) {
   return Error::Ok;
 }
 
-// Sets the result's dims, where an operand is empty.
+// Infers the result's dims if an operand is empty.
 Error Split::infer(size_t index) {
   const PayloadNode& node = whole_.nodes[index];
   NodeCheck check(whole_, index, &part_.dims, text_, true);
@@ -150,7 +150,7 @@ Error Split::concatenate(const PayloadNode& node) {
   return Error::Ok;
 }
 
-// An operand is empty and the result is not.
+// Makes the result, which has elements although an operand is empty.
 Error Split::make_of_none(size_t index) {
   const PayloadNode& node = whole_.nodes[index];
   switch (node.type) {
@@ -166,15 +166,15 @@ Error Split::make_of_none(size_t index) {
     case NodeType::concatenate_4:
     case NodeType::concatenate_5: return concatenate(node);
     default:
-      // A slice. Results without elements may depend on it, others may not.
+      // A slice of an empty tensor: only results without elements may depend on it.
       fill(node, 0);
       unknown_[node.output] = true;
       return Error::Ok;
   }
 }
 
-// A result computed only from NaN is NaN, where the library's kernels may give other numbers. A mean may also be the
-// quotient of a sum and a count.
+// The number that all elements of the result are, if it is known. A result computed only from NaN is NaN; the library's
+// kernels may give other numbers. A mean may also be computed as a sum divided by a count.
 std::optional<float> Split::uniform_result(const PayloadNode& node) const {
   const DataType type = whole_.values[node.output].type;
   const NodeLayout layout = row_of(node.type).layout;

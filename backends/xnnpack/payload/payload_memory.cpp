@@ -24,7 +24,7 @@ uint64_t product_of(const Dims& dims) {
   return count;
 }
 
-/// Of an element as the library holds it.
+/// Bytes of an element as the library holds it.
 uint64_t element_bytes(DataType type) {
   switch (type) {
     case DataType::fp16: return 2;
@@ -47,7 +47,7 @@ class Memory {
     for (size_t v = 0; v < payload_.values.size(); ++v) {
       const PayloadValue& value = payload_.values[v];
       total = plus(total, kPerValue);
-      // Constants are copied where they lie badly or are widened, arguments too.
+      // Constants and arguments are copied if they are misaligned or have to be widened.
       if (value.constant != 0 || value.is_input || value.is_output) total = plus(total, bytes(v));
     }
     for (const PayloadNode& node : payload_.nodes)
@@ -71,7 +71,7 @@ class Memory {
   const std::vector<Dims>& dims_;
 };
 
-/// The largest sum of intermediate values between whose first and last node some node runs.
+/// The largest number of bytes of intermediate values that are alive at one node.
 uint64_t Memory::alive() const {
   const std::vector<PayloadNode>& nodes = payload_.nodes;
   std::vector<size_t> last(payload_.values.size());
@@ -91,7 +91,7 @@ uint64_t Memory::alive() const {
       is_alive[v] = true;
       now = plus(now, bytes(v));
     });
-    // Sliced nodes hold their result twice more while it is put together.
+    // A sliced node holds two more copies of its result while it is put together.
     const bool may_be_sliced = nodes[i].type == NodeType::fully_connected || nodes[i].type == NodeType::conv_2d;
     const uint64_t here = may_be_sliced ? plus(now, times(2, bytes(nodes[i].output))) : now;
     if (here > most) most = here;
@@ -102,7 +102,7 @@ uint64_t Memory::alive() const {
       now -= bytes(v);
     });
   }
-  // Blocks do not fit each other without gaps.
+  // Room for gaps between blocks.
   return plus(most, most / 2);
 }
 
@@ -114,7 +114,7 @@ uint64_t Memory::weights(const PayloadNode& node) const {
     uint64_t batches = 1;
     for (size_t i = 0; i + 2 < b.size(); ++i) batches = times(batches, b[i]);
     const uint64_t rows = b.size() < 2 ? 1 : b[b.size() - 2], columns = b.empty() ? 1 : b.back();
-    // Either may be the one that is rounded.
+    // Either dimension may be the one that is rounded up.
     return times(batches, times(4, times(round_up(rows, kColumns), round_up(columns, kColumns))));
   }
   const bool is_linear = node.type == NodeType::fully_connected;

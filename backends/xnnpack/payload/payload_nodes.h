@@ -1,4 +1,4 @@
-// What writer, reader and check of the payload share: one row per node type. Not for other folders.
+// The table of node types that writer, reader and check of the payload share. Not for other folders.
 #pragma once
 #include "backends/xnnpack/payload/payload.h"
 
@@ -28,7 +28,7 @@ struct NodeRow {
   const char* name;
   uint8_t num_inputs;
   NodeLayout layout;
-  uint32_t flags;  // that have a meaning
+  uint32_t flags;  // flags that the type may have
   Error (*check)(NodeCheck& node);
 };
 

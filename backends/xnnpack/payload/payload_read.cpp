@@ -15,8 +15,9 @@ namespace {
 
 using flatbuffers::uoffset_t;
 
-// Bytes that one of these takes in a blob at least, its place in a list included. A blob may name one table many times;
-// what it names may not be more than it could hold, so that work and memory stay linear in its size.
+// The least number of bytes that each of these takes in a blob, including its entry in a list. A blob may name one
+// table many times, but not more often than it could hold separate tables, so that work and memory stay linear in its
+// size.
 constexpr size_t kNodeBytes = 24, kValueBytes = 24, kConstantBytes = 12;
 
 template <typename T>
@@ -132,7 +133,7 @@ Error Reader::verify() {
     return refuse(text_, "the payload's tables are neither XN01 nor XN00");
   }
   if (size >= FLATBUFFERS_MAX_BUFFER_SIZE) return refuse(text_, "the payload's tables take 2 GiB or more");
-  // The verifier looks at offsets only: numbers are aligned if the tables are.
+  // The verifier checks offsets only: numbers are aligned if the tables are.
   if (reinterpret_cast<uintptr_t>(tables) % alignof(uint64_t) != 0) {
     aligned_.resize((size + sizeof(uint64_t) - 1) / sizeof(uint64_t));
     memcpy(aligned_.data(), tables, size);
@@ -219,7 +220,7 @@ Error Reader::tensor(size_t index, const xnn::TensorValue& tensor, PayloadValue*
   return dims("value", index, tensor.num_dims(), tensor.dims(), &value->dims);
 }
 
-// The lists in the tables may be in any order, and stock does not read them: the external ids say it all.
+// The lists in the tables may be in any order, and stock does not read them: the external ids decide.
 void Reader::externals() {
   for (uint32_t id = 0; id < payload_.values.size(); ++id) {
     const PayloadValue& value = payload_.values[id];

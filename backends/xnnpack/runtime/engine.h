@@ -1,4 +1,4 @@
-// What executes a checked payload, and all that the delegate knows of it. C++17.
+// The interface of an engine, which executes a checked payload. The delegate knows nothing else of it. C++17.
 #pragma once
 #include <memory>
 #include <vector>
@@ -16,7 +16,7 @@ using ValueDims = std::vector<std::vector<uint32_t>>;
 /// An engine may read this many bytes beyond the end of an argument that a node reads, and of a constant.
 constexpr size_t kReadBeyondBytes = 16;
 
-/// What an engine executes: the live nodes of a checked payload, in their order. Payload and constants outlive the
+/// The input of an engine: the live nodes of a checked payload, in their order. Payload and constants outlive the
 /// engine; `nodes` is there for `build` only.
 struct EngineInput {
   const Payload& payload;

@@ -6,7 +6,7 @@
 
 namespace wick::xnnpack {
 
-/// Leaves out nodes that nothing reads, and copies that can be spared: their two values become one.
+/// Leaves out nodes that nothing reads, and copies that are not needed: their two values become one.
 class LiveNodes {
  public:
   /// `dims` of every value, as check_payload works them out.
@@ -14,9 +14,9 @@ class LiveNodes {
   bool is_live(size_t node) const { return is_live_[node]; }
   /// The value whose memory `value` is.
   uint32_t representative(uint32_t value) const;
-  /// Of a representative: does a live node read it?
+  /// Whether a live node reads `value`, which is a representative.
   bool is_read(uint32_t value) const { return is_read_[value]; }
-  /// Of a representative: does a live node write it?
+  /// Whether a live node writes `value`, which is a representative.
   bool is_written(uint32_t value) const { return is_written_[value]; }
 
  private:

@@ -35,7 +35,8 @@ Error fail(const BackendInit& context, Parts... parts) {
 bool can_read_beyond(const void* data, size_t size_bytes, size_t extra_bytes) {
   const uintptr_t end = reinterpret_cast<uintptr_t>(data) + size_bytes;
   if (end % kPageBytes != 0 && end % kPageBytes <= kPageBytes - extra_bytes) return true;
-  // The bytes lie on another page. The kernel tells whether it is there; where it may not be asked, the answer is no.
+  // The bytes lie on another page. Asks the kernel whether that page is mapped; if asking is forbidden, the answer is
+  // no.
   char bytes[kMaxBeyond];
   if (extra_bytes > sizeof bytes) return false;
   const iovec local = {bytes, extra_bytes};
@@ -127,7 +128,7 @@ Span<const uint8_t> PayloadConstants::inline_scales(const Quantization& quantiza
   for (size_t i = 0; i < scales.size(); ++i) {
     float scale = scales[i];
     if (element == 2) {
-      // Old files hold groups' scales as fp32; half a unit of bf16, then truncation, rounds them.
+      // Old files hold the scales of groups as fp32. Half a unit of bf16 is added, then the bits are cut off.
       scale *= 1.00389105f;
       memcpy(copy.data() + 2 * i, reinterpret_cast<const uint8_t*>(&scale) + 2, 2);
     } else {

@@ -16,7 +16,7 @@ bool can_read_beyond(const void* data, size_t size_bytes, size_t extra_bytes);
 /// its bytes are used; payload and program outlive it.
 class PayloadConstants {
  public:
-  /// What `value` holds, and its scales: f32 per channel, bf16 per group.
+  /// The elements of a value, and its scales: f32 per channel, bf16 per group.
   struct Bytes {
     Span<const uint8_t> data, scales;
   };
@@ -24,12 +24,13 @@ class PayloadConstants {
   PayloadConstants(const Payload& payload, size_t read_beyond_bytes)
       : payload_(payload), read_beyond_bytes_(read_beyond_bytes), sources_(payload.constants.size()) {}
 
-  /// With the constants that `found` has, which outlives it. The first constants of `payload` are those of its payload.
+  /// Starts with the constants of `found`, which outlives this object. The first constants of `payload` are those of
+  /// its payload.
   PayloadConstants(const Payload& payload, const PayloadConstants& found)
       : payload_(payload), read_beyond_bytes_(found.read_beyond_bytes_), sources_(found.sources_) {
     sources_.resize(payload.constants.size());
   }
-  /// The constant is these bytes, which outlive it.
+  /// Sets the bytes of a constant, which outlive this object.
   void provide(uint32_t constant, Span<const uint8_t> bytes) { sources_[constant] = {bytes, true}; }
 
   /// Errors: DelegateInvalidCompatibility, with text: named data is missing, sizes do not fit, the channel dimension is
@@ -47,7 +48,7 @@ class PayloadConstants {
   Error find_data(const BackendInit& context, uint32_t value, Span<const uint8_t>* bytes);
   Error find_scales(const BackendInit& context, uint32_t value, uint64_t count, size_t element_bytes,
                     Span<const uint8_t>* bytes);
-  /// The type of 16-bit scales of a filter's channels: that of all products with the filter; invalid: they differ.
+  /// The type of 16-bit scales of a filter's channels: that of all products with the filter; invalid if they differ.
   DataType narrow_scales_type(uint32_t value) const;
   Span<const uint8_t> widened(Span<const uint8_t> halves, DataType type);
   Span<const uint8_t> inline_scales(const Quantization& quantization, size_t element_bytes);

@@ -1,7 +1,7 @@
-// Any payload in a program that has the arguments and the named data it asks for: loaded and executed on the library
-// under a memory limit. What the bytes hash to decides the rest: data of a wrong size or badly aligned, arguments of
-// another dtype, smaller sizes, two threads. The library has no sanitizers; bytes between the arguments must stay as
-// they are.
+// Runs any payload in a program that has the arguments and the named data it asks for: loaded and executed on the
+// library under a memory limit. A hash of the bytes decides the rest: data of a wrong size or badly aligned, arguments
+// of another dtype, smaller sizes, two threads. The library has no sanitizers, so the bytes between the arguments must
+// stay as they are.
 #include <stdlib.h>
 #include <string.h>
 

@@ -229,7 +229,7 @@ bool Delegate::read_shapes(KernelContext& context, Span<EValue*> args, bool* cha
   return true;
 }
 
-/// Engines have no empty tensors: what has elements becomes a delegate of its own.
+/// Engines have no empty tensors: the nodes whose results have elements become a delegate of their own.
 bool Delegate::make_rest(KernelContext& context) {
   ValueDims inputs = input_dims();
   if (rest_ && rest_->inputs == inputs) return true;
@@ -352,7 +352,7 @@ void Delegate::find_overlaps(Span<EValue*> args) {
     external.overlaps = false;
   }
   std::sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) { return a.begin < b.begin; });
-  // Of all that began before, the one that reaches farthest: who overlaps any of them overlaps that one.
+  // The earlier place that reaches farthest: a place that overlaps any earlier one overlaps this one.
   const Place* farthest = nullptr;
   for (const Place& place : places_) {
     if (farthest && place.begin < farthest->end) {
@@ -363,7 +363,7 @@ void Delegate::find_overlaps(Span<EValue*> args) {
   }
 }
 
-/// Where the engine finds each argument; copies of inputs that it may not read in place.
+/// Sets where the engine finds each argument. Copies inputs that it may not read in place.
 bool Delegate::bind(KernelContext& context, Span<EValue*> args) {
   find_overlaps(args);
   for (size_t i = 0; i < externals_.size(); ++i) {

@@ -1,4 +1,4 @@
-// What our build of the library does otherwise than the library as it comes (cmake/xnnpack/edits.cmake).
+// How Wick's build of the library differs from the library as it comes (cmake/xnnpack/edits.cmake).
 #include <malloc.h>
 
 #include <algorithm>

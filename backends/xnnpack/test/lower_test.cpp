@@ -1,4 +1,4 @@
-// What partitions become: node types and how many, the orders chosen, folds and fusions.
+// The payloads of partitions: node types and their number, the orders chosen, folds and fusions.
 #include "backends/xnnpack/compile/lower.h"
 
 #include <fmt/format.h>

@@ -30,7 +30,7 @@ struct Recorded {
   uint64_t end_ns = 0;
 };
 
-/// What a tracer is told of one run.
+/// Records the events that a tracer gets from one run.
 Recorded record(const TestDelegate& delegate, const std::vector<std::vector<uint8_t>>& inputs) {
   Recorded recorded;
   const Tracer tracer = {[](void*, const InstructionInfo&) {}, [](void*, const InstructionInfo&, Error) {}, &recorded,

@@ -25,7 +25,7 @@ WeightsSource source_of(const std::vector<uint8_t>& filter, const char* paramete
   return source;
 }
 
-/// What the library does for one operator: the packed bytes, made with `fill` unless they are there.
+/// Does as the library does for one operator: returns the packed bytes, made with `fill` unless they are there.
 uint8_t* pack(PackedWeights& weights, const std::vector<uint8_t>& filter, uint32_t seed, uint8_t fill) {
   xnn_weights_cache_provider* cache = weights.provider();
   const xnn_weights_cache_look_up_key key = {seed, filter.data(), nullptr};

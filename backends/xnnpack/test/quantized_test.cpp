@@ -400,7 +400,7 @@ TEST(Quantized, WeightsOfFloatLinearsThatBecomeFloatsAreNamed) {
   }
 }
 
-// Models have gigabytes of weights: what is stored of them is computed or lies in the model's file while it is written.
+// Models have gigabytes of weights. So stored weights are computed, or lie in the model's file, while it is written.
 TEST(Quantized, NoCopiesOfIntegerWeightsAndGroupScalesAreHeld) {
   std::string elements, scales;
   for (int i = 0; i < 16 * 64; ++i) elements += fmt::format("{}{}", i ? ", " : "", i % 251 - 125);

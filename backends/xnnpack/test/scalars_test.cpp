@@ -183,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(
         "aten.permute(%u, [0, 2, 1, 3])\n %a = aten.reshape(%r, [2, 5, 8])",
         "%m = aten.mul.Scalar(%q, 0.5)\n %d = aten._to_copy(%m, f32)\n %a = aten.view(%d, [2, 5, 8])"));
 
-// What computes in f32 between f16 values is no graph break, whatever the order of their dimensions.
+// Operators that compute in f32 between f16 values are no graph breaks, whatever the order of their dimensions.
 TEST(Scalars, OfOtherFloatsBetweenTwoConversionsStayInside) {
   Pipeline p = on_xnnpack(R"(graph f(%x: f16[2, 3, 4]) {
     %a: f16[2, 4, 3] = aten.permute(%x, [0, 2, 1])

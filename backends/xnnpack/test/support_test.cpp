@@ -615,7 +615,7 @@ TEST(Support, EveryRuleHasItsEdges) {
   }
 }
 
-// What a pass writes with other operators is refused for what the pass has found.
+// An operator that a pass rewrites with others is refused with the reason that the pass found.
 struct Refused {
   const char* graph;  // its last node is refused
   const char* reason;

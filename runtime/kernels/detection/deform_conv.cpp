@@ -13,7 +13,7 @@ struct Deformed {
   bool use_mask;
 };
 
-/// As bilinear_sample, but pixels outside the plane count as 0 one by one.
+/// As bilinear_sample, but each pixel outside the plane counts as 0.
 template <typename T, typename Lane>
 Lane sample(const T* plane, int64_t height, int64_t width, Lane y, Lane x) {
   if (!(y > -1 && x > -1 && y < static_cast<Lane>(height) && x < static_cast<Lane>(width))) return 0;

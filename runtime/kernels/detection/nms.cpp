@@ -16,7 +16,8 @@ T overlap(const T* a, const T* b, T area_a, T area_b) {
   return common / (area_a + area_b - common);
 }
 
-/// Marks in `order` (best first) what no better kept box covers; returns how many indices `kept` holds.
+/// Visits boxes in `order` (best first) and keeps those that no better kept box covers. Returns how many indices `kept`
+/// has.
 template <typename T>
 int64_t suppress(const T* boxes, const SortItem* order, int64_t count, double threshold, bool* dead, int64_t* kept) {
   auto area = [&](int64_t i) { return (boxes[4 * i + 2] - boxes[4 * i]) * (boxes[4 * i + 3] - boxes[4 * i + 1]); };

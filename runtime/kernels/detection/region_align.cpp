@@ -35,11 +35,11 @@ template <typename Lane>
 struct Samples {
   Lane start, bin;
   int64_t count;
-  int64_t grid;  // what eager divides by: below zero for a box whose ends are swapped
+  int64_t grid;  // eager's divisor: negative for a box whose ends are swapped
   Lane at(int64_t p, int64_t i) const {
     return start + static_cast<Lane>(p) * bin + (static_cast<Lane>(i) + Lane(0.5)) * bin / static_cast<Lane>(count);
   }
-  /// The samples of bin p that may lie within [-1, limit]: those of a box much larger than the image are mostly
+  /// The samples of bin p that may lie within [-1, limit]. Most samples of a box much larger than the image lie
   /// outside, where they count as 0.
   SampleRange inside(int64_t p, int64_t limit) const {
     if (count <= kMaxRatio) return {0, count};

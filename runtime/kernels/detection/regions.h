@@ -1,4 +1,4 @@
-// What the kernels that pool regions of an image share: reading boxes, bilinear samples.
+// Shared by the kernels that pool regions of an image: reading boxes, bilinear samples.
 #pragma once
 #include "common/math/math.h"
 #include "runtime/kernels/dispatch.h"
@@ -44,7 +44,7 @@ struct Regions {
 bool check_regions(KernelContext& context, const Tensor& image, const Tensor& boxes, int64_t channels, int64_t rows,
                    int64_t columns, Tensor& out, Tensor* extra);
 
-/// The plane at (y, x), 0 more than one pixel outside.
+/// Bilinear sample of the plane at (y, x); 0 if that is more than one pixel outside.
 template <typename T, typename Lane>
 Lane bilinear_sample(const T* plane, int64_t height, int64_t width, Lane y, Lane x) {
   const Lane h = static_cast<Lane>(height), w = static_cast<Lane>(width);

@@ -71,8 +71,8 @@ struct Butterfly<5> {
   }
 };
 
-/// `count` butterflies one element apart, whose inputs are `step` and whose results are `count` elements apart.
-/// Not `turned`: the roots are 1, and an infinity stays in its part.
+/// `count` butterflies on adjacent elements. The inputs of each are `step` elements apart, its results `count`. Not
+/// `turned`: the roots are 1, and an infinity in one part does not reach the other.
 template <int R, bool turned>
 WICK_HOT_INLINE void butterflies(const double* __restrict re, const double* __restrict im, double* __restrict out_re,
                                  double* __restrict out_im, int64_t count, int64_t step, const double (&root_re)[R],

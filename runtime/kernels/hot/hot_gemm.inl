@@ -93,7 +93,7 @@ const TileFn kTiles[kTileRows][2] = {
 };
 #undef WICK_HOT_TILES
 
-/// Rows are cut into tiles of nearly equal height, so that no tile is a thin rest.
+/// Cuts rows into tiles of nearly equal height, so that no thin tile remains.
 void gemm_block(const GemmBlock& g) {
   const int64_t tiles = (g.m + kTileRows - 1) / kTileRows;
   for (int64_t column = 0; column < g.n; column += kTileColumns) {

@@ -1,4 +1,5 @@
-// Inner loops that decide the speed of a model, built once per instruction set from hot_loops.inl. C++17, freestanding.
+// The inner loops that decide the speed of a model, built once per instruction set from hot_loops.inl. C++17,
+// freestanding.
 #pragma once
 #include <stdint.h>
 
@@ -55,7 +56,8 @@ struct FourierPass {
   int64_t root_step;
 };
 
-/// Rows of the tiles of HotKernels::tile_f64 and its like, which have gemm_columns * 4 / sizeof(T) columns.
+/// Rows of the tiles of HotKernels::tile_f64 and the other tile functions, which have gemm_columns * 4 / sizeof(T)
+/// columns.
 constexpr int kProductRows = 4;
 constexpr int kMostProductColumns = 32;  // of 32-bit numbers, at any instruction set
 

@@ -1,7 +1,8 @@
-// The hot loops, compiled once per instruction set. Whoever includes this defines
-//   WICK_HOT_NAMESPACE, WICK_HOT_LANES (floats per vector), WICK_HOT_TILE_ROWS and WICK_HOT_TILE_VECTORS (register tile).
-// Only functions of this namespace may be called here: an inline function of another header would be compiled with this
-// file's instruction set and might be the copy that the linker keeps for everybody.
+// The hot loops, compiled once per instruction set. A file that includes this one defines
+//   WICK_HOT_NAMESPACE, WICK_HOT_LANES (floats per vector), WICK_HOT_TILE_ROWS and WICK_HOT_TILE_VECTORS (register
+//   tile).
+// Only functions of this namespace may be called here. An inline function of another header would be compiled with this
+// file's instruction set, and the linker might keep that copy for all callers.
 #include <stdint.h>
 
 #include "runtime/kernels/hot/hot_kernels.h"

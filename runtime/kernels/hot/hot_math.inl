@@ -120,7 +120,7 @@ WICK_HOT_INLINE Wide clamp_wide(Wide x, double lower, double upper) {
   return choose(x > wide(upper), wide(upper), x);
 }
 
-/// A logarithm's limits: -infinity at `zero`, NaN below it, infinity and NaN as they are.
+/// The limits of a logarithm: -infinity at `zero`, NaN below it; infinity and NaN stay.
 WICK_HOT_INLINE Vec log_limits(Vec result, Vec x, float zero) {
   result = select(x == splat(zero), splat(-__builtin_inff()), result);
   result = select(x < splat(zero), splat(__builtin_nanf("")), result);

@@ -80,7 +80,7 @@ WICK_HOT_INLINE float log_of_sum(float x) {
   if (!(x < __builtin_inff())) return x;
   int32_t bits;
   __builtin_memcpy(&bits, &x, 4);
-  float y = static_cast<float>(bits - 0x3f800000) * 8.26295829e-8f;  // log2 as a broken line, times ln 2
+  float y = static_cast<float>(bits - 0x3f800000) * 8.26295829e-8f;  // log2, piecewise linear, times ln 2
   for (int step = 0; step < 3; ++step) {
     const Vec e = exp_vec(splat(-y));
     y = y + (x * e[0] - 1.0f);

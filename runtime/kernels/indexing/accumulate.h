@@ -1,4 +1,4 @@
-// Addition and other reductions of single elements, for scatters that meet one position several times.
+// Addition and other reductions of single elements, for scatters that write one position several times.
 #pragma once
 #include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/movement/strided.h"
@@ -39,7 +39,7 @@ bool is_nan_element(T value) {
     return !(value == value);
   }
 }
-// NaN wins.
+// NaN-propagating.
 template <typename T>
 T larger_element(T a, T b) {
   return is_nan_element(a) || a > b ? a : b;

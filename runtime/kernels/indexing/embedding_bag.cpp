@@ -8,8 +8,8 @@ namespace {
 
 enum Mode : int64_t { kSum = 0, kMean = 1, kMax = 2 };
 
-/// Auxiliary outputs (bag of each index, bag sizes, argmax) only matter for training: zeros of whatever shape is
-/// planned.
+/// The auxiliary outputs (bag of each index, bag sizes, argmax) only matter for training: they get zeros, in the
+/// planned shape.
 void clear(KernelContext& context, Tensor& out) {
   const uint64_t zero[2] = {};
   fill_view(context, dtype_size_bytes(out.dtype), view_of(out), zero);

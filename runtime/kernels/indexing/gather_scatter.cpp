@@ -15,8 +15,8 @@ View at_least_1d(View view) {
   return view;
 }
 
-/// An index tensor over a target: for each index element in logical order, body(target offset, other offset), where the
-/// target is addressed by the element's position with `dim` replaced by the index, `other` by the position itself.
+/// Walks an index tensor in logical order and calls body(target offset, other offset) for each element. In the target,
+/// the index replaces the element's position in `dim`; in `other`, the position stays.
 struct IndexWalk {
   View index;
   DType index_dtype;
@@ -152,7 +152,7 @@ T divide(T sum, int64_t count) {
   }
 }
 
-/// What scatters do after out = self. `src` has the index's shape or more; a scalar source has strides 0.
+/// The work of scatters after out = self. `src` has the index's shape or more; a scalar source has strides 0.
 template <typename T>
 void scatter_into(KernelContext& context, const IndexWalk& walk, const View& dst, const View& src, Reduction reduction,
                   bool include_self) {

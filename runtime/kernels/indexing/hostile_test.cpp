@@ -125,7 +125,7 @@ TEST(QuantizedArguments, OutOfRangeAreRefused) {
   EXPECT_EQ(call(name, {x, 1.0, kTiny, -128, 127, DType::i8, q}), Error::Ok);
   TestTensor scales = make(DType::f32, {3}, {1}), points = make(DType::i64, {3}, {0});
   REFUSES("quantized_decomposed::quantize_per_channel.out", {x, scales, points, 0, -128, 127, DType::i8, q});
-  // One scale for all channels goes with one zero point, and one for each with one for each.
+  // A scale and a zero point must both be one for all channels, or both one for each.
   TestTensor one_scale = make(DType::f32, {1}, {1}), two_scales = make(DType::f32, {2}, {1, 1}),
              one_point = make(DType::i64, {1}, {0}), two_points = make(DType::i64, {2}, {0, 0});
   REFUSES("quantized_decomposed::quantize_per_channel.out", {x, one_scale, two_points, 0, -128, 127, DType::i8, q});

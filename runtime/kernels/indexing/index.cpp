@@ -10,7 +10,8 @@ namespace wick {
 namespace kernels {
 namespace {
 
-/// `result` has plan's result shape. Splits it in the offsets along the index dimensions and a view like plan.rest.
+/// Splits `result`, which has the plan's result shape, into offsets along the index dimensions and a view like
+/// plan.rest.
 struct ResultParts {
   View part;
   int rank;
@@ -54,7 +55,8 @@ void add_rows(float* to, const float* from, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] += from[i];
 }
 
-/// One element for each index, `values` row-major. False, and nothing was done, for dtypes that have no sum here.
+/// Puts one element for each index; `values` are row-major. False, with nothing done, for dtypes that cannot be added
+/// here.
 bool put_elements(const IndexPlan& plan, const View& values, DType dtype, bool accumulate) {
   const auto put = [&](auto zero, const auto& join) {
     using T = decltype(zero);

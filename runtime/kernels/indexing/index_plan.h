@@ -1,4 +1,4 @@
-// What index.Tensor and index_put share: self[indices] as a list of origins and a view of what lies at each.
+// Shared by index.Tensor and index_put: self[indices] as a list of origins and a view of the part at each.
 #pragma once
 #include "runtime/kernels/movement/strided.h"
 #include "wick/kernel.h"
@@ -9,17 +9,17 @@ namespace kernels {
 /// The indexed tensor's shape is rest.sizes with index_sizes inserted before dimension `insert_at`.
 struct IndexPlan {
   View rest;           // the dimensions without an index, strides and data of self
-  int index_rank = 0;  // the broadcast shape of the index tensors
+  int index_rank = 0;  // rank of the broadcast shape of the index tensors
   int64_t index_sizes[kMaxRank] = {};
-  int insert_at = 0;           // at the first indexed dimension if the indexed ones are neighbours, else 0
+  int insert_at = 0;           // the first indexed dimension if the indexed ones are adjacent, else 0
   int64_t count = 1;           // product of index_sizes
-  int64_t* origins = nullptr;  // in temp: offset in elements of each one's part of self; inside self
+  int64_t* origins = nullptr;  // in temp: for each index, the offset in elements of its part of self; inside self
 
   /// Sizes of the result and its rank; -1 if it has too many dimensions.
   int result_shape(int64_t* sizes) const;
 };
 
-/// Null entries, and dimensions past the list, are taken whole; a bool or u8 tensor stands for the positions that are
+/// Null entries, and dimensions after the list, are taken whole. A bool or u8 tensor stands for the positions that are
 /// set. Negative indices wrap. Fails the context and returns false for any index out of range.
 bool plan_index(KernelContext& context, const Tensor& self, Span<Tensor*> indices, IndexPlan* plan);
 

@@ -30,7 +30,7 @@ int64_t* checked_indices(KernelContext& context, const Tensor& index, int64_t si
   return result;
 }
 
-/// Part `i` along `dim`: that dimension has size 1.
+/// The part at index `i` of `dim`, in which that dimension has size 1.
 View row_of(const View& view, int dim, int64_t i, size_t element_size) {
   View row = view;
   row.sizes[dim] = 1;

@@ -19,7 +19,7 @@ const T* copy_as(KernelContext& context, const Tensor& tensor, DType dtype) {
   return copy;
 }
 
-/// Number of sequence elements before `value`: those less than it, or not greater if `right`. NaN is past all others.
+/// The number of sequence elements less than `value`, or not greater if `right`. NaN is greater than all others.
 template <typename T>
 int64_t position_of(const T* sequence, const int64_t* order, int64_t length, T value, bool right) {
   int64_t low = 0, high = length;
@@ -27,7 +27,7 @@ int64_t position_of(const T* sequence, const int64_t* order, int64_t length, T v
     const int64_t middle = low + (high - low) / 2;
     const T at = sequence[order ? order[middle] : middle];
     const bool stop = right ? at > value : at >= value;
-    high = stop ? middle : high;  // no branch, which nobody could predict
+    high = stop ? middle : high;  // no branch: it could not be predicted
     low = stop ? low : middle + 1;
   }
   return low;
@@ -40,7 +40,7 @@ struct Search {
   bool right;
 };
 
-/// values: `count` row-major elements; those of row r of the leading shape search row r of a multi-row sequence.
+/// values: `count` row-major elements. Elements in row r search row r, if the sequence has several rows.
 template <typename T>
 void search(KernelContext& context, const Search& s, const T* sequence, const T* values, int64_t count, int64_t each,
             Tensor& out) {
@@ -146,8 +146,8 @@ int64_t bin_of(double value, double low, double high, int64_t bins) {
   return bin < bins ? bin : bins - 1;
 }
 
-/// Counts in equal bins over [min, max], the last one closed; min = max means the range of the values. NaN counts
-/// nowhere.
+/// Counts in equal bins over [min, max], the last one closed. min = max means the range of the values. NaN is not
+/// counted.
 void histc_out(KernelContext& context, Span<EValue*> args) {
   const Tensor& self = *args[0]->tensor;
   const int64_t bins = args[1]->integer;

@@ -1,7 +1,8 @@
-// Selections with equal items where eager has them: the steps of an algorithm decide that, so they are the same here.
-// topk takes nth_element, sort and partial_sort, mode takes sort of the C++ library that PyTorch is built with,
-// libstdc++. Quickselect and quicksort split at the median of the second, the middle and the last item, and leave short
-// ranges to insertion; heaps take over where the splits are bad. kthvalue has a quickselect of PyTorch's own.
+// Selections that take the same ones of equal items as eager does. The steps of the algorithm decide that, so they are
+// the same here. topk uses nth_element, sort and partial_sort, and mode uses sort of libstdc++, the C++ library that
+// PyTorch is built with. Quickselect and quicksort split at the median of the second, the middle and the last item, and
+// leave short ranges to insertion sort. Heaps replace them if the splits are bad. kthvalue has PyTorch's own
+// quickselect.
 #include "runtime/kernels/indexing/sort_keys.h"
 
 namespace wick {
@@ -20,7 +21,7 @@ int floor_log2(int64_t n) {
   return log;
 }
 
-/// Puts `item` into the heap items[0, count) at `hole`: down to a leaf along the larger children, then up again.
+/// Puts `item` into the heap items[0, count) at `hole`: first down to a leaf along the larger children, then up again.
 void sift(SortItem* items, int64_t hole, int64_t count, SortItem item) {
   const int64_t top = hole;
   int64_t child = hole;
@@ -70,7 +71,7 @@ void sort_by_insertion(SortItem* first, SortItem* last) {
   }
 }
 
-/// Splits a range of at least four items: those before the returned one are not greater than those from it on.
+/// Splits a range of at least four items. Items before the returned one are not greater than those from it on.
 SortItem* split(SortItem* first, SortItem* last) {
   SortItem *a = first + 1, *b = first + (last - first) / 2, *c = last - 1;
   if (a->key < b->key)
@@ -100,7 +101,8 @@ void move_nth(SortItem* first, SortItem* nth, SortItem* last) {
   sort_by_insertion(first, last);
 }
 
-/// Until every item is within 16 of its place. The left part first or last makes no difference to the result.
+/// Sorts until every item is within 16 of its place. The order in which the parts are sorted does not change the
+/// result.
 void sort_roughly(SortItem* first, SortItem* last, int depth) {
   for (; last - first > 16; --depth) {
     if (depth == 0) {

@@ -12,7 +12,7 @@ namespace {
 #ifdef __GLIBCXX__
 using kernels::SortItem;
 
-// Eager's topk takes the algorithms of this library.
+// Eager's topk uses the algorithms of this library.
 TEST(SelectItems, TakesEqualItemsAsTheLibraryOfEagerDoes) {
   std::mt19937 rng(5);
   const auto before = [](const SortItem& a, const SortItem& b) { return a.key < b.key; };

@@ -31,7 +31,7 @@ struct Lines {
     scratch = context.allocate_temp_array<SortItem>(static_cast<size_t>(length));
     return items && scratch;
   }
-  /// Offset of line i in a tensor of the same shape but for `dim`.
+  /// The offset of line i in a tensor that has the same shape except for `dim`.
   int64_t offset(const View& view, int64_t i) const {
     int64_t sum = 0;
     for (int d = self.rank - 1; d >= 0; --d) {
@@ -128,7 +128,7 @@ void topk_out(KernelContext& context, Span<EValue*> args) {
 
 namespace {
 
-/// One element of each line: choose(lines) sorts out the loaded items of a line and returns the index of the element.
+/// One element of each line. choose(lines) gets the loaded items of a line and returns the index of the element.
 template <typename Choose>
 void reduce_lines(KernelContext& context, const Tensor& self, int64_t dim, bool keepdim, Tensor& values,
                   Tensor& indices, const Choose& choose) {
@@ -152,7 +152,7 @@ void reduce_lines(KernelContext& context, const Tensor& self, int64_t dim, bool 
   }
 }
 
-/// The position of the element of rank k (from 0) in the sorted line, whose equal elements keep their order.
+/// The index of the element of rank k (from 0) in the line after a stable sort.
 int64_t stable_of_rank(Lines& lines, int64_t k) {
   sort_items(lines.items, lines.scratch, lines.length);
   return lines.items[k].index;
@@ -194,7 +194,7 @@ void nanmedian_dim_out(KernelContext& context, Span<EValue*> args) {
                [](Lines& lines) { return stable_of_rank(lines, median_rank(lines, true)); });
 }
 
-/// The smallest of the most frequent values, at the last of its positions in the order that sorting leaves. NaNs differ
+/// The smallest of the most frequent values. Of its positions, the last in the order that sorting leaves. NaNs differ
 /// from each other.
 void mode_out(KernelContext& context, Span<EValue*> args) {
   reduce_lines(context, *args[0]->tensor, args[1]->integer, args[2]->boolean, *args[3]->tensor, *args[4]->tensor,

@@ -22,14 +22,13 @@ void load_items(const void* src, DType dtype, int64_t stride, int64_t count, boo
 /// Sorts by key, keeping the order of equal keys. `scratch` has room for `count` items; the result is in `items`.
 void sort_items(SortItem* items, SortItem* scratch, int64_t count);
 
-/// Sorts by key; equal keys come in the order in which eager's mode has them on a processor.
+/// Sorts by key. Equal keys come in the order in which eager's mode has them on a CPU.
 void sort_unstably(SortItem* items, int64_t count);
 
 /// Moves the k <= count least items to the front: with `sorted` in order, else in the order in which eager's topk
-/// leaves them. Of equal items it takes those that eager takes on a processor.
+/// leaves them. It takes the same ones of equal items as eager does on a CPU.
 void select_items(SortItem* items, int64_t count, int64_t k, bool sorted);
-/// The index of the item of rank k (from 0); of equal items that which eager's kthvalue names on a processor. Moves
-/// items.
+/// The index of the item of rank k (from 0); of equal items, the one that eager's kthvalue names on a CPU. Moves items.
 int64_t select_nth(SortItem* items, int64_t count, int64_t k);
 
 }  // namespace kernels

@@ -8,7 +8,7 @@ namespace wick {
 namespace kernels {
 namespace {
 
-/// What both ops find: group g is represented by element first[g].
+/// The groups that both operators find: element first[g] represents group g.
 struct Groups {
   int64_t count = 0;
   int64_t* first = nullptr;    // per group
@@ -31,7 +31,7 @@ struct Groups {
   }
 };
 
-/// An unwanted result is empty; where `out` cannot be empty it is left as it is.
+/// Stores a result. An unwanted one becomes empty; if `out` cannot be empty it stays as it is.
 void store_numbers(KernelContext& context, bool wanted, int64_t* numbers, const int64_t* sizes, int rank, Tensor& out) {
   if (!wanted) {
     const int32_t zero = 0;
@@ -45,7 +45,7 @@ void store_numbers(KernelContext& context, bool wanted, int64_t* numbers, const 
   copy_view(context, sizeof(int64_t), view_of(out), contiguous_view(numbers, sizes, rank));
 }
 
-/// Can `out` be resized to the shape of `view`?
+/// Whether `out` can be resized to the shape of `view`.
 bool takes_shape(Tensor& out, const View& view) {
   int32_t sizes[kMaxRank];
   if (out.rank != view.rank) return false;
@@ -97,7 +97,7 @@ struct Slices {
 
 }  // namespace
 
-/// Always sorted. NaNs differ from each other.
+/// The result is always sorted. NaNs differ from each other.
 void unique2_out(KernelContext& context, Span<EValue*> args) {
   const Tensor& self = *args[0]->tensor;
   Tensor& out = *args[4]->tensor;
@@ -124,7 +124,7 @@ void unique2_out(KernelContext& context, Span<EValue*> args) {
   }
   if (!resize_out(context, out, &groups.count, 1)) return;
   copy_view(context, size, view_of(out), contiguous_view(distinct, &groups.count, 1));
-  // Eager gives the inverse with the counts; programs that do not ask for it have no room for it.
+  // Eager returns the inverse with the counts. A program that does not ask for the inverse may have no room for it.
   const bool inverse = args[2]->boolean || (args[3]->boolean && takes_shape(*args[5]->tensor, shape));
   store_numbers(context, inverse, groups.inverse, shape.sizes, shape.rank, *args[5]->tensor);
   store_numbers(context, args[3]->boolean, groups.sizes, &groups.count, 1, *args[6]->tensor);
@@ -180,7 +180,7 @@ void unique_slices(KernelContext& context, const UniqueCall& call, Tensor& out, 
   }
   if (!resize_out(context, out, kept.sizes, kept.rank)) return;
   copy_view(context, size, view_of(out), result);
-  // Along a dimension eager gives both whether asked or not; programs that do not ask have no room for them.
+  // Along a dimension eager returns both in any case. Programs that do not ask for them may have no room for them.
   const View all = call.flat ? original : contiguous_view(nullptr, &split.size, 1);
   const View found = contiguous_view(nullptr, &groups.count, 1);
   const bool wants_inverse = call.inverse || (!call.flat && takes_shape(inverse, all));

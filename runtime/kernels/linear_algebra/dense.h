@@ -44,7 +44,7 @@ inline double imaginary_part(Complex x) { return x.im; }
 double magnitude(double x);
 double magnitude(Complex x);
 
-/// The size by which LAPACK chooses pivots.
+/// The magnitude by which LAPACK chooses pivots.
 template <typename T>
 double pivot_size(T x) {
   return math::abs(real_part(x)) + math::abs(imaginary_part(x));
@@ -66,7 +66,8 @@ double length(const T* x, int64_t count, int64_t stride);
 template <typename T>
 int scale_to_one(T* x, int64_t count);
 
-/// Which half of a matrix is read, whether its diagonal counts as ones, whether it is meant transposed or conjugated.
+/// Which half of a matrix is read, whether its diagonal counts as ones, and whether it is used transposed or
+/// conjugated.
 struct Triangle {
   bool upper = false, unit = false, transposed = false, conjugated = false;
 };

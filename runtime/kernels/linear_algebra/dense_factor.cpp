@@ -15,7 +15,7 @@ void swap_rows(T* a, int64_t columns, int64_t i, int64_t j) {
   }
 }
 
-/// The exponent of the largest part, within [-1000, 1000]; 0 if that is zero or not finite.
+/// The exponent of the largest part, clamped to [-1000, 1000]; 0 if that part is zero or not finite.
 template <typename T>
 int largest_exponent(const T* x, int64_t count, int64_t stride) {
   double largest = 0;
@@ -81,7 +81,7 @@ int64_t lu(T* a, int64_t m, int64_t n, bool pivot, int32_t* pivots) {
 
 template <typename T>
 void solve_triangular(const T* a, int64_t n, Triangle triangle, T* b, int64_t k) {
-  const bool from_top = triangle.upper == triangle.transposed;  // the first unknown stands alone
+  const bool from_top = triangle.upper == triangle.transposed;  // the first row has one unknown
   auto at = [&](int64_t i, int64_t j) {
     const T element = triangle.transposed ? a[j * n + i] : a[i * n + j];
     return triangle.conjugated ? conjugate(element) : element;

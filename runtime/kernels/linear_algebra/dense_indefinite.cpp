@@ -31,7 +31,7 @@ struct Lower {
     for (int64_t i = from + 1; i < to; ++i) best = pivot_size(at(i, j)) > pivot_size(at(best, j)) ? i : best;
     return best;
   }
-  /// The size of the largest element in row i of the matrix [k.., k..], without its diagonal.
+  /// The magnitude of the largest element in row i of the matrix [k.., k..], without its diagonal.
   double largest_in_row(int64_t i, int64_t k) const {
     double largest = 0;
     for (int64_t j = k; j < n; ++j) {
@@ -40,7 +40,7 @@ struct Lower {
     }
     return largest;
   }
-  /// Exchanges rows and columns i < j of the matrix [k.., k..], i being k or k + 1.
+  /// Exchanges rows and columns i < j of the matrix [k.., k..]; i is k or k + 1.
   void exchange(int64_t k, int64_t i, int64_t j) const {
     for (int64_t r = j + 1; r < n; ++r) swap(at(r, i), at(r, j));
     for (int64_t r = i + 1; r < j; ++r) {
@@ -52,7 +52,7 @@ struct Lower {
     swap(at(i, i), at(j, j));
     if (i > k) swap(at(i, k), at(j, k));
   }
-  /// Column k becomes that of L, and what it stands for is taken from the matrix behind it.
+  /// Makes column k that of L, and subtracts its part of the product from the rest of the matrix.
   void eliminate_one(int64_t k) const {
     const T d = at(k, k);
     for (int64_t j = k + 1; j < n; ++j) {
@@ -140,7 +140,7 @@ void ldl_solve(const T* ld, const int32_t* pivots, int64_t n, bool hermitian, T*
     const int64_t j = (pivot < 0 ? -static_cast<int64_t>(pivot) : pivot) - 1;
     for (int64_t c = 0; c < columns && i != j; ++c) swap(b[i * columns + c], b[j * columns + c]);
   };
-  // Takes `factor` times row j from row i.
+  // Subtracts `factor` times row j from row i.
   const auto subtract = [&](int64_t i, int64_t j, T factor) {
     for (int64_t c = 0; c < columns; ++c) b[i * columns + c] -= factor * b[j * columns + c];
   };

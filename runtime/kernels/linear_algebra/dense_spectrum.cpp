@@ -8,7 +8,7 @@ namespace {
 constexpr int kMaxSweeps = 60;
 constexpr double kNegligible = 1e-16;
 
-/// Columns i and j of a matrix with `rows` rows are rotated.
+/// Rotates columns i and j of a matrix with `rows` rows.
 template <typename T>
 void rotate_columns(T* a, int64_t rows, int64_t columns, int64_t i, int64_t j, double cosine, double sine) {
   for (int64_t r = 0; r < rows; ++r) {
@@ -40,7 +40,7 @@ void swap_columns(T* a, int64_t rows, int64_t columns, int64_t i, int64_t j) {
   }
 }
 
-/// Returns the real number of x = real * phase with |phase| = 1; the phase of a real number is 1.
+/// Writes x as real * phase with |phase| = 1 and returns real. The phase of a real number is 1.
 double turned(double x, double* phase) {
   *phase = 1;
   return x;

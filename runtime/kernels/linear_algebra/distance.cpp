@@ -20,8 +20,8 @@ constexpr int64_t kLanes = 8, kBlock = 64;
 float magnitude(float x) { return math::abs_f(x); }
 double magnitude(double x) { return math::abs(x); }
 
-// A norm: fold() takes one difference into a partial result, join() one partial result into another, root() makes a
-// distance of the result.
+// A norm: fold() adds one difference to a partial result, join() joins two partial results, root() turns the result
+// into a distance.
 struct Sum {
   template <typename T>
   static T join(T a, T b) {

@@ -102,8 +102,8 @@ void linalg_inv_ex_out(KernelContext& context, Span<EValue*> args) {
 }
 
 namespace {
-/// The pivots of an operand, one for each row of the matrices: a copy, since the result may lie over those that were
-/// checked. Null, and the call fails, if they do not fit.
+/// The pivots of an operand, one for each row of the matrices. They are copied, because the result may overwrite the
+/// pivots that were checked. Null, with the context failed, if they do not fit.
 const int32_t* copied_pivots(KernelContext& context, const Tensor& pivots, const MatrixReader& factors) {
   if (!require(context, static_cast<int64_t>(pivots.numel) == factors.batch * factors.rows,
                "the pivots of factors do not fit: wanted n for each matrix") ||

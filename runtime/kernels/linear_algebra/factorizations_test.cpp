@@ -53,7 +53,7 @@ TEST(Dense, IndefiniteFactorsSolveTheirSystem) {
       std::vector<double> a = random_matrix(seed, static_cast<int64_t>(n * n)),
                           b = random_matrix(seed + 99, 2 * static_cast<int64_t>(n));
       for (size_t i = 0; i < n; ++i) {
-        if (n > 1) a[i * n + i] = 0;  // no pivot of one row at first
+        if (n > 1) a[i * n + i] = 0;  // the first pivot must be a block of two rows
         for (size_t j = 0; j < i; ++j) a[j * n + i] = a[i * n + j];
       }
       std::vector<double> ld = a, x = b;

@@ -76,7 +76,7 @@ GemmSplit split_gemm(const HotKernels& kernels, int64_t batch, int64_t m, int64_
 void run_gemm_part(const HotKernels& kernels, const GemmProblem& p, const GemmScratch& s, int64_t task,
                    int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
   const Blocks blocks = blocks_of(s, task, kernels.gemm_columns);
-  // With store_c the block of C must stay until k is exhausted: rows and columns are the outer loops.
+  // With store_c a block of C must be kept until k is exhausted, so rows and columns are the outer loops.
   const int64_t row_step = p.store_c ? s.row_block : row_end - row_begin;
   for (int64_t column = column_begin; column < column_end; column += s.column_block) {
     const int64_t columns = smaller(s.column_block, column_end - column);

@@ -7,7 +7,7 @@
 
 namespace wick {
 
-/// One product. A is read in place when `pack_a` is null, else through scratch; B is always packed.
+/// One matmul. A is read in place when `pack_a` is null, else packed into scratch; B is always packed.
 struct GemmProblem {
   int64_t m = 0, n = 0, k = 0;
   const float* a = nullptr;  // [m, k], k contiguous

@@ -1,4 +1,4 @@
-// Takes apart what an LU factorization packs into one matrix.
+// Unpacks the factors that an LU factorization stores in one matrix.
 #include <string.h>
 
 #include "runtime/kernels/dispatch.h"
@@ -62,7 +62,7 @@ bool permutation(KernelContext& context, const int32_t* pivots, const Packed& sh
 template <typename T>
 void unpack_pivots(KernelContext& context, const Tensor& pivots, const Packed& shape, Tensor& p) {
   const auto* given = static_cast<const int32_t*>(contiguous_data(context, pivots));
-  // Copies: a result may lie over the pivots.
+  // Copied, because a result may overwrite the pivots.
   auto* swaps = context.allocate_temp_array<int32_t>(pivots.numel);
   auto* order = context.allocate_temp_array<int32_t>(static_cast<size_t>(shape.rows));
   auto* out = static_cast<T*>(contiguous_target(context, p));
@@ -98,7 +98,7 @@ void unpack_factors(KernelContext& context, const Tensor& lu, const Packed& shap
 }  // namespace
 
 /// (LU [.., m, n], pivots [.., k], unpack_data, unpack_pivots; P [.., m, m], L [.., m, k], U [.., k, n]), k = min(m,
-/// n). What is not unpacked is empty. Source: ATen, BatchLinearAlgebra.cpp.
+/// n). Parts that are not unpacked are empty. Source: ATen, BatchLinearAlgebra.cpp.
 void lu_unpack_out(KernelContext& context, Span<EValue*> args) {
   const Tensor &lu = *args[0]->tensor, &pivots = *args[1]->tensor;
   const bool data = args[2]->boolean, permute = args[3]->boolean;
@@ -112,7 +112,7 @@ void lu_unpack_out(KernelContext& context, Span<EValue*> args) {
     return;
   auto unpack = [&](auto zero) {
     using T = decltype(zero);
-    // The pivots first: L or U may lie over them.
+    // The pivots first: L or U may overwrite them.
     if (p.numel > 0) unpack_pivots<T>(context, pivots, shape, p);
     if (context.ok() && data && lu.numel > 0) unpack_factors<T>(context, lu, shape, l, u);
   };

@@ -52,7 +52,7 @@ void pack_b_f32(const void* state, const HotKernels& kernels, int64_t k, int64_t
   kernels.pack_strided(at<float>(b, 0, k, column), b.row_stride, b.column_stride, k_count, columns, out);
 }
 
-/// Rough cycles of the product as it stands: the register tiles with their padding, packing B, storing across rows.
+/// Estimated cycles of the matmul as it is: the register tiles with their padding, packing B, storing across rows.
 double cost(const HotKernels& kernels, const MatrixProduct& p) {
   const int64_t lanes = kernels.gemm_columns / 2, columns = (p.n + lanes - 1) / lanes;
   const double tiles = static_cast<double>(p.m) * static_cast<double>(columns) * static_cast<double>(p.k);
@@ -64,7 +64,7 @@ double cost(const HotKernels& kernels, const MatrixProduct& p) {
 
 float scaled(double alpha, float value) { return alpha == 1.0 ? value : static_cast<float>(alpha) * value; }
 
-/// Few rows against contiguous columns of B (a linear layer on one token): one dot product for each element.
+/// Few rows and contiguous columns of B (a linear layer on one token): one dot product for each element.
 bool multiply_by_dots(KernelContext& context, const MatrixProduct& p, float alpha) {
   if (p.m > 3 || p.a.column_stride != 1 || p.b.row_stride != 1 || p.k == 0) return false;
   const HotKernels& kernels = hot(context.isa());
@@ -81,7 +81,7 @@ bool multiply_by_dots(KernelContext& context, const MatrixProduct& p, float alph
   return true;
 }
 
-/// One row against contiguous rows of B: adds the rows of B up.
+/// One row and contiguous rows of B: a sum of the rows of B.
 bool multiply_by_rows(KernelContext& context, const MatrixProduct& p, float alpha) {
   if (p.m != 1 || p.b.column_stride != 1 || p.c.column_stride != 1 || p.k == 0) return false;
   const HotKernels& kernels = hot(context.isa());
@@ -238,7 +238,7 @@ std::complex<F> product_of(std::complex<F> a, std::complex<F> b) {
   return std::complex<F>(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
 }
 
-/// alpha * sum + beta * addend, where C has its element.
+/// alpha * sum + beta * addend, at the element's position in C.
 template <typename T>
 struct StoreElement {
   const MatrixProduct& p;
@@ -345,7 +345,7 @@ void multiply_any(KernelContext& context, const MatrixProduct& p) {
 void multiply(KernelContext& context, const MatrixProduct& given) {
   if (given.batch <= 0 || given.m <= 0 || given.n <= 0) return;
   MatrixProduct product = given;
-  if (product.k == 0) {  // nothing is read, but addresses are formed
+  if (product.k == 0) {  // nothing is read, but addresses are computed
     product.a = product.b = Matrix();
     product.a.data = product.b.data = product.c.data;
   }

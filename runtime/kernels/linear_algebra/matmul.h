@@ -1,10 +1,10 @@
-// Batched matrix products over any element type and strides; what mm, bmm, addmm, linear .. share. C++17, freestanding.
+// Batched matmuls over any element type and strides, shared by mm, bmm, addmm, linear .. C++17, freestanding.
 #pragma once
 #include "wick/kernel.h"
 
 namespace wick {
 
-/// A stack of matrices; strides in elements, 0 repeats.
+/// A batch of matrices; strides in elements, 0 repeats.
 struct Matrix {
   void* data = nullptr;
   int64_t batch_stride = 0, row_stride = 0, column_stride = 0;
@@ -18,8 +18,8 @@ struct MatrixProduct {
   EValue alpha = EValue::of_int(1), beta = EValue::of_int(1);
 };
 
-/// Floats of 16 bits are summed in f32, integers wrap, complex numbers are c64 and c128. Fails the context with
-/// InvalidType for any other dtype. Sizes and strides are the caller's to check.
+/// Computes the product. Floats of 16 bits are summed in f32, integers wrap, complex numbers are c64 and c128. Fails
+/// the context with InvalidType for any other dtype. The caller has checked sizes and strides.
 void multiply(KernelContext& context, const MatrixProduct& product);
 
 }  // namespace wick

@@ -84,7 +84,7 @@ TEST(MatrixProduct, IntegersWrap) {
   EXPECT_TRUE(equals(out, {44}));
 }
 
-// Tiles of every size and rest, with and without temp memory for them.
+// Tiles of every size and remainder, with and without temp memory for them.
 TEST(MatrixProduct, OtherTypesFollowTheDefinitionForEverySizeAndLevel) {
   const int32_t sizes[][3] = {{1, 5, 3}, {2, 1, 4}, {3, 7, 1}, {4, 8, 16}, {5, 17, 33}, {9, 3, 65}, {8, 64, 32}};
   for (const DType dtype : {DType::f64, DType::i64, DType::i32, DType::i8, DType::u8})
@@ -116,7 +116,7 @@ TEST(MatrixProduct, OtherTypesFollowTheDefinitionForEverySizeAndLevel) {
     }
 }
 
-// The same bits with memory for nothing, for a row of tiles, for fewer tasks than threads and for everything.
+// The same bits with no memory, and with memory for a row of tiles, for fewer tasks than threads and for everything.
 TEST(MatrixProduct, OtherTypesGiveTheSameBitsForAnyThreadsAndMemory) {
   std::mt19937 rng(5);
   const int32_t sizes[][4] = {{1, 9, 700, 35}, {3, 2, 41, 3}, {40, 5, 6, 7}, {1, 130, 300, 2}, {2, 4, 1, 90}};
@@ -154,7 +154,7 @@ TEST(MatrixProduct, OtherTypesGiveTheSameBitsForAnyThreadsAndMemory) {
       }
 }
 
-// A round has a tile for each task, wherever the product is large: rows, columns or batch.
+// A round has a tile for each task, whichever is large: rows, columns or batch.
 TEST(MatrixProduct, TasksOfOtherTypesSplitWhatThereIs) {
   constexpr int64_t kThreads = 4, kWidth = 8, kDepth = 256, kMuch = 1 << 20;
   const int64_t shapes[][3] = {{1, 400, 1}, {1, 1, 400}, {400, 1, 1}, {30, 3, 5}};  // batch, tiles, panels

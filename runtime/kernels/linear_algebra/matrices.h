@@ -25,7 +25,7 @@ inline void set_element(void* data, bool wide, int64_t at, dense::Complex value)
   set_element(data, wide, 2 * at + 1, value.im);
 }
 
-/// As it is, transposed, or transposed and conjugated.
+/// The matrix as it is, transposed, or transposed and conjugated.
 enum class Form : uint8_t { plain, transposed, adjoint };
 
 /// The matrices in the last two dimensions of a tensor of f32, f64, c64 or c128.
@@ -47,7 +47,7 @@ struct MatrixReader {
     lead = tensor.rank - 2;
     rows = tensor.sizes[lead];
     columns = tensor.sizes[lead + 1];
-    // Empty matrices take no memory, so that a file could ask for any number of them.
+    // Empty matrices take no memory, so a file could otherwise ask for any number of them.
     constexpr int64_t kMaxBatch = int64_t{1} << 31, kMaxEmpty = int64_t{1} << 16;
     for (int d = 0; d < lead; ++d) {
       sizes[d] = tensor.sizes[d];
@@ -66,7 +66,7 @@ struct MatrixReader {
   bool init_square(KernelContext& context, const Tensor& tensor) {
     return init(context, tensor) && require(context, rows == columns, "a matrix is not square: wanted [.., n, n]");
   }
-  /// A right side for the matrices of `like`: real beside real, complex beside complex numbers.
+  /// A right-hand side for the matrices of `like`: real if these are real, complex if they are complex.
   bool init_beside(KernelContext& context, const Tensor& tensor, const MatrixReader& like) {
     return init(context, tensor) &&
            require(context, is_complex(tensor.dtype) == is_complex(like.dtype),
@@ -112,7 +112,7 @@ struct MatrixWriter {
     return data != nullptr || out.numel == 0;
   }
   int32_t* ints(int64_t i) { return static_cast<int32_t*>(data) + i * rows * columns; }
-  /// Matrix i from T, row-major, or from another form of it.
+  /// Writes matrix i from T, row-major, or from another form of it.
   template <typename T>
   void store(int64_t i, const T* in, Form form = Form::plain) {
     const bool wide = tensor->dtype == DType::f64 || tensor->dtype == DType::c128;

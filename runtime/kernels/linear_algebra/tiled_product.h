@@ -8,8 +8,7 @@
 
 namespace wick {
 
-/// The type that elements of type T are summed in. Integers wrap, and the low bits of a sum are those of the sum in
-/// more bits.
+/// The type in which elements of type T are summed. Integers wrap: the low bits of a sum do not depend on its width.
 template <typename T, typename = void>
 struct ProductSumOf {
   using type = std::complex<double>;
@@ -31,13 +30,13 @@ inline int64_t rows_of_tile(int64_t m, int64_t t) {
   return m - t * kProductRows < kProductRows ? m - t * kProductRows : kProductRows;
 }
 
-/// How `batch` products of `tiles` by `panels` tiles take part in rounds, each over operands packed before.
+/// How `batch` products of `tiles` by `panels` tiles are computed in rounds. The operands of a round are packed first.
 struct TiledRounds {
   int64_t tasks = 1;
-  int64_t indices = 1, tiles = 0;  // of A in a round; one of the two is 1 or everything. No tiles: there is no room
+  int64_t indices = 1, tiles = 0;  // of A in a round; one of the two is 1 or everything. tiles is 0 if there is no room
 };
 
-/// `lines` is for how many rows or columns of k numbers there is room.
+/// `lines`: the number of rows or columns of k numbers for which there is room.
 inline TiledRounds plan_tiled_rounds(int64_t threads, int64_t batch, int64_t tiles, int64_t panels, int64_t k,
                                      int64_t width, int64_t lines) {
   constexpr double kTaskWork = 16384;  // tiles * k that are worth a task
@@ -47,7 +46,7 @@ inline TiledRounds plan_tiled_rounds(int64_t threads, int64_t batch, int64_t til
   TiledRounds r;
   r.tasks = static_cast<double>(threads) < most_tasks ? threads : static_cast<int64_t>(most_tasks);
   if (r.tasks < 1) r.tasks = 1;
-  // A takes as much as the panels of B before there are fewer tasks.
+  // A may take as much memory as the panels of B before the number of tasks is reduced.
   const auto wanted = [&] {
     const int64_t right = r.tasks * width, left = tiles * kProductRows;
     return right + (left < right ? left : right);
@@ -94,7 +93,7 @@ struct TiledProduct {
         store(index, t * kProductRows + r, panel * width + j, sums[r * width + j]);
   }
 
-  /// Blocks of k on the stack.
+  /// Computes without temp memory: blocks of k on the stack.
   void run_without_memory() const {
     constexpr int64_t kBlock = 16;
     context.parallel_for(batch * panels * tiles, 4096 / (k + 1) + 1, [&](int64_t begin, int64_t end) {

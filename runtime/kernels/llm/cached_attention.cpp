@@ -70,7 +70,7 @@ bool check_parameters(KernelContext& context, const Tensor& x, const RowParamete
   return true;
 }
 
-/// Number of keys that are read; fails the context where there are fewer.
+/// The number of keys that are read. Fails the context if there are fewer.
 bool read_positions(KernelContext& context, const CachedAttention& c, Attention& a) {
   const int64_t length = c.key->sizes[c.length_dim()];
   a.keys = length;
@@ -164,7 +164,7 @@ void custom_sdpa(KernelContext& context, Span<EValue*> args) {
 // k_scales, v_zero_points, v_scales, is_seq_at_dim_2, out)
 void custom_quantized_sdpa(KernelContext& context, Span<EValue*> args) {
   const bool quantized = args[0]->tensor->dtype == DType::i8;
-  const auto parameters = [&](size_t zero_points) {  // of floats, nobody looks at them
+  const auto parameters = [&](size_t zero_points) {  // float operands do not use them
     return quantized ? RowParameters{optional_tensor(*args[zero_points + 1]), optional_tensor(*args[zero_points])}
                      : RowParameters();
   };
@@ -183,7 +183,7 @@ void sdpa_with_kv_cache(KernelContext& context, Span<EValue*> args) {
   if (!require(context, lengths, Error::InvalidArgument,
                "sdpa_with_kv_cache: seq_len is not the length of key and value"))
     return;
-  // Nothing is written before everything is checked.
+  // Checks everything before it writes anything.
   if (!check_cache(context, key, *args[3]->tensor) || !check_cache(context, value, *args[4]->tensor) ||
       !check_cache_range(context, key, *args[3]->tensor, start_pos) ||
       !check_cache_range(context, value, *args[4]->tensor, start_pos))

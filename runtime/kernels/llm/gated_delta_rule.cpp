@@ -115,7 +115,7 @@ void run_head(const GatedDelta& g, int64_t head, int64_t group, float* error) {
 
 namespace kernels {
 
-// (query, key, value, decay, beta, initial_state, out, final_state_out). The final state may lie over the initial one.
+// (query, key, value, decay, beta, initial_state, out, final_state_out). The final state may overwrite the initial one.
 void gated_delta_rule(KernelContext& context, Span<EValue*> args) {
   const GatedDelta g{args[0]->tensor, args[1]->tensor, args[2]->tensor, args[3]->tensor,
                      args[4]->tensor, args[5]->tensor, args[6]->tensor, args[7]->tensor};

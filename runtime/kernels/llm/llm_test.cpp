@@ -197,7 +197,7 @@ TEST(CachedAttention, RefusesWhatDoesNotFit) {
 
 struct Quantized {
   TestTensor data, zero_points, scales;
-  // What the bytes stand for.
+  // The numbers that the bytes stand for.
   Elements elements(bool swapped) const {
     Elements out{values(data), data.sizes, swapped};
     const std::vector<double> zeros = values(zero_points), factors = values(scales);

@@ -27,9 +27,9 @@ int32_t int_at(const uint8_t* bytes, int64_t index) {
   return value;
 }
 
-/// Weights [rows, columns]: tiles of `nr` rows. A tile has for each group of columns its blocks of kr columns, then
-/// `nr` f32 scales and `nr` sums of elements, which nobody needs here. A block is cut into `sr` parts of kr / sr
-/// columns; in each part, row after row.
+/// Weights [rows, columns] in tiles of `nr` rows. For each group of columns, a tile has its blocks of kr columns, then
+/// `nr` f32 scales and `nr` sums of elements, which are not used here. A block is cut into `sr` parts of kr / sr
+/// columns; in each part, rows follow one another.
 struct PackedWeights {
   const uint8_t* tiles = nullptr;
   int64_t rows = 0, columns = 0, group = 0;
@@ -74,7 +74,7 @@ bool read_weights(KernelContext& context, const Tensor& packed, int64_t expert, 
                  Error::InvalidArgument, "quantized_moe_ffn: the packed weights have too few bytes");
 }
 
-/// The elements of a block as they lie. Values of four bits: 32 in 16 bytes, each plus 8, the first 16 in the low
+/// The elements of a block in memory order. Elements of four bits: 32 in 16 bytes, each plus 8, the first 16 in the low
 /// halves.
 void read_block(const uint8_t* bytes, const PackedWeights& w, int8_t* values) {
   const int64_t count = w.nr * w.kr;

@@ -23,7 +23,7 @@ struct Matrix {
   }
 };
 
-/// Each element is put where the layout says; what nobody reads is filled with 0x5A.
+/// Each element is put where the layout says; unused bytes are 0x5A.
 std::vector<uint8_t> pack(const Matrix& m, int bits, const Block& b, int type = 1) {
   const int groups = m.columns / m.group, tiles = (m.rows + b.nr - 1) / b.nr;
   const int block_bytes = b.nr * b.kr * bits / 8, group_bytes = m.group / b.kr * block_bytes + b.nr * 8;

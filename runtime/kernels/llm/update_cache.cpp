@@ -1,5 +1,6 @@
-// Writes rows into a cache [batch, length, heads, features]: from start_pos on, or each where `indices` [batch, rows]
-// says; of two rows for one position the later one stays. The result is a placeholder of one element that nobody reads.
+// Writes rows into a cache [batch, length, heads, features]: at positions from start_pos on, or at those in `indices`
+// [batch, rows]. If two rows have the same position, the later one stays. The result is a placeholder of one element
+// that nobody reads.
 //   Source: llama::update_cache, update_cache_with_indices of ExecuTorch's library of LLM operators.
 #include <string.h>
 

@@ -40,7 +40,7 @@ bool resize_to_joined(KernelContext& context, Span<EValue*> args, Tensor& out, i
   return resize_out(context, out, shape.sizes, shape.rank);
 }
 
-/// Whether `out` is lines of the tensors' lines, one behind another: all have one layout.
+/// Whether concatenating lines in memory gives `out`: all tensors have the same layout.
 bool joins_lines(const Span<Tensor*>& tensors, const Tensor& out) {
   bool is_row_major = is_contiguous(out), is_alike = true;
   for (const Tensor* tensor : tensors) {
@@ -52,7 +52,7 @@ bool joins_lines(const Span<Tensor*>& tensors, const Tensor& out) {
   return is_row_major || is_alike;
 }
 
-constexpr size_t kShortLine = 64;  // bytes that a board's memcpy takes longer to begin with than to copy
+constexpr size_t kShortLine = 64;  // up to this many bytes, starting a board's memcpy takes longer than the copy
 
 template <typename Byte>
 struct Lines {
@@ -60,7 +60,7 @@ struct Lines {
   size_t step;
 };
 
-/// Copies the next kBytes of each line while at least as many are left, by what a compiler copies without a call.
+/// Copies the next kBytes of each line while at least as many are left, in pieces that compilers copy without a call.
 template <size_t kBytes>
 void copy_columns(Lines<uint8_t>& to, Lines<const uint8_t>& from, size_t& left, size_t lines) {
   for (; left >= kBytes; left -= kBytes, to.first += kBytes, from.first += kBytes) {
@@ -103,7 +103,7 @@ void join_lines(const Span<Tensor*>& tensors, const Tensor& out, int dim) {
     if (!overlaps && bytes <= kShortLine) {
       copy_short_lines({first, step}, {from, bytes}, bytes, lines);
     } else {
-      auto* const copy = overlaps ? memmove : memcpy;  // C libraries for boards move byte by byte
+      auto* const copy = overlaps ? memmove : memcpy;  // memmove of C libraries for boards moves byte by byte
       for (size_t line = 0; line < lines; ++line) copy(first + line * step, from + line * bytes, bytes);
     }
     first += bytes;

@@ -4,7 +4,7 @@
 namespace wick::test {
 namespace {
 
-// A file may name its output among the operands; it then has the sizes of the output.
+// A file may name the output among the operands; that operand then has the sizes of the output.
 TEST(Cat, WritesNothingBehindAnOutputThatIsAnOperand) {
   TestTensor a = make(DType::f32, {4}, {1, 2, 3, 4});
   TestTensor out = make_dynamic(DType::f32, {8});

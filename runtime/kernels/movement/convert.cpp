@@ -12,7 +12,7 @@ namespace wick {
 namespace kernels {
 namespace {
 
-/// Between the two conversions an element is one of these, whichever holds it exactly.
+/// The type of an element between the two conversions: one that holds it exactly.
 enum class Wide : uint8_t { integer, natural, real, complex };
 
 struct WideComplex {
@@ -85,7 +85,8 @@ Wide load(const void* src, DType dtype, int64_t stride, int64_t count, WideBuffe
 float magnitude(float value) { return math::abs_f(value); }
 double magnitude(double value) { return math::abs(value); }
 
-// What truncates to the smallest integer, fits or not, gives it without a conversion.
+// Numbers out of range give the smallest integer. The smallest integer itself also takes that path, without a
+// conversion.
 template <typename Real>
 int32_t int32_of(Real value) {
   return magnitude(value) < Real(2147483648.0) ? static_cast<int32_t>(value) : INT32_MIN;
@@ -270,7 +271,7 @@ PackedFn packed_conversion(DType from, DType to) {
   return nullptr;
 }
 
-/// The dtype through which a conversion without a row goes in steps with the same result; `from` if there is none.
+/// The dtype through which a conversion without a row goes in two steps, with the same result; `from` if there is none.
 DType intermediate(DType from, DType to) {
   const auto is_half = [](DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; };
   const auto is_small = [](DType dtype) { return dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i16; };

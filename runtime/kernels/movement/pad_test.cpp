@@ -3,7 +3,7 @@
 namespace wick::test::pad_test {
 namespace {
 
-// Padding on both sides, on one, none, and cutting, in rows and in any order in memory.
+// Padding on both sides, on one and on none, and cutting, for contiguous rows and any order in memory.
 TEST(Pad, BordersFollowTheDefinition) {
   constexpr int64_t kRows = 4, kColumns = 6;
   std::vector<double> x(2 * kRows * kColumns);

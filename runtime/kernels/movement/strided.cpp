@@ -94,7 +94,7 @@ void copy_line(T* dst, int64_t dst_stride, const T* src, int64_t src_stride, int
     for (int64_t i = 0; i < count; ++i) dst[i] = src[i * src_stride];
     return;
   }
-  // By pointers: products of 64 bits are slow on small processors.
+  // With pointer-sized integers: 64-bit multiplications are slow on small processors.
   const ptrdiff_t to = static_cast<ptrdiff_t>(dst_stride), from = static_cast<ptrdiff_t>(src_stride);
   int64_t left = count;
   for (; left >= 4; left -= 4, dst += 4 * to, src += 4 * from) {
@@ -116,7 +116,7 @@ void copy_tiled(KernelContext& context, T* dst, const T* src, Axis* axes, int co
   const int num_outer = count - 2;
   int64_t planes = 1;
   for (int d = 0; d < num_outer; ++d) planes *= axes[d].size;
-  // Short rows, as the channels of a picture are, go along the columns, of which a tile then has more.
+  // Short rows, such as the channels of a picture, run along the columns; a tile then has more columns.
   const bool short_rows = row.size < kTile;
   const int64_t tile = short_rows ? kTile * kTile / row.size : kTile;
   const int64_t col_tiles = (col.size + tile - 1) / tile;
@@ -183,7 +183,7 @@ void copy_axes(KernelContext& context, size_t element_size, uint8_t* dst, const 
   });
 }
 
-/// Has room for one axis at least.
+/// Requires: `axes` has room for at least one axis.
 void convert_axes(KernelContext& context, uint8_t* dst, DType dst_dtype, const uint8_t* src, DType src_dtype,
                   Axis* axes, int count) {
   if (dst_dtype == src_dtype && dst_dtype != DType::boolean)

@@ -12,7 +12,7 @@ struct Kept {
   int64_t first, last;
 };
 Kept kept_columns(bool lower, int64_t row, int64_t columns, int64_t diagonal) {
-  // Beyond these bounds nothing changes; clamping keeps the sums below from overflowing.
+  // Bounds beyond these change nothing; clamping keeps the sums below from overflowing.
   const int64_t limit = int64_t{1} << 32;
   const int64_t k = diagonal < -limit ? -limit : diagonal > limit ? limit : diagonal;
   int64_t edge = lower ? row + k + 1 : row + k;

@@ -1,4 +1,5 @@
-// Ops that are one change of view: permute, slice, select, expand, diagonal, unfold .. each then copies densely.
+// Operators that are a single change of view: permute, slice, select, expand, diagonal, unfold .. Each then copies
+// densely.
 #include "runtime/kernels/movement/arguments.h"
 #include "runtime/kernels/movement/view_ops.h"
 

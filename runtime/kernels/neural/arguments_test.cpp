@@ -1,5 +1,5 @@
-// No argument makes a kernel of linear_algebra or neural leave its tensors: random tensors and numbers of the kinds
-// that its signature names, guard bytes around every tensor (call_detailed checks them).
+// No argument makes a kernel of linear_algebra or neural write outside its tensors. Arguments are random tensors and
+// numbers of the kinds that its signature names, with guard bytes around every tensor (call_detailed checks them).
 #include <random>
 
 #include "runtime/kernels/kernel_test_support.h"
@@ -58,7 +58,7 @@ class Arguments {
   }
 
  private:
-  /// Half of the time in a wild set of arguments, now and then in a tame one.
+  /// True half of the time in a wild set of arguments, and now and then in a tame one.
   bool rarely() { return rng_() % (wild_ ? 2 : 20) == 0; }
   int64_t integer() {
     const int64_t odd[] = {INT64_MAX, INT64_MIN, int64_t{1} << 31, -1, 0, 1 << 30};

@@ -73,7 +73,7 @@ void softmax_columns(const HotKernels& kernels, const float* in, int64_t in_stri
     }
 }
 
-/// f32 where the last dimension is contiguous in both tensors; false if that is not so.
+/// f32 whose last dimension is contiguous in both tensors; false in other cases.
 bool softmax_f32(KernelContext& context, const Rows& rows, bool logarithm) {
   const Tensor &in = *rows.in, &out = *rows.out;
   const int last = rows.rank - 1;
@@ -118,11 +118,11 @@ void softmax_rows(KernelContext& context, const Rows& rows, bool logarithm) {
   });
 }
 
-/// 16-bit floats by way of a row-major f32 copy; false if temp memory has no room for it, and nothing was done.
+/// 16-bit floats, computed on a row-major f32 copy. False, with nothing done, if temp memory has no room for it.
 bool softmax_half(KernelContext& context, const Rows& rows, bool logarithm) {
   const Tensor &in = *rows.in, &out = *rows.out;
   if (in.dtype != DType::f16 && in.dtype != DType::bf16) return false;
-  // In place, which the loop over columns of log_softmax does not allow.
+  // The copy is computed in place, which the loop over columns of log_softmax does not allow.
   if (logarithm && rows.dim != rows.rank - 1) return false;
   if (in.numel * sizeof(float) + 64 > context.temp_available()) return false;
   float* copy = context.allocate_temp_array<float>(in.numel);

@@ -4,12 +4,13 @@
 
 namespace wick {
 
-/// No size, stride, padding .. of a window may exceed this; sums and products of two stay within int64.
+/// The upper limit of sizes, strides, padding .. of a window, so that sums and products of two fit int64.
 constexpr int64_t kMaxWindow = int64_t{1} << 30;
 
-/// Reads `dims` numbers from a list of `dims` entries, or of one that stands for all. Missing list or no entries:
-/// `fallback` repeated, or fallback_list if given. Numbers go to the end of out[3], the front keeps `fill`. Fails the
-/// context with InvalidArgument and `message` if the length is another or a number is outside [lowest, kMaxWindow].
+/// Reads `dims` numbers from a list of `dims` entries, or of one entry that stands for all. If the list is missing or
+/// empty: `fallback` repeated, or fallback_list if given. Numbers go to the end of out[3], the front becomes `fill`.
+/// Fails the context with InvalidArgument and `message` if the length is wrong or a number is outside [lowest,
+/// kMaxWindow].
 bool read_window(KernelContext& context, const EValue& list, int dims, int64_t lowest, int64_t fill,
                  const int64_t* fallback_list, const char* message, int64_t* out);
 

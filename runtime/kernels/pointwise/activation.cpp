@@ -42,7 +42,7 @@ void activation(KernelContext& context, Args args, F f) {
   unary<kFloat>(context, operand(args, 0), out_tensor(args, args.size() - 2), f);
 }
 
-/// The f32 lane by rows(in, out, count); the others, and what is to be refused, by f.
+/// The f32 lane by rows(in, out, count). Other lanes, and operands that are refused, by f.
 template <typename Rows, typename F>
 void activation_rows(KernelContext& context, Args args, const Rows& rows, F f) {
   if (!is_floating(tensor(args, 0).dtype)) return activation(context, args, f);
@@ -168,7 +168,7 @@ void glu_out(KernelContext& context, Args args) {
         static_cast<int64_t>(sizes[dim]) * in.strides[dim] * static_cast<int64_t>(dtype_size_bytes(in.dtype));
     second.data = in.as<uint8_t>() + offset;
   }
-  // A half of size 1 next to strides of the whole: the engine reads sizes and strides only.
+  // Sets a size of 1 but keeps the strides of the whole tensor: the engine reads sizes and strides only.
   binary<kFloat>(context, first, second, out_tensor(args, 2), [](auto a, auto b) { return a / (1 + exponential(-b)); });
 }
 

@@ -77,7 +77,7 @@ Complex complex_atanh(Complex z) {
   }
   if (has_nan(z)) return {z.re == 0 ? z.re : math::kNaN, math::kNaN};
   const double x = math::abs(z.re), y = math::abs(z.im);
-  constexpr double kLarge = 1e150;  // above it squares overflow, and 1 does not count
+  constexpr double kLarge = 1e150;  // above it squares overflow, and adding 1 changes nothing
   if (x > kLarge || y > kLarge) {
     const double ratio = x > y ? y / x : x / y;
     const double part = x > y ? 1 / x / (1 + ratio * ratio) : ratio / y / (1 + ratio * ratio);

@@ -25,7 +25,7 @@ struct SubScaled {
     if constexpr (is_integer_lane<T>) {
       return wrap_sub(a, multiply(number_as<T>(alpha), b));
     } else if constexpr (is_complex_lane<T>) {
-      // As eager: the product decides the signs of zeros.
+      // As in eager, the signs of zeros are those of the product.
       return a + multiply(T(-number_as<T>(alpha).real(), 0), b);
     } else {
       return a - multiply(number_as<T>(alpha), b);
@@ -72,7 +72,7 @@ bool is_bool(const Operand& x) { return x.tensor ? x.tensor->dtype == DType::boo
 bool accepts_alpha(KernelContext& context, const Operand& a, const Operand& b, const Operand& alpha, bool subtraction) {
   const Operand both[] = {a, b};
   DType common;
-  if (!result_type(both, 2, &common)) return true;  // the family reports it
+  if (!result_type(both, 2, &common)) return true;  // binary() reports the failure
   if (alpha.tag == Tag::real && !is_floating(common) && !is_complex(common)) {
     context.fail(Error::InvalidArgument, "alpha is floating but the result is not");
     return false;

@@ -35,7 +35,7 @@ bool simple_power(KernelContext& context, const Operand& a, double exponent, Ten
     elementwise<T, T>(context, f, {a}, out);
     return true;
   };
-  const bool roots = a.tensor->dtype != DType::f16;  // there eager calls pow, which differs at -0 and -infinity
+  const bool roots = a.tensor->dtype != DType::f16;  // for f16 eager calls pow, which differs at -0 and -infinity
   if (exponent == 0.5 && roots) return run([](T x) { return math::sqrt(x); });
   if (exponent == 2) return run([](T x) { return x * x; });
   if (exponent == 3) return run([](T x) { return x * x * x; });

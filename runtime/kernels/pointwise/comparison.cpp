@@ -17,7 +17,7 @@ WICK_COMPARISON(le_out, kAnyReal, a <= b)
 WICK_COMPARISON(lt_out, kAnyReal, a < b)
 #undef WICK_COMPARISON
 
-// A NaN on either side wins, but in fmax and fmin, where it loses.
+// NaN-propagating, except for fmax and fmin, which ignore a NaN.
 void maximum_out(KernelContext& context, Args args) {
   binary<kAnyReal | kNarrow>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2), [](auto a, auto b) {
     return a != a ? a : b != b ? b : a < b ? b : a;

@@ -13,7 +13,7 @@ inline double float_remainder(double a, double b) { return math::fmod(a, b); }
 inline float round_toward_zero(float x) { return math::trunc_f(x); }
 inline double round_toward_zero(double x) { return math::trunc(x); }
 
-/// As an element of `dtype`, if that is a 16-bit float.
+/// Rounds the value to `dtype`, if that is a 16-bit float.
 template <typename T>
 T rounded(T x, DType dtype) {
   if (dtype == DType::f16) return static_cast<T>(static_cast<float>(Half(static_cast<float>(x))));
@@ -30,8 +30,8 @@ struct ZeroFlag {
   }
 };
 
-/// Toward zero. In f16 and bf16 the quotient of tensors is rounded to the type first, as eager does; that by a number
-/// or a tensor without dimensions is not.
+/// Toward zero. In f16 and bf16 the quotient of tensors is rounded to the dtype first, as in eager; a quotient by a
+/// number or a 0-d tensor is not.
 struct DivideTrunc {
   ZeroFlag zero;
   DType dtype = DType::f32;
@@ -45,8 +45,8 @@ struct DivideTrunc {
   }
 };
 
-/// Python's //: the quotient rounded down, exact for f32 and f64 by way of the remainder. Eager rounds each step of
-/// 16-bit floats.
+/// Python's //: the quotient rounded down, exact for f32 and f64 because it uses the remainder. Eager rounds each step
+/// of 16-bit floats.
 struct DivideFloor {
   ZeroFlag zero;
   DType dtype = DType::f32;
@@ -72,7 +72,7 @@ struct DivideFloor {
   }
 };
 
-/// Sign of the divisor, as Python's %.
+/// The result has the sign of the divisor, as Python's %.
 struct Remainder {
   ZeroFlag zero;
   int64_t operator()(int64_t a, int64_t b) const { return b == 0 ? zero.raise() : math::floor_modulo(a, b); }
@@ -85,7 +85,7 @@ struct Remainder {
   }
 };
 
-/// Sign of the dividend, as C's %.
+/// The result has the sign of the dividend, as C's %.
 struct Fmod {
   ZeroFlag zero;
   int64_t operator()(int64_t a, int64_t b) const {
@@ -98,14 +98,14 @@ struct Fmod {
   }
 };
 
-/// Beside integers a number is one of the result's dtype: it wraps.
+/// With integers a number is converted to the result's dtype: it wraps.
 template <typename F>
 void divide(KernelContext& context, const Operand& a, const Operand& b, Tensor& out) {
   bool zero_seen = false;
   F f{ZeroFlag{&zero_seen}};
   Operand both[] = {a, b};
   DType common;
-  const bool is_known = result_type(both, 2, &common);  // else binary() reports it
+  const bool is_known = result_type(both, 2, &common);  // otherwise binary() reports the failure
   if constexpr (std::is_same_v<F, DivideTrunc> || std::is_same_v<F, DivideFloor>) {
     if (is_known && b.tensor && b.tensor->rank > 0) f.dtype = common;
   }

@@ -57,7 +57,7 @@ void expect_close(const char* name, HotKernels::Map HotKernels::* function, doub
   const std::vector<float>& x = samples();
   for (IsaLevel level : levels()) {
     std::vector<float> y(x.size());
-    for (size_t begin = 0; begin < x.size(); begin += 1003) {  // with every kind of rest
+    for (size_t begin = 0; begin < x.size(); begin += 1003) {  // with every size of remainder
       (hot(level).*function)(x.data() + begin, y.data() + begin,
                              static_cast<int64_t>(std::min<size_t>(1003, x.size() - begin)));
     }

@@ -1,4 +1,4 @@
-// The fast ways through a function of floats: loops built for the processor, over dense f32 tensors at once or over the
+// The fast paths of a function of floats: loops built per instruction set, over dense f32 tensors at once or over the
 // chunks of the elementwise engine. C++17, freestanding.
 #pragma once
 #include "runtime/kernels/hot/hot_kernels.h"
@@ -7,8 +7,8 @@
 namespace wick {
 namespace kernels {
 
-/// Runs `function` over `in` if both tensors are f32 and can have one layout; resizes `out`. False if the general way
-/// must do it (nothing happened then).
+/// Runs `function` over `in` if both tensors are f32 and can have one layout; resizes `out`. False, with nothing done,
+/// if the general path is needed.
 bool hot_unary(KernelContext& context, const Tensor& in, Tensor& out,
                void (*function)(const float* in, float* out, int64_t count));
 

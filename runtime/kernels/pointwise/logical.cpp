@@ -11,7 +11,7 @@ void logical(KernelContext& context, Args args, F f) {
   elementwise<bool, bool, bool>(context, f, {operand(args, 0), operand(args, 1)}, out_tensor(args, 2));
 }
 
-/// Shifts by a negative count or by the width or more: left gives 0, right fills with the sign.
+/// Shifts. A count that is negative, or at least the width, gives 0 to the left and the sign bits to the right.
 template <typename F>
 void shift(KernelContext& context, Args args, F f) {
   Operand both[] = {operand(args, 0), operand(args, 1)};

@@ -1,4 +1,4 @@
-// Integers of less than 64 bits against the same formulas in int64, wrapped to the width.
+// Integers narrower than 64 bits against the same formulas in int64, wrapped to the width.
 #include <functional>
 
 #include "runtime/kernels/kernel_test_support.h"

@@ -46,7 +46,7 @@ T wrap_negate(T a) {
   return wrap_sub(T(0), a);
 }
 
-/// a * b; of complex numbers without the C library's rules for infinite parts, as eager has it.
+/// a * b; for complex numbers without the C library's rules for infinite parts, as in eager.
 template <typename T>
 T multiply(T a, T b) {
   if constexpr (is_integer_lane<T>) {
@@ -72,7 +72,7 @@ T number_as(const Operand& number) {
   }
 }
 
-/// Lanes a family is defined on, as a mask. kNarrow: also the narrow integer lanes, where they give the same values.
+/// The lanes on which a family is defined, as a mask. kNarrow: also narrow integer lanes, if they give the same values.
 enum : unsigned {
   kBool = 1,
   kInt = 2,
@@ -169,8 +169,8 @@ void float_unary(KernelContext& context, const Operand& a, Tensor& out, const F&
   });
 }
 
-/// Are tensor operands cast to the result type before f sees them, or only to its lane? Eager does the latter in add,
-/// sub and mul.
+/// Whether tensor operands are cast to the result type before f sees them, or only to its lane. Eager does the latter
+/// in add, sub and mul.
 enum class Casting : uint8_t { to_result_type, to_lane };
 
 /// A number as eager compares it: converted to the other operand's dtype first, so integers wrap and halves round.

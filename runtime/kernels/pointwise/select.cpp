@@ -5,7 +5,7 @@ namespace wick {
 namespace kernels {
 namespace {
 
-/// NaN on either side wins.
+/// NaN-propagating.
 template <typename T>
 T larger_of(T a, T b) {
   return a != a ? a : b != b ? b : a < b ? b : a;
@@ -15,7 +15,7 @@ T smaller_of(T a, T b) {
   return a != a ? a : b != b ? b : b < a ? b : a;
 }
 
-/// Any of the bounds may be None, but not both.
+/// Either bound may be None, but not both.
 void clamp(KernelContext& context, Args args) {
   const bool has_min = !args[1]->is_none(), has_max = !args[2]->is_none();
   Tensor& out = out_tensor(args, 3);

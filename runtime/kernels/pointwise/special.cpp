@@ -42,7 +42,7 @@ WICK_SPECIAL_BINARY(igamma, gamma_lower)
 WICK_SPECIAL_BINARY(igammac, gamma_upper)
 #undef WICK_SPECIAL_BINARY
 
-/// As eager, which has no digits left where erf(x / sqrt(2)) is -1.
+/// As in eager, no digits remain where erf(x / sqrt(2)) is -1.
 void special_ndtr_out(KernelContext& context, Args args) {
   float_unary<kFloat>(context, operand(args, 0), out_tensor(args, 1), [](auto x) {
     using T = decltype(x);

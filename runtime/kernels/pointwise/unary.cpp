@@ -65,7 +65,7 @@ T complex_function(T x, F&& f) {
 
 double hypotenuse(double a, double b);
 
-/// Functions of x + i y with the C standard's results for zeros and parts that are not finite, which are eager's.
+/// Functions of x + i y with the C standard's results for zeros and parts that are not finite, as in eager.
 void complex_sin(double x, double y, double* re, double* im) {
   *re = x == 0 ? x : math::sin(x) * math::cosh(y);
   *im = math::is_finite(x) ? math::cos(x) * math::sinh(y) : math::is_inf(y) ? math::kInfinity : y == 0 ? y : math::kNaN;
@@ -91,7 +91,7 @@ void complex_tanh(double x, double y, double* re, double* im) {
 }
 void complex_sqrt(double x, double y, double* re, double* im) {
   if (math::is_inf(x) || math::is_inf(y)) {
-    const double none = y != y ? math::kNaN : 0;  // of the part that is not infinite
+    const double none = y != y ? math::kNaN : 0;  // for the part that is not infinite
     *re = math::is_inf(y) || x > 0 ? math::kInfinity : none;
     *im = math::is_inf(y) ? y : math::copy_sign(x > 0 ? none : math::kInfinity, y);
     return;
@@ -152,7 +152,7 @@ struct Reciprocal {
   }
 };
 
-/// Rounding functions leave integers alone.
+/// Rounding functions do not change integers.
 #define WICK_ROUNDING(type, function)                                 \
   struct type {                                                       \
     int64_t operator()(int64_t x) const { return x; }                 \

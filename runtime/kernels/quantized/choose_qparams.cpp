@@ -64,7 +64,7 @@ void choose_qparams_tensor_out(KernelContext& context, Span<EValue*> args) {
   const bool sane = qmin >= INT32_MIN && qmax <= INT32_MAX && qmin <= 0 && qmax >= 0 && qmin < qmax;
   if (!require(context, sane, "quant_min and quant_max must enclose 0")) return;
   if (!require(context, count > 0, "an empty tensor has no range")) return;
-  // Order does not matter here: a tensor is dense.
+  // The order does not matter, and a tensor is dense.
   const Extremes range = extremes_of(src, in.dtype, 0, count);
   const int64_t one = 1;
   if (!resize_out(context, scale, &one, 1) || !resize_out(context, zero_point, &one, 1)) return;

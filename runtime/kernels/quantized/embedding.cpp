@@ -1,6 +1,6 @@
 // Embedding tables of 8, 4 and 2 bits with a scale (and zero point) for each row or group of a row.
-//   4 bits: the first of two values in the high half. 2 bits: the first of four in the low bits. Values are stored plus
-//   8 and plus 2. Arithmetic rounds to the scales' dtype after each step.
+//   4 bits: the first of two values is in the high half; 8 is added to stored values. 2 bits: the first of four values
+//   is in the low bits; 2 is added. Arithmetic rounds to the scales' dtype after each step.
 #include "common/float16.h"
 #include "runtime/kernels/movement/arguments.h"
 #include "runtime/kernels/movement/convert.h"

@@ -39,8 +39,8 @@ bool check_out_dtype(KernelContext& context, const EValue& asked, const Tensor& 
   return true;
 }
 
-/// Applies convert(line in, line out, count, parameters index) to lines that share one scale. Parameter index runs over
-/// the dimension `axis`, or over all positions of the other dimensions (rows) if axis is kRows, or is 0 (kOne).
+/// Applies convert(line in, line out, count, parameters index) to lines that share one scale. The parameter index runs
+/// over dimension `axis`; over all positions of the other dimensions (rows) if axis is kRows; it is 0 if axis is kOne.
 constexpr int kOne = -1, kRows = -2;
 
 template <typename Body>
@@ -248,7 +248,7 @@ bool valid_scale(KernelContext& context, double scale) {
   return require(context, scale > 0 && math::is_finite(scale), "the scale must be positive and finite");
 }
 
-/// Scales and zero points along `axis`; of one scale for all channels, `axis` becomes kOne.
+/// Loads scales and zero points along `axis`. If there is one scale for all channels, `axis` becomes kOne.
 bool load_channels(KernelContext& context, const Tensor& in, const Tensor& scales, const Tensor* zero_points, int* axis,
                    Parameters* parameters) {
   const int64_t channels = in.sizes[*axis];

@@ -1,5 +1,6 @@
 // Poisson, binomial and gamma distributions: one parameter for each element. Element i draws from a stream of its own,
-// keyed by block number offset + i. Not the numbers eager draws. Ours: eager's also take a generator.
+// keyed by block number offset + i. The numbers differ from eager's. Wick's own operators: eager's also take a
+// generator.
 #include "common/distributions.h"
 
 #include "runtime/kernels/movement/arguments.h"

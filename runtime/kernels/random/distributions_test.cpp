@@ -19,7 +19,8 @@ constexpr int kDraws = 40000;
 
 TestTensor all(double value, DType dtype = DType::f64) { return make(dtype, {kDraws}, {value}); }
 
-// Of 40000 draws the mean is off by 5 of its deviations at most once in a million times; the variance by 8 percent.
+// In 40000 draws the mean deviates by more than 5 standard errors less than once in a million times; the variance by 8
+// percent.
 void expect_moments(const TestTensor& drawn, double mean, double variance) {
   const Moments got = moments(values(drawn));
   EXPECT_NEAR(got.mean, mean, 5 * std::sqrt(variance / kDraws) + 1e-9 * mean);
@@ -73,7 +74,7 @@ TEST(StandardGamma, HasMeanAndVarianceOfItsShape) {
     SCOPED_TRACE(shape);
     const Moments got = moments(values(out));
     EXPECT_NEAR(got.mean, shape, 5 * std::sqrt(shape / kDraws) + 1e-12);
-    EXPECT_NEAR(got.variance, shape, 0.25 * shape + 1e-12);  // of skewed numbers
+    EXPECT_NEAR(got.variance, shape, 0.25 * shape + 1e-12);  // for skewed distributions
     for (const double x : values(out)) ASSERT_GE(x, 0);
   }
 }

@@ -1,5 +1,6 @@
 // Random tensors. Element i (in logical order) uses block offset + i / 4, or + i / 2 where it needs two words, so the
-// values depend on the seed and the blocks drawn before, never on threads or memory order. Not the numbers eager draws.
+// values depend on the seed and the blocks drawn before, never on threads or memory order. The numbers differ from
+// eager's.
 #include "common/random.h"
 
 #include <type_traits>
@@ -179,7 +180,7 @@ void bernoulli_float_out(KernelContext& context, Span<EValue*> args) {
   });
 }
 
-/// Fisher and Yates.
+/// The Fisher-Yates shuffle.
 void randperm_out(KernelContext& context, Span<EValue*> args) {
   const int64_t n = args[0]->integer;
   Tensor& out = *args[1]->tensor;
@@ -199,7 +200,8 @@ void randperm_out(KernelContext& context, Span<EValue*> args) {
   convert_view(context, view_of(out), out.dtype, contiguous_view(order, &n, 1), DType::i64);
 }
 
-/// Draws columns of each row of weights by their share of the row's sum; without replacement a drawn weight becomes 0.
+/// Draws columns of each row, with probabilities proportional to the weights. Without replacement, a drawn weight
+/// becomes 0.
 void multinomial_out(KernelContext& context, Span<EValue*> args) {
   const Tensor& self = *args[0]->tensor;
   const int64_t samples = args[1]->integer;

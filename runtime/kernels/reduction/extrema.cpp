@@ -1,4 +1,4 @@
-// amax, amin, argmax, argmin, max.dim, min.dim, max, min, any, all. A NaN beats every number; of equals the first wins.
+// amax, amin, argmax, argmin, max.dim, min.dim, max, min, any, all. NaN-propagating; the first of equal elements wins.
 #include "runtime/kernels/elementwise_promote.h"
 #include "runtime/kernels/reduction/reduction.h"
 
@@ -11,7 +11,7 @@ bool beats(T x, T value) {
   return (kMax ? x > value : x < value) | (x != x);
 }
 
-/// The extreme and, with kIndex, the position of its first occurrence. A NaN is never beaten.
+/// The extreme and, with kIndex, the position of its first occurrence. NaN-propagating.
 template <typename T, bool kMax, bool kIndex>
 struct Extreme {
   static constexpr int kLanes = 8;

@@ -81,7 +81,7 @@ struct Moments {
   }
 };
 
-/// sum |x|^p, or the extreme for p = inf and -inf, the number of nonzeros for p = 0.
+/// sum |x|^p; the extreme for p = inf and -inf; the number of nonzero elements for p = 0.
 template <typename T>
 struct Norm {
   double p = 2;

@@ -1,5 +1,5 @@
-// Reductions over any set of dimensions, any dim order. A kernel gives a State: what one output element remembers while
-// the elements it reduces go by in chunks. C++17, freestanding.
+// Reductions over any set of dimensions, any dim order. A kernel gives a State, which holds the intermediate result of
+// one output element and takes its elements in chunks. C++17, freestanding.
 #pragma once
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/elementwise_convert.h"
@@ -31,24 +31,24 @@ struct ReductionPlan {
   int64_t reduced_strides[kMaxRank];
   int out_dims[kMaxRank];  // out dimension of an input dimension, or -1
 
-  /// Do kept neighbours lie side by side, and reduced ones apart?
+  /// Whether adjacent kept elements are adjacent in memory, and adjacent reduced ones are not.
   bool rows_are_dense() const {
     return kept_rank > 0 && kept_strides[kept_rank - 1] == 1 && columns() > 1 && reduced > 1 && reduced < INT32_MAX &&
            reduced_strides[reduced_rank - 1] != 1;
   }
   int64_t columns() const { return kept_rank == 0 ? 1 : kept_sizes[kept_rank - 1]; }
   int64_t blocks_per_row() const { return (columns() + kColumns - 1) / kColumns; }
-  /// Work items: kColumns neighbours of the last kept dimension each.
+  /// Work items: kColumns adjacent elements of the last kept dimension each.
   int64_t blocks() const { return outputs == 0 ? 0 : outputs / columns() * blocks_per_row(); }
-  /// Input offset of a kept element (its number in plan order), and its place in `out`.
+  /// The input offset of a kept element (by its number in plan order), and its place in `out`.
   int64_t input_offset(int64_t output) const;
   int64_t out_offset(int64_t output, const Tensor& out) const;
   /// Loads reduced elements [begin, begin + count) of the output at `offset`.
   void load(LoadFn load, size_t lane_bytes, int64_t offset, int64_t begin, int64_t count, void* to) const;
 };
 
-/// Resizes out (and out2 if not null) to the reduced shape and fills the plan. With `ordered`, reduced elements go by
-/// in logical order; without it, in memory order. False with the context failed otherwise.
+/// Resizes out (and out2 if not null) to the reduced shape and fills the plan. With `ordered`, reduced elements come in
+/// logical order; without it, in memory order. False, with the context failed, on error.
 bool plan_reduction(KernelContext& context, const Tensor& in, uint32_t mask, bool keepdim, bool ordered, Tensor& out,
                     Tensor* out2, ReductionPlan* plan);
 
@@ -72,7 +72,8 @@ class ReducedCursor {
   int64_t index_[kMaxRank] = {};
 };
 
-/// reduce() for dense rows: State::Columns takes the rows of kRowColumns outputs at once and gives each output's State.
+/// reduce() for dense rows: State::Columns takes rows of kRowColumns outputs at once and gives the State of each
+/// output.
 template <typename T, typename State, typename Finish>
 void reduce_rows(KernelContext& context, const ReductionPlan& plan, LoadFn load, bool in_place, const State& init,
                  Finish finish) {

@@ -60,7 +60,7 @@ int merge(int rank, int64_t* sizes, int64_t* strides) {
   return last + 1;
 }
 
-/// Moves the kept dimension with the smallest stride to the end: its neighbours share cache lines.
+/// Moves the kept dimension with the smallest stride to the end, because its elements share cache lines.
 void put_closest_last(ReductionPlan* plan) {
   int closest = -1;
   for (int k = 0; k < plan->kept_rank; ++k) {

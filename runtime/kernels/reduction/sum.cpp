@@ -16,7 +16,8 @@ inline int64_t plus(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
 
-/// Pairwise: chunks are summed in eight lanes, chunk sums meet as in a binary counter, so the error grows with log n.
+/// Pairwise: chunks are summed in eight lanes, and chunk sums are added as in a binary counter. The error grows with
+/// log n.
 template <typename T>
 struct Sum {
   static constexpr int kLanes = 8;
@@ -50,7 +51,7 @@ struct Sum {
     return sum;
   }
 
-  /// Rows are summed kBlock at a time, block sums meet as above.
+  /// Rows are summed kBlock at a time, and block sums are added as above.
   struct Columns {
     static constexpr int kWidth = ReductionPlan::kRowColumns;
     static constexpr uint32_t kBlock = 32;
@@ -94,7 +95,7 @@ struct Product {
   static constexpr int kLanes = 8;
   T value = T(1);
   void fold(const T* x, int64_t count) {
-    // A lane's first factor of 1 makes a NaN of 0 times an infinite part of a complex number: these come in order.
+    // Complex numbers are multiplied in order: a lane's initial factor of 1 would make NaN of 0 times an infinite part.
     constexpr bool kInLanes = !is_complex_lane<T>;
     T lanes[kLanes];
     for (T& lane : lanes) lane = T(1);
@@ -120,7 +121,7 @@ struct Product {
   };
 };
 
-/// As Product, rounded to a 16-bit float after each factor, as eager does it, which takes long rows in lanes.
+/// As Product, rounded to a 16-bit float after each factor, as in eager, which computes long rows in lanes.
 template <typename Half16>
 struct HalfProduct {
   float value = 1.0f;
@@ -129,7 +130,7 @@ struct HalfProduct {
   }
 };
 
-/// Elements of a wider dtype, converted one by one before State takes them: floats summed as integers, f64 as f32.
+/// Converts elements of a wider dtype one by one before State takes them: floats summed as integers, f64 as f32.
 template <typename T, typename State>
 struct Converted {
   State state;
@@ -201,7 +202,7 @@ void sum(KernelContext& context, const Tensor& in, const EValue& dims, bool keep
         using Part = typename T::value_type;
         const T total = state.total();
         const Part re = total.real(), im = total.imag(), divisor = static_cast<Part>(count), none = 0;
-        // The quotient by a complex number: beside an infinite part the other one is NaN.
+        // As the quotient by a complex number: if one part is infinite, the other becomes NaN.
         write(output, is_mean ? T((re + im * none) / divisor, (im - re * none) / divisor) : total);
       }
     });

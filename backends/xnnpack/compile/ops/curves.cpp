@@ -11,7 +11,7 @@ using compiler::ValueRange;
 namespace {
 
 constexpr size_t kMaxFollowed = 64;
-// What sums and products of weights are made of.
+// Operators whose results are ordinary numbers: layers with weights, norms and bounded functions.
 constexpr std::string_view kWeighing[] = {
     "aten.linear.default",        "aten.addmm.default",
     "aten._softmax.default",      "aten.convolution.default",
@@ -36,11 +36,11 @@ uint32_t elu(Lowering& l, uint32_t x, double alpha) {
   return l.add(std::move(node), Sizes(l.dims(x)));
 }
 
-// Each normal number and infinity times 2^126 is 1 or more. f32.
+// Any normal number or infinity times 2^126 is at least 1 in magnitude. f32.
 uint32_t sign(Lowering& l, uint32_t x) { return clamped(l, times(l, x, 0x1p126), {-1, 1}); }
 uint32_t is_positive(Lowering& l, uint32_t x) { return clamped(l, times(l, x, 0x1p126), {0, 1}); }
 
-// What is computed in f16 overflows soon, and may be computed further in f32.
+// A value computed in f16 may have overflowed, even if later nodes compute in f32.
 ValueRange operand_numbers(const Lowering& l, const Node& node) {
   const compiler::Value* x = node.operands()[0];
   ValueRange numbers = l.numbers_of(x);
@@ -48,8 +48,8 @@ ValueRange operand_numbers(const Lowering& l, const Node& node) {
   return numbers;
 }
 
-// The library's logarithm is off by 6e-8 near 1, which is much for small z: one step of
-// Newton's for e^y = 1 + z, y - 1 + (1 + z) e^-y, without the differences of near numbers.
+// The library's logarithm has an error of 6e-8 near 1, which is large relative to a small z. One Newton step for e^y =
+// 1 + z corrects it: y - 1 + (1 + z) e^-y, written without differences of nearly equal numbers.
 uint32_t log_one_plus(Lowering& l, uint32_t z) {
   const uint32_t y = l.unary(NodeType::log, plus(l, z, 1));
   const uint32_t decay = elu(l, l.unary(NodeType::negate, y), 1);  // e^-y - 1
@@ -78,7 +78,7 @@ bool is_weighed(const compiler::Value* value) {
   return true;
 }
 
-// Beyond 128 the sigmoid is 0 or 1.
+// Beyond +-128 the sigmoid is 0 or 1, so clamping x does not change it.
 uint32_t sigmoid(Lowering& l, const Node& node, uint32_t x) {
   constexpr float kEnd = 128;
   return l.unary(NodeType::sigmoid,

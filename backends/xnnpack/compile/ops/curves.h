@@ -1,4 +1,4 @@
-// What functions of a number are made of: arithmetic on payload values, and curves that several of them share. C++20.
+// Building blocks for functions of one number: arithmetic on payload values, and curves that several rows share. C++20.
 #pragma once
 #include "backends/xnnpack/compile/ops/rules.h"
 
@@ -35,12 +35,13 @@ uint32_t log_one_plus(Lowering& l, uint32_t z);
 /// log(1 + e^-|x|).
 uint32_t soft_tail(Lowering& l, uint32_t x);
 
-/// The numbers of operand 0.
+/// The range of the elements of operand 0.
 compiler::ValueRange operand_numbers(const Lowering& l, const compiler::Node& node);
-/// Made of products with weights: ordinary numbers, unless the inputs are beyond all measure.
+/// Whether the value is computed by layers with weights, norms and bounded functions: its elements are ordinary
+/// numbers, unless the inputs are extreme.
 bool is_weighed(const compiler::Value* value);
 
-/// One row of a function of a number, on any dim order and sizes.
+/// The row of a function of one number, for any dim order and sizes.
 constexpr OpRule curve_row(const char* op, void (*lower)(Lowering&, const compiler::Node&),
                            compiler::Verdict (*supports)(const compiler::Node&,
                                                          const compiler::TargetContext&) = nullptr) {

@@ -1,4 +1,4 @@
-// One row per operator: what is taken, the layout of its tensors, what it becomes. C++20.
+// One row per operator: which nodes are taken, the layout of their tensors, and how they are lowered. C++20.
 #pragma once
 #include "backends/xnnpack/compile/deviations.h"
 #include "backends/xnnpack/compile/layout.h"
@@ -16,7 +16,8 @@ struct Affine {
   friend bool operator==(const Affine&, const Affine&) = default;
 };
 
-/// Of a node on int8: its operands, of those that weigh only the first, and its result.
+/// Scales of a node computed on int8: those of its operands (of a layer with weights, only the first operand) and of
+/// its result.
 struct Int8Scales {
   std::vector<Affine> operands;
   Affine result;
@@ -37,7 +38,8 @@ struct OpRule {
   bool (*on_int8)(const compiler::Node& node, const Int8Scales& scales) = nullptr;
   /// `supports` checks dtypes and quantization itself.
   bool converts = false;
-  /// Where the library's result is another than eager's; by the node's arguments where they decide.
+  /// How the library's result deviates from eager's; deviation_of is for deviations that depend on the node's
+  /// arguments.
   const Deviation* deviation = nullptr;
   const Deviation* (*deviation_of)(const compiler::Node& node) = nullptr;
   ZeroSign zero_sign = ZeroSign::kept;
@@ -70,12 +72,12 @@ constexpr OpRule costs_same(OpRule rule) {
   return rule;
 }
 
-/// A row whose zeros may have another sign than eager's.
+/// A row whose result may have zeros with another sign than eager's.
 constexpr OpRule loses_sign(ZeroSign sign, OpRule rule) {
   rule.zero_sign = sign;
   return rule;
 }
-/// The same, if operands are -0.
+/// The same, for rows that change the sign only if an operand is -0.
 constexpr OpRule loses_sign(OpRule rule) { return loses_sign(ZeroSign::lost_from_operands, rule); }
 
 /// A row with its condition on int8.

@@ -33,7 +33,8 @@ std::string refuse_dtype(const Value& value) {
 
 bool has_unknown_size(const Value* value) { return value->type.is_tensor() && num_symbolic(dims_of(*value)) > 0; }
 
-// What passes that write an operator with others ask of the tensors of every one.
+// Why the tensors of a node are refused by the passes that rewrite operators as others: a dtype or an unknown size. ""
+// if they are not.
 std::string refuse_to_write(const Node& node) {
   const Value& result = *node.result();
   if (result.dtype() != DType::f32 && result.dtype() != DType::f16) return refuse_dtype(result);
@@ -44,7 +45,7 @@ std::string refuse_to_write(const Node& node) {
   return "";
 }
 
-// Elements at places: slices side by side, or a permute.
+// Reads at fixed positions: passes rewrite them as concatenated slices or as a permute.
 std::string refuse_places(const Node& node, const compiler::TargetContext&) {
   const auto operands = node.operands();
   const bool known = std::all_of(operands.begin(), operands.end(), [](const Value* operand) {
@@ -60,7 +61,7 @@ std::string refuse_strides(const Node& node, const compiler::TargetContext&) {
   return reason.empty() ? "strides that slices, permutes and expands cannot express" : reason;
 }
 
-// Masks of 0 and 1, or slices of skewed rows.
+// Triangles: passes rewrite them as multiplications by masks of 0 and 1, or as slices of skewed rows.
 std::string refuse_triangle(const Node& node, const compiler::TargetContext&) {
   std::string reason = refuse_to_write(node);
   if (!reason.empty()) return reason;
@@ -70,14 +71,14 @@ std::string refuse_triangle(const Node& node, const compiler::TargetContext&) {
   return "a triangle that drops nothing, or one that takes more than 2^20 elements when skewed";
 }
 
-// --- choices: factors of 0 and 1, masks that are added, or slices of skewed rows ---
+// --- conditional selects: factors of 0 and 1, additive masks, or slices of skewed rows ---
 
 bool joins_conditions(const Node& node) {
   return node.op->name().starts_with("aten.logical_") || node.op->name().starts_with("aten.bitwise_");
 }
 bool compares(const Node& node) { return compiler::is_comparison(node.op->facts.binary); }
 
-// What makes a condition of floats, but compares no f32 tensors; null: nothing does.
+// A node that computes the condition from floats other than by comparing f32 tensors, or null.
 const Node* foreign_part(const Value* condition, int depth = 0) {
   constexpr int kMaxDepth = 8;
   const Node* node = condition->producer;

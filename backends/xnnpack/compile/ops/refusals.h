@@ -6,8 +6,8 @@
 
 namespace wick::xnnpack {
 
-/// What was found and what is wanted. If a pass rewrites the operator in some cases, the reason is what that pass
-/// requires.
+/// Why the node is refused: what was found and what is required. If a pass rewrites the operator in some cases, the
+/// reason is a requirement of that pass.
 std::string refuse_operator(const compiler::Node& node, const compiler::TargetContext& context);
 
 }  // namespace wick::xnnpack

@@ -1,4 +1,4 @@
-// What the families of rows share. C++20.
+// Helpers that the families of rows share. C++20.
 #pragma once
 #include <functional>
 #include <initializer_list>
@@ -18,7 +18,7 @@ struct RuleFamily {
 extern const RuleFamily kActivationRules, kConvolutionRules, kCurveRules, kLinearRules, kMovementRules,
     kNormalizationRules, kPointwiseRules, kQuantizedRules, kReductionRules, kWindowRules;
 
-/// Why a node is refused whose sizes the graph states, but does not prove.
+/// The reason for refusing a node whose sizes must be equal, if the compiler cannot prove that they are.
 inline constexpr char kAgreeOnlyAtRunTime[] = "sizes whose equality is known only at run time";
 
 /// For matmuls and convolutions: the weight is a constant, possibly quantized, and so is the bias.
@@ -44,19 +44,19 @@ LayoutRule softmax_layout(const compiler::Node& node);
 std::string refuse_shape(const compiler::Value& value, Unknown unknown);
 /// A number among the arguments, known at compile time; nothing for one that is read at run time or symbolic.
 std::optional<double> number(const compiler::Node& node, std::string_view name);
-/// Whether the number, as an f32, is not 0 and below 2^-126 in magnitude: the library takes it for 0.
+/// Whether the number is subnormal as an f32 (not 0, below 2^-126 in magnitude): the library treats it as 0.
 bool is_subnormal(double number);
-/// "" if the library may multiply by the argument (a number, or a tensor; a null one if there is none) of a node of
-/// f32, else why not: a literal number or an element of a constant is subnormal.
+/// Why the library may not multiply by this argument of an f32 node: a literal number or an element of a constant is
+/// subnormal. "" if it may. The argument is a number or a tensor, which may be null.
 std::string refuse_factor(const compiler::Node& node, const char* name);
 /// Whether `fits` holds for each element of the constant, of f32 or f16.
 bool all_elements(const compiler::Value& constant, const std::function<bool(float element)>& fits);
 /// Whether the number is 0 or a normal number of f16, exactly.
 bool is_half(double number);
-/// The range of all numbers but infinities.
+/// The range of all finite numbers.
 inline constexpr OutputRange kAllFinite = {-std::numeric_limits<float>::max(), std::numeric_limits<float>::max()};
-/// Sets as result what `body` makes of operand `x`, computed in f32 where the node is of f16: for kernels that in f16
-/// lose digits, or treat zero or negative numbers wrongly.
+/// Sets body(x) as the node's result, `x` being operand 0. A node of f16 is computed in f32: for kernels that lose
+/// digits in f16, or treat zero or negative numbers wrongly there.
 template <typename Body>
 void lower_in_fp32(Lowering& lowering, const compiler::Node& node, uint32_t x, const Body& body) {
   const DataType type = lowering.type();
@@ -69,7 +69,8 @@ uint32_t slice_dim(Lowering& lowering, uint32_t x, size_t at, int64_t start, int
 /// As slice_dim, every step-th element. With a step other than 1, the size of dimension `at` is known; if several
 /// others are not, each element is a slice of its own.
 uint32_t every_step(Lowering& lowering, uint32_t x, size_t at, int64_t start, int64_t step, int64_t count);
-/// Of `x`, operand 0 of the node or a part of it. The library's kernels may make NaN of numbers beyond 1e26.
+/// Sigmoid of `x`, which is operand 0 of the node or a part of it. Numbers that may exceed 1e26 are clamped first: the
+/// library's kernels may make NaN of them.
 uint32_t sigmoid(Lowering& lowering, const compiler::Node& node, uint32_t x);
 bool has_plain_sigmoid(const compiler::Node& node, const compiler::ValueRange& numbers);
 /// `x` within a range.

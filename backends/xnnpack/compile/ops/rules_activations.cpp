@@ -1,4 +1,5 @@
-// Activations. Where the library has none, a few operators that make the same of every finite number, up to rounding.
+// Activations. Where the library has no operator, a few others compute the same for every finite number, up to
+// rounding.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -66,7 +67,7 @@ void lower_mish(Lowering& l, const Node& node) {
   });
 }
 
-// Above the threshold eager returns x itself: log(1 + e^x) - x is below x's last place from 14 on.
+// Above the threshold eager returns x itself. From 14 on, log(1 + e^x) - x is below x's last place.
 constexpr double kLeastThreshold = 14;
 
 Verdict plain_softplus(const Node& node, const TargetContext&) {
@@ -150,7 +151,7 @@ Verdict known_lambda(const Node& node, const TargetContext&) {
   return *lambda >= 0x1p-100 && std::isfinite(*lambda) ? Verdict::yes() : Verdict::no("a lambda that is not positive");
 }
 
-// x less what lies between -lambda and lambda
+// x - clamp(x, -lambda, lambda)
 void lower_softshrink(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
     const auto lambda = static_cast<float>(compiler::half_number(*number(node, "lambd"), node.result()->dtype()));
@@ -158,7 +159,7 @@ void lower_softshrink(Lowering& l, const Node& node) {
   });
 }
 
-// x (|x| > lambda)
+// x * (|x| > lambda)
 void lower_hardshrink(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
     const double lambda = compiler::half_number(*number(node, "lambd"), node.result()->dtype());
@@ -171,12 +172,13 @@ Verdict known_threshold(const Node& node, const TargetContext&) {
   const auto threshold = number(node, "threshold"), value = number(node, "value");
   if (!threshold || !value) return Verdict::no("a threshold known only at run time");
   const bool finite = std::isfinite(static_cast<float>(*threshold)) && std::isfinite(static_cast<float>(*value));
-  // Numbers less a smaller threshold may be so small that the library takes them for zero.
+  // The difference from a smaller threshold may be subnormal: the library treats it as zero.
   const bool exact = *threshold == 0 || std::abs(*threshold) >= 0x1p-100;
   return finite && exact ? Verdict::yes() : Verdict::no("a threshold or value without exact differences");
 }
 
-// x s, s = 0 or 1; of an x that may have overflowed what lies between the limits s / (1 - s), which is infinite or 0.
+// x * s, where s is 0 or 1. If x may have overflowed: clamp(x, -limit, limit), where limit = s / (1 - s) is infinite or
+// 0.
 uint32_t where_chosen(Lowering& l, uint32_t x, uint32_t chosen, const ValueRange& numbers) {
   const bool overflows = numbers.above || numbers.below || !(numbers.max <= 0x1p126 && numbers.min >= -0x1p126);
   if (!overflows) return product(l, x, chosen);
@@ -196,7 +198,7 @@ void lower_threshold(Lowering& l, const Node& node) {
   });
 }
 
-// In parts, one of which is clamped from below and one from above.
+// Other arguments need a sum of two parts, one clamped from below and one from above, which drops NaN.
 const Deviation* deviation_of_elu(const Node& node) {
   const auto alpha = number(node, "alpha"), input = number(node, "input_scale");
   const bool one_kernel = alpha && input == 1 && std::isnormal(static_cast<float>(*alpha)) && *alpha > 0;

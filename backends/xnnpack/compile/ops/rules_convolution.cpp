@@ -46,7 +46,8 @@ Verdict plain_volume(const Node& node, const Convolution& conv) {
   return Verdict::yes();
 }
 
-// Sizes of a window over one dimension, as those of a window over two whose height is 1; of three, the last two.
+// The sizes of a window over one dimension as those of a window over two, whose height is `height`; of a window over
+// three dimensions, the last two.
 std::vector<int64_t> two_dimensional(std::vector<int64_t> sizes, int64_t height) {
   if (sizes.size() == 1) sizes.insert(sizes.begin(), height);
   if (sizes.size() == 3) sizes.erase(sizes.begin());
@@ -59,9 +60,9 @@ std::vector<int64_t> kernel_of(const Convolution& conv) {
   return two_dimensional(std::move(kernel), 1);
 }
 
-// Where strides are at most as large as the window, the library computes every so manieth element of a transposed
-// convolution's result in one go, and counts below zero if the result has fewer rows than the stride.
-// How many rows and columns the least result lacks.
+// If the strides are not larger than the window, the library computes every stride-th element of a transposed
+// convolution's result in one pass. Its count underflows if the result has fewer rows than the stride.
+// Returns the number of rows and columns by which the smallest result falls short.
 Pair missing_rows(const Convolution& conv, const PayloadNode::Window& window) {
   Pair missing{};
   if (!conv.transposed || window.dilation[0] > 1 || window.dilation[1] > 1) return missing;
@@ -71,7 +72,7 @@ Pair missing_rows(const Convolution& conv, const PayloadNode::Window& window) {
     const int64_t cut = i == 0 ? window.pad_top + window.pad_bottom : window.pad_left + window.pad_right;
     const int64_t least = std::max<int64_t>(compiler::SymScope::range(conv.input[conv.input.size() - 2 + i]).min, 1);
     int64_t rows = (least - 1) * stride + window.adjustment[i] + window.kernel[i] - cut;
-    if (rows < 1) rows = ((rows - 1) % stride + stride) % stride + 1;  // of the least input that gives a result
+    if (rows < 1) rows = ((rows - 1) % stride + stride) % stride + 1;  // for the smallest input that gives a result
     missing[i] = static_cast<uint32_t>(std::max<int64_t>(stride - rows, 0));
   }
   return missing;
@@ -81,7 +82,8 @@ bool may_be_shorter_than_stride(const Convolution& conv, const PayloadNode::Wind
   return missing_rows(conv, window) != Pair{};
 }
 
-// A dilation, which does nothing where the window has one row, makes the library compute element by element.
+// If the window has a single row or column, a dilation along it changes nothing, but makes the library compute element
+// by element.
 bool has_single_row(const PayloadNode::Window& window) { return window.kernel[0] == 1 || window.kernel[1] == 1; }
 
 PayloadNode::Window window_of(const Convolution& conv) {
@@ -140,7 +142,7 @@ uint32_t filter_of(Lowering& l, const Node& node, const Convolution& conv, bool 
 
 bool is_depthwise(const Convolution& conv) { return !conv.transposed && conv.groups > 1 && conv.weight[1].is(1); }
 
-// Complete but for its filter. x [n, h, w, c]; result [n, h, w, c]
+// The convolution without its filter. x [n, h, w, c]; result [n, h, w, c]
 PayloadNode without_filter(const Convolution& conv, uint32_t x, uint32_t bias, const Sizes& result, OutputRange range) {
   PayloadNode out;
   out.type = conv.transposed      ? NodeType::conv_transpose_2d
@@ -157,7 +159,8 @@ PayloadNode without_filter(const Convolution& conv, uint32_t x, uint32_t bias, c
   return out;
 }
 
-// x [n, h, w, c] without its last rows and columns: a slice has a known size, so each element is the first of a window.
+// x [n, h, w, c] without its last rows and columns. A slice has a known size, so a depthwise convolution takes the
+// first element of each window instead.
 uint32_t without_last(Lowering& l, uint32_t x, const Pair& count, const Sizes& result) {
   const int64_t rows = count[0] + 1, columns = count[1] + 1, channels = result[3].value();
   PayloadNode out;
@@ -179,7 +182,8 @@ uint32_t convolved(Lowering& l, const Convolution& conv, uint32_t x, uint32_t fi
   out.inputs[1] = filter;
   const Pair missing = missing_rows(conv, out.window);
   if (missing == Pair{}) return l.add(std::move(out), result);
-  // With as many more at the end, which are then cut off: the padding there, and what is left of a stride, suffice.
+  // Computes the missing rows and columns, too, by a larger adjustment (below the stride) and less padding at the end,
+  // and cuts them off.
   Sizes all = result;
   uint32_t* const after[] = {&out.window.pad_bottom, &out.window.pad_right};
   for (size_t i = 0; i < 2; ++i) {
@@ -198,16 +202,16 @@ uint32_t convolved(Lowering& l, const Convolution& conv, uint32_t x, uint32_t fi
 // The limit of the library's depthwise kernels. It computes larger windows channel by channel as matmuls.
 constexpr uint32_t kMaxTaps = 25;
 
-// Some taps of a window, at equal distances: a window of their own, over all of the input or most of it.
+// Taps of a window at equal distances, as a window of their own over all of the input or most of it.
 struct Taps {
   Pair first = {};  // tap of the whole window
   PayloadNode::Window window;
-  std::vector<uint32_t> offsets = std::vector<uint32_t>(4);  // of what is read in the input [n, h, w, c]
+  std::vector<uint32_t> offsets = std::vector<uint32_t>(4);  // of the part of the input [n, h, w, c] that is read
   Sizes sizes;
 };
 
-// Every step-th tap from `first` on: dilated by `step`, with the padding that is left. Nothing where none is left and
-// the input, which is then cut instead, is empty or of a size known only at run time.
+// Every step-th tap from `first` on, as a window dilated by `step`, with the padding that remains. If the padding does
+// not suffice, the input is cut instead: nothing if that leaves no input, or the size is known only at run time.
 std::optional<Taps> every_tap(const PayloadNode::Window& whole, const Sizes& input, Pair first, Pair step) {
   Taps out;
   out.first = first;
@@ -216,7 +220,7 @@ std::optional<Taps> every_tap(const PayloadNode::Window& whole, const Sizes& inp
   uint32_t* const before[] = {&out.window.pad_top, &out.window.pad_left};
   uint32_t* const after[] = {&out.window.pad_bottom, &out.window.pad_right};
   for (size_t i = 0; i < 2; ++i) {
-    const uint32_t further = whole.kernel[i] - 1 - first[i];  // taps behind the first
+    const uint32_t further = whole.kernel[i] - 1 - first[i];  // taps after the first
     const uint32_t less_before = first[i] * whole.dilation[i], less_after = further % step[i] * whole.dilation[i];
     const uint32_t padding_before = std::min(less_before, *before[i]), padding_after = std::min(less_after, *after[i]);
     *before[i] -= padding_before;
@@ -235,7 +239,8 @@ std::optional<Taps> every_tap(const PayloadNode::Window& whole, const Sizes& inp
 
 uint32_t quotient_above(uint32_t a, uint32_t b) { return a / b + (a % b != 0); }
 
-// Into how many the rows and columns of a window must fall so that all parts are small; the fewest parts.
+// Into how many parts the rows and columns of a window are divided, so that each part is small enough and there are as
+// few as possible.
 Pair fewest_parts(const uint32_t (&kernel)[2]) {
   Pair best{kernel[0], kernel[1]};
   for (uint32_t columns = 1; columns <= kernel[1]; ++columns) {
@@ -248,7 +253,7 @@ Pair fewest_parts(const uint32_t (&kernel)[2]) {
 }
 
 // The windows whose results add up to that of `whole`; none if it should stay as it is. Taps far apart keep most of the
-// padding, where rows of taps side by side would need cut or padded copies of the input.
+// padding. Adjacent taps would need cut or padded copies of the input.
 std::vector<Taps> parts_of_window(const PayloadNode::Window& whole, const Sizes& input) {
   if (uint64_t{whole.kernel[0]} * whole.kernel[1] <= kMaxTaps) return {};
   std::vector<Taps> parts;
@@ -280,7 +285,7 @@ uint32_t filter_of_taps(Lowering& l, const std::vector<float>& weights, const Pa
   return l.constant(filter, {1, window.kernel[0], window.kernel[1], channels}, true);
 }
 
-// The depthwise convolution `whole`, complete but for its filter, as a sum of its parts.
+// The depthwise convolution `whole`, which has no filter yet, as a sum of its parts.
 uint32_t sum_of_parts(Lowering& l, const Node& node, const PayloadNode& whole, const std::vector<Taps>& parts,
                       const Sizes& result) {
   const std::vector<float> weights = l.read_floats(node.tensor("weight"));
@@ -320,7 +325,7 @@ std::vector<uint32_t> filters_of_slices(Lowering& l, const Node& node, const Con
   return filters;
 }
 
-// Slices of the input that a slice of the window sees, as images, convolved and added.
+// Convolves, as images, the slices of the input that each slice of the window reads, and adds the results.
 uint32_t sum_of_slices(Lowering& l, const Convolution& conv, uint32_t x, const std::vector<uint32_t>& filters,
                        uint32_t bias, const Sizes& result, OutputRange range) {
   if (conv.padding[0] > 0) {
@@ -342,7 +347,8 @@ uint32_t sum_of_slices(Lowering& l, const Convolution& conv, uint32_t x, const s
   return l.reshape(sum, result);
 }
 
-// Windows that do not overlap in depth: each slice of the window makes every so manieth slice of the result.
+// Transposed, with windows that do not overlap in depth: each slice of the window makes every kernel-depth-th slice of
+// the result.
 uint32_t slices_side_by_side(Lowering& l, const Convolution& conv, uint32_t x, const std::vector<uint32_t>& filters,
                              uint32_t bias, const Sizes& result, OutputRange range) {
   const Sizes dims = l.dims(x);
@@ -368,8 +374,8 @@ void lower_volume(Lowering& l, const Node& node, const Convolution& conv) {
 
 // --- windows side by side in their rows, as of patches ---
 
-// Then the columns of a window lie in memory as more channels of one column would. The library works channel by channel
-// within a tap, and rounds their number up, so that few taps of many channels cost less than many of few.
+// In this case the columns of a window lie in memory like additional channels of one column. The library rounds the
+// number of channels up for each tap, so few taps of many channels cost less than many taps of few channels.
 bool has_windows_side_by_side(const Convolution& conv, const Sizes& x) {
   const int64_t columns = kernel_of(conv)[1];
   return !conv.transposed && conv.groups == 1 && columns > 1 && conv.stride.back() == columns &&
@@ -395,7 +401,7 @@ void lower_convolution(Lowering& l, const Node& node) {
     x = l.reshape(x, {l.dims(x)[0], 1, l.dims(x)[1], l.dims(x)[2]});
     result.insert(result.begin() + 1, 1);
   }
-  // The library's depthwise kernels know one output for each channel; filters that are no constants stay on int8.
+  // Only depthwise filters with one output per channel have the limit on taps. Quantized filters stay on int8.
   std::vector<Taps> parts;
   if (is_depthwise(conv) && conv.weight[0].is(conv.groups) && is_plain_constant(*node.tensor("weight")))
     parts = parts_of_window(window_of(conv), l.dims(x));
@@ -414,7 +420,7 @@ void lower_convolution(Lowering& l, const Node& node) {
                          : sum_of_parts(l, node, without_filter(conv, x, bias, result, range), parts, result));
 }
 
-// Only the depthwise kernels look beside a window, at taps of weight zero: where it has fewer taps than the kernel.
+// Only the depthwise kernels read beside a window, with weight zero: if it has fewer taps than the kernel.
 const Deviation* deviation_of_convolution(const Node& node) {
   constexpr int64_t kTapsOfKernels[] = {3, 4, 9, 25};
   const Convolution conv = convolution_of(node);

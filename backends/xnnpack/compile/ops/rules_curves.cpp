@@ -1,5 +1,5 @@
-// Functions of a number: powers, logarithms, exponentials, roundings. Where the library has none, a few operators that
-// make the same of every finite number, up to rounding.
+// Functions of one number: powers, logarithms, exponentials, roundings. Where the library has no operator, a few others
+// compute the same for every finite number, up to rounding.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -23,9 +23,9 @@ void lower_wide_unary(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) { return l.unary(type, x); });
 }
 
-// --- roots and logarithms of all numbers: the library's kernels need some that are neither small nor large ---
+// --- roots and logarithms of any number: some of the library's kernels fail for very small or very large ones ---
 
-// x up to 2^60, and 2^60 / x from there on, where it is 1 at first and 0 for infinity. x is their quotient.
+// near = min(x, 2^60); far = 1 / max(x / 2^60, 1), which is 0 for infinity. x = near / far.
 struct Parts {
   uint32_t near, far;
 };
@@ -35,7 +35,7 @@ Parts parts_of(Lowering& l, uint32_t x) {
   return {clamped(l, x, at_most(kNearEnd)), quotient(l, l.scalar(1), beyond)};
 }
 
-// Of numbers beyond 2^126 the library's kernel loses a part, of infinity it makes NaN.
+// Beyond 2^126 the library's kernel loses a part of the number; of infinity it makes NaN.
 bool has_plain_root(const ValueRange& numbers) { return numbers.max <= 0x1p126 && !numbers.above; }
 
 uint32_t square_root(Lowering& l, uint32_t x, const ValueRange& numbers) {
@@ -55,7 +55,7 @@ uint32_t reciprocal_root(Lowering& l, uint32_t x, const ValueRange& numbers) {
   return quotient(l, l.unary(NodeType::square_root, part.far), l.unary(NodeType::square_root, part.near));
 }
 
-// Of numbers beyond 2^127 some kernels make infinity, of infinity the logarithm of the largest number.
+// Beyond 2^127 some kernels give infinity; for infinity they give the logarithm of the largest number.
 bool has_plain_logarithm(const ValueRange& numbers) { return numbers.max <= 0x1p126 && !numbers.above; }
 
 uint32_t logarithm(Lowering& l, uint32_t x, const ValueRange& numbers) {
@@ -72,8 +72,8 @@ void lower_reciprocal_root(Lowering& l, const Node& node) {
                 [&](uint32_t x) { return reciprocal_root(l, x, operand_numbers(l, node)); });
 }
 
-// log(1 + z): of what lies between -1/2 and 1, and of the quotient beyond, which there is 1. For z < 0 the first part
-// is -log(1 + w), w = -z / (1 + z).
+// log(1 + z) = log(1 + near) + log((1 + z) / (1 + near)), near = clamp(z, -1/2, 1). For z < 0 the first term is -log(1
+// + w), w = -near / (1 + near).
 void lower_log1p(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t z) {
     const uint32_t near = clamped(l, z, {-0.5f, 1});
@@ -97,15 +97,15 @@ Verdict simple_power(const Node& node, const TargetContext&) {
   return Verdict::yes();
 }
 
-// x^n, n > 0: squares, and products of those that n is the sum of
+// x^n, n > 0, by repeated squaring
 uint32_t whole_power(Lowering& l, uint32_t x, int n) {
   if (n == 1) return x;
   const uint32_t square = whole_power(l, l.unary(NodeType::square, x), n / 2);
   return n % 2 == 0 ? square : product(l, square, x);
 }
 
-// The whole part, and the part that is made of roots. Of negative exponents the reciprocal comes first: powers of it
-// are too large or small where the result is.
+// A whole power of x times roots of x. For negative exponents the reciprocal comes first: its powers overflow or
+// underflow only where the result does.
 uint32_t power(Lowering& l, uint32_t x, double exponent, const ValueRange& numbers) {
   const double size = std::abs(exponent);
   const auto whole = static_cast<int>(size);
@@ -113,7 +113,7 @@ uint32_t power(Lowering& l, uint32_t x, double exponent, const ValueRange& numbe
   const auto inverse = [&](uint32_t y) { return quotient(l, l.scalar(1), y); };
   uint32_t out = kNoValue;
   const auto take = [&](uint32_t factor) { out = out == kNoValue ? factor : product(l, out, factor); };
-  if (rest != 0 && size != 0.5) x = plus(l, x, 0);  // broken powers of -0 are those of 0
+  if (rest != 0 && size != 0.5) x = plus(l, x, 0);  // fractional powers of -0 are those of 0
   if (whole > 0) take(whole_power(l, exponent > 0 ? x : inverse(x), whole));
   if (rest == 0) return out;
   const uint32_t root = square_root(l, x, numbers);
@@ -147,7 +147,7 @@ void lower_log(Lowering& l, const Node& node) { lower_scaled_log(l, node, 1); }
 void lower_log2(Lowering& l, const Node& node) { lower_scaled_log(l, node, M_LOG2E); }
 void lower_log10(Lowering& l, const Node& node) { lower_scaled_log(l, node, M_LOG10E); }
 
-// e^x - 1 = elu(x) for x < 0 and -elu(-x) e^x for x > 0: the other part is 0, or a factor of 1.
+// e^x - 1 = elu(min(x, 0)) - elu(-max(x, 0)) e^max(x, 0): one term is 0.
 void lower_expm1(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
     const uint32_t below = elu(l, clamped(l, x, at_most(0)), 1), above = clamped(l, x, at_least(0));
@@ -156,7 +156,7 @@ void lower_expm1(Lowering& l, const Node& node) {
   });
 }
 
-// e^x is h^2, h = e^(x / 2): half of it overflows where the result does.
+// h = e^(x / 2), so that e^x = h^2. Computed as (h / 2) h, half of it overflows only where the result does.
 uint32_t half_power(Lowering& l, uint32_t size) { return l.unary(NodeType::exp, times(l, size, 0.5)); }
 
 // (e^|x| + e^-|x|) / 2
@@ -187,7 +187,8 @@ void lower_log_add_exp(Lowering& l, const Node& node) {
   l.set_result(node, type == DataType::fp16 ? l.as_type(out, type) : out);
 }
 
-// m sqrt(1 + q^2), m the larger size and q the quotient of the sizes: squares of large numbers would overflow.
+// m sqrt(1 + q^2), m the larger magnitude and q the quotient of the magnitudes: squares of large numbers would
+// overflow.
 void lower_hypot(Lowering& l, const Node& node) {
   const DataType type = l.type();
   const uint32_t a = l.broadcast_operand(node, 0), b = l.broadcast_operand(node, 1);
@@ -204,7 +205,7 @@ void lower_hypot(Lowering& l, const Node& node) {
 // --- roundings ---
 
 void lower_sign(Lowering& l, const Node& node) {
-  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) { return plus(l, sign(l, x), 0); });  // of -0: 0
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) { return plus(l, sign(l, x), 0); });  // -0 becomes 0
 }
 
 // Towards zero. f32.
@@ -216,8 +217,8 @@ void lower_trunc(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) { return truncated(l, x); });
 }
 
-// To the nearest, halves to even: what a sum with 2^23 does to numbers up to it. Larger ones are whole; they are 2^23
-// times a factor that is exact.
+// To the nearest, halves to even: adding 2^23 does that to numbers up to 2^23. Larger ones are whole already; they are
+// computed as 2^23 times a factor, which is exact.
 void lower_round(Lowering& l, const Node& node) {
   constexpr double kWhole = 0x1p23;
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {

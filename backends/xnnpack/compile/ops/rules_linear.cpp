@@ -35,7 +35,7 @@ LayoutRule features_innermost(const Node& node) { return innermost(node.result()
 
 bool is_weight(const Value& value) { return is_plain_constant(value) || quantized_constant(value); }
 
-// A matrix that is computed at run time makes it a product over a batch of one.
+// With a matrix that is computed at run time, the node becomes a batched matmul with a batch of one.
 Verdict known_matrices(const Node& node, const Value* weight) {
   if (weight->rank() != 2) return Verdict::no("a weight that does not have two dimensions");
   size_t unknown = 0;
@@ -64,8 +64,8 @@ uint32_t with_bias(Lowering& l, uint32_t x, uint32_t bias, OutputRange range) {
   return range.min < range.max && (std::isfinite(range.min) || std::isfinite(range.max)) ? clamped(l, x, range) : x;
 }
 
-// Sets as result what `body` makes of two matrices and a summand, or kNoValue. In f16 computed in f32: eager rounds
-// once.
+// Sets body(a, b, summand) as the node's result; `summand` may be kNoValue. A node of f16 is computed in f32, because
+// eager rounds once.
 template <typename Body>
 void blend_in_fp32(Lowering& l, const Node& node, uint32_t a, uint32_t b, uint32_t summand, const Body& body) {
   const DataType type = l.type();
@@ -75,9 +75,9 @@ void blend_in_fp32(Lowering& l, const Node& node, uint32_t a, uint32_t b, uint32
   l.set_result(node, l.as_type(body(left, right, term), type));
 }
 
-// The product with a filter of one or several parts, the smallest added first. Stock's cache of packed weights tells
-// products by the bytes of filter and bias, not by scales, so that no two parts with the same digits have the same
-// bias: zeros of either sign add nothing.
+// A matmul with a filter of one or several parts, the smallest added first. Stock's cache of packed weights identifies
+// them by the bytes of filter and bias, not by scales. So parts with the same digits must differ in their biases: none,
+// or zeros of either sign, which add nothing.
 uint32_t linear_of(Lowering& l, uint32_t x, uint32_t filter, uint32_t bias, OutputRange range) {
   const FilterParts parts = l.parts_of(filter);
   if (parts.size() == 1 && parts[0].size() == 1) return l.fully_connected(x, filter, bias, 0, range);
@@ -104,7 +104,7 @@ void lower_linear(Lowering& l, const Node& node) {
   const Value *weight = node.tensor("weight"), *bias = node.optional_tensor("bias");
   const uint32_t x = l.rows_along(node, node.result()->rank() - 1), filter = l.operand(weight, plain_order(2));
   const bool packed = is_weight(*weight);
-  // The library of 2024-11 multiplies the bias, too, by the scales of integer weights.
+  // The library release of 2024-11 also multiplies the bias by the scales of integer weights.
   const bool bias_apart = bias && l.has_integer_weights();
   if (packed && (!bias || is_plain_constant(*bias)) && !bias_apart)
     return l.set_result(node, linear_of(l, x, filter, bias_of(l, bias, l.type()), l.range_of(node)));
@@ -169,7 +169,7 @@ void lower_addmm(Lowering& l, const Node& node) {
   const bool plain = beta == 1 && alpha == 1 && is_plain_constant(*right);
   if (plain && is_plain_constant(*bias) && dims_of(*bias) == columns)
     return l.set_result(node, l.fully_connected(a, b, bias_of(l, bias, l.type()), kTransposeWeights, l.range_of(node)));
-  // Without beta eager does not look at the summand.
+  // If beta is 0, eager ignores the summand.
   const uint32_t summand = beta == 0 ? kNoValue : l.operand(bias, plain_order(2));
   const auto blended = [&](uint32_t x, uint32_t y, uint32_t term) {
     const uint32_t product = is_plain_constant(*right) ? l.fully_connected(x, y, kNoValue, kTransposeWeights)
@@ -182,8 +182,8 @@ void lower_addmm(Lowering& l, const Node& node) {
   blend_in_fp32(l, node, a, widens ? l.weight(right, DataType::fp32, l.dims(b)) : b, summand, blended);
 }
 
-// The library packs the second operand of a matmul of two computed tensors in each call, however few rows it meets.
-// Either side may be that one: a column is packed as well as a row.
+// The library packs the second operand of a matmul of two computed tensors in each call, even if it is multiplied by
+// few rows. Either operand may be the second one, so few columns count like few rows.
 bool packs_for_few_rows(const Node& node) {
   constexpr int64_t kFewRows = 4;
   for (const Value* operand : node.operands())

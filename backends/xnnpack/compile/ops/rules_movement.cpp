@@ -20,7 +20,7 @@ size_t dim_of(const Node& node, const char* name = "dim") {
   return static_cast<size_t>(compiler::wrap_dim(node.static_integer(name), node.operands()[0]->rank()));
 }
 
-// Where logical dimension `dim` lies in `order`.
+// The position of logical dimension `dim` in `order`.
 size_t position(const Order& order, size_t dim) {
   return static_cast<size_t>(std::find(order.begin(), order.end(), dim) - order.begin());
 }
@@ -173,7 +173,7 @@ Verdict known_view(const Node& node, const TargetContext& context) {
   const Sizes from = dims_of(*node.operands()[0]), to = result_dims(node);
   if (!(compiler::numel(from) == compiler::numel(to)))
     return Verdict::no("a view that fixes a size known only at run time");
-  // s0 * (s1 - 1) is bounded as s0*s1 - s0: by more than the product of the bounds.
+  // The upper bound of s0 * (s1 - 1) is computed as that of s0*s1 - s0, which exceeds the product of the bounds.
   if (elements(from) != elements(to)) return Verdict::no(kInexactBound);
   return viewable(node, context);
 }
@@ -211,7 +211,7 @@ Verdict known_growth(const Node& node, const TargetContext&) {
   return Verdict::yes();
 }
 
-// Each dimension that grows is a product with ones.
+// Repeats dimensions by a multiplication by ones.
 void lower_expand(Lowering& l, const Node& node) {
   const Value* from = node.operands()[0];
   const uint32_t x = l.operand(from, l.order(node));
@@ -401,7 +401,8 @@ uint32_t slice_dim(Lowering& l, uint32_t x, size_t at, int64_t start, int64_t co
   return l.slice(x, offsets, sizes);
 }
 
-// Rows of `step` elements, of which one stays: that at `start`, or the first of those from `start` on.
+// Views the dimension as rows of `step` elements and keeps one of each: at `start`, or the first one of rows that begin
+// at `start`.
 uint32_t every_step(Lowering& l, uint32_t x, size_t at, int64_t start, int64_t step, int64_t count) {
   if (step == 1) return slice_dim(l, x, at, start, count);
   const Sizes dims = l.dims(x);

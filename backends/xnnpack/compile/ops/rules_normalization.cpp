@@ -1,4 +1,4 @@
-// Softmax, norms, and what else has a number per channel.
+// Softmax, norms, and other operators with one number per channel.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ void lower_softmax(Lowering& l, const Node& node) {
 
 size_t normalized_rank(const Node& node) { return node.ints("normalized_shape").size(); }
 
-// Over one dimension: that one innermost. Over several: the plain order, in which they are one.
+// One dimension is made innermost. Several need the plain order, in which they can be merged into one.
 LayoutRule norm_layout(const Node& node) {
   return normalized_rank(node) == 1 ? innermost(node.result()->rank() - 1) : contiguous(node);
 }
@@ -83,7 +83,7 @@ uint32_t with_affine(Lowering& l, const Node& node, uint32_t x, const Sizes& dim
   return x;
 }
 
-// The normalised dimensions as one.
+// Operand 0 with its normalized dimensions as one, innermost.
 uint32_t flat_rows(Lowering& l, const Node& node) {
   const size_t count = normalized_rank(node);
   if (count == 1) return l.rows_along(node, node.result()->rank() - 1);
@@ -95,7 +95,7 @@ uint32_t flat_rows(Lowering& l, const Node& node) {
 
 Sizes row_dims(const Lowering& l, uint32_t x) { return {l.dims(x).back()}; }
 
-// What `body` makes of rows, in f32: squares beyond 256 are infinite in f16.
+// Sets body(rows) as the node's result, computed in f32: squares of numbers beyond 256 are infinite in f16.
 template <typename Body>
 void lower_norm(Lowering& l, const Node& node, uint32_t rows, const Body& body) {
   lower_in_fp32(l, node, rows, [&](uint32_t x) { return l.as_result(node, body(x)); });
@@ -107,7 +107,7 @@ void lower_layer_norm(Lowering& l, const Node& node) {
 }
 
 void lower_rms_norm(Lowering& l, const Node& node) {
-  // Without eps: the smallest step of f32, in which eager computes f16, too.
+  // Without eps: the machine epsilon of f32, in which eager computes f16, too.
   const double eps = node.is_none("eps") ? std::numeric_limits<float>::epsilon() : *number(node, "eps");
   lower_norm(l, node, flat_rows(l, node),
              [&](uint32_t x) { return with_affine(l, node, scaled_by_rms(l, x, eps), row_dims(l, x)); });
@@ -119,7 +119,7 @@ Sizes rows_of_groups(const Node& node) {
   return {dims[0] * groups, compiler::layout::product({dims.begin() + 2, dims.end()}) * (dims[1].value() / groups)};
 }
 
-// [n, c, ..] as n groups rows of c / groups channels with their area.
+// [n, c, ..] as n * groups rows, each with c / groups channels and their area.
 void lower_known_groups(Lowering& l, const Node& node) {
   const Sizes dims = result_dims(node);
   const compiler::Sym area = compiler::layout::product({dims.begin() + 2, dims.end()});
@@ -129,7 +129,8 @@ void lower_known_groups(Lowering& l, const Node& node) {
   });
 }
 
-// Of each group: [n, groups, 1]. With an unknown batch its channels cannot be one with their area, so they follow it.
+// The mean of each group: [n, groups, 1]. If the batch is unknown, channels cannot be merged with their area: means
+// over the area come first, then those over channels.
 uint32_t mean_of_groups(Lowering& l, const Node& node, uint32_t x) {
   Sizes dims = result_dims(node);
   const int64_t groups = node.static_integer("group"), in_group = dims[1].value() / groups;
@@ -141,7 +142,7 @@ uint32_t mean_of_groups(Lowering& l, const Node& node, uint32_t x) {
   return mean_of_rows(l, l.reshape(x, {dims[0], groups, in_group}));
 }
 
-// Only the means of groups come from other sizes than those of the operand: [n, c, 1, ..].
+// Only the means of groups have sizes that do not come from the operand: [n, c, 1, ..].
 void lower_unknown_groups(Lowering& l, const Node& node) {
   const Sizes dims = result_dims(node);
   const int64_t groups = node.static_integer("group"), in_group = dims[1].value() / groups;
@@ -181,7 +182,7 @@ Verdict known_groups(const Node& node, const TargetContext& context) {
   return constant_affine(node, context);
 }
 
-// Statistics that are constants: one factor and one summand per channel.
+// The statistics are constants: one factor and one summand per channel.
 Verdict constant_statistics(const Node& node, const TargetContext&) {
   for (const char* name : {"weight", "bias", "running_mean", "running_var"}) {
     const Value* value = node.optional_tensor(name);
@@ -213,7 +214,7 @@ Verdict constant_slope(const Node& node, const TargetContext&) {
   const Value* weight = node.tensor("weight");
   if (!is_plain_constant(*weight)) return Verdict::no("a weight that is computed at run time");
   if (weight->rank() != 1) return Verdict::no("a weight whose rank is not 1");
-  // Eager multiplies 0 by its slope, the library does not.
+  // For 0 eager multiplies by the slope, the library does not.
   if (!all_elements(*weight, [](float slope) { return std::isfinite(slope); }))
     return Verdict::no("a slope that is infinite or NaN");
   std::string reason = refuse_factor(node, "weight");

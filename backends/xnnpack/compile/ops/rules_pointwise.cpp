@@ -1,4 +1,4 @@
-// Pointwise operators: the result lies as its operands do.
+// Pointwise operators: the result has the layout of the operands.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -85,7 +85,7 @@ Verdict float_conversion(const Node& node, const TargetContext&) {
   return reason.empty() ? Verdict::yes() : Verdict::no(std::move(reason));
 }
 
-// --- what it becomes ---
+// --- lowering ---
 
 void lower_conversion(Lowering& l, const Node& node) {
   const DataType type = node.result()->dtype() == DType::f16 ? DataType::fp16 : DataType::fp32;
@@ -102,7 +102,7 @@ bool tensor_argument(const Node& node, const char* name) {
   return arg.is<Value*>() && arg.as<Value*>()->type.is_tensor();
 }
 
-// Eager computes with numbers, and with their product, in f32, and rounds once.
+// Eager computes with number arguments, and with their product, in f32, and rounds once.
 bool computes_in_fp32(const Node& node) {
   double product = 1;
   bool exact = true, tensors = false;
@@ -119,7 +119,8 @@ bool computes_in_fp32(const Node& node) {
   return !exact || !is_half(product) || (tensors && std::abs(product) != 1);
 }
 
-// What `body` makes of operands called by name: tensors, or numbers, which may stand on either side.
+// Sets body(operand) as the node's result. operand(name) is the payload value of an argument; tensors and numbers may
+// be on either side.
 template <typename Body>
 void lower_by_name(Lowering& l, const Node& node, const Body& body) {
   const DataType type = l.type();
@@ -223,7 +224,7 @@ constexpr OpRule kPointwiseRows[] = {
     costs_same({"aten.add.Scalar", known_sum, any_dim_order, lower_sum<NodeType::add>, Unknown::any, true}),
     costs_same(
         on_int8(fits_sum, {"aten.add.Tensor", known_sum, any_dim_order, lower_sum<NodeType::add>, Unknown::any, true})),
-    // One that saturates is half of a select, for which a portable kernel needs one pass.
+    // A saturating clamp is half of a conditional select, which a portable kernel computes in one pass.
     costs_more(
         loses_sign(deviates(deviation_of_clamp, on_int8(same_scales, {"aten.clamp.default", known_bounds, any_dim_order,
                                                                       lower_clamp, Unknown::any}))),
@@ -295,8 +296,8 @@ bool is_half(double number) {
 }
 
 uint32_t clamped(Lowering& l, uint32_t x, OutputRange range) {
-  // The library joins a clamp with the pooling before it, and then takes a lowest number above 0, or a highest one up
-  // to 0, for its padding.
+  // The library fuses a clamp into the pooling before it. A lower bound above 0, or an upper bound of at most 0, would
+  // then become its padding value.
   const bool joins = !l.is_int8(x) && l.is_pooled(x);
   if (joins && range.min > 0) x = l.binary(NodeType::maximum, x, l.scalar(static_cast<double>(range.min)));
   if (joins && range.max <= 0) x = l.binary(NodeType::minimum, x, l.scalar(static_cast<double>(range.max)));

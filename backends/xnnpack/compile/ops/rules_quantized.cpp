@@ -54,12 +54,12 @@ void lower_to_elements(Lowering& l, const Node& node) {
 
 void lower_requantization(Lowering& l, const Node& node) {
   const Value &from = *node.operands()[0], &to = *node.result();
-  if (from.is_constant() || is_chosen_at_run_time(to)) return;  // its readers ask for it
+  if (from.is_constant() || is_chosen_at_run_time(to)) return;  // readers convert it when they need it
   if (to.is_quantized()) return lower_to_elements(l, node);
   l.set_result(node, l.convert(l.operand(node, 0), l.type(), {}));
 }
 
-// Of eager's kernels those of quantized_decomposed make zero of NaN, but none that chooses by rows.
+// Eager's quantized_decomposed kernels make zero of NaN, except those that choose parameters by rows.
 const Deviation* deviation_of_conversion(const Node& node) {
   const auto& q = node.result()->tensor().quantization;
   return q && q->family == compiler::Quantization::Family::decomposed && q->is_per_tensor() ? &kQuantize : nullptr;

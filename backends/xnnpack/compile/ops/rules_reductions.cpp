@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kLongSum = 256;
 
-// Over the two dimensions before the last, which keep size 1.
+// The mean over the two dimensions before the last, which keep size 1.
 uint32_t global_mean(Lowering& l, uint32_t x, uint32_t flags = 0) {
   const Sizes dims = l.dims(x);
   PayloadNode node;
@@ -79,7 +79,7 @@ std::vector<bool> reduced_dims(const Node& node) {
   return reduced;
 }
 
-// Over the last dimension alone, whose size is known, and which stays: no reshape is needed.
+// Whether the node reduces only the last dimension, of known size, and keeps it: then no reshape is needed.
 bool is_over_last(const Node& node) {
   const std::vector<bool> reduced = reduced_dims(node);
   return node.boolean("keepdim") && std::count(reduced.begin(), reduced.end(), true) == 1 && reduced.back() &&
@@ -95,7 +95,7 @@ LayoutRule reduce_layout(const Node& node) {
   return rule;
 }
 
-// Dimensions that cannot become one stay two: the library's mean is over two.
+// If the reduced dimensions cannot be merged into one, there may be two: the library's mean is over two dimensions.
 Verdict few_dims(const Node& node, const TargetContext&) {
   const Value& x = *node.operands()[0];
   if (x.rank() == 0) return Verdict::no("a reduction of a scalar");
@@ -116,13 +116,13 @@ Verdict few_dims(const Node& node, const TargetContext&) {
   return Verdict::yes();
 }
 
-// A single dimension beside several sizes known only at run time has neither rows nor an image.
+// A single dimension beside several sizes known only at run time can be viewed neither as rows nor as an image.
 bool sums_one_apart(const Node& node) {
   const std::vector<bool> reduced = reduced_dims(node);
   return std::count(reduced.begin(), reduced.end(), true) == 1 && !can_merge(dims_of(*node.operands()[0]), reduced);
 }
 
-// Elements before, of and behind the reduced dimensions, as they lie in memory.
+// Elements before, in and after the reduced dimensions, as they lie in memory.
 struct Split {
   compiler::Sym outer = 1, reduced = 1, inner = 1;
 };
@@ -130,8 +130,8 @@ struct Split {
 struct Reduction {
   uint32_t x;
   Split split;
-  // Where sizes known only at run time keep the dimensions of x apart: those from `begin` on, before the last of x, or
-  // a last one of known size. 0: they may be merged as `split` says.
+  // If sizes known only at run time keep the reduced dimensions of x apart: their number, and the first one. They come
+  // before the last dimension of x, or are that one, with a known size. 0: they may be merged as `split` says.
   size_t count = 0, begin = 0;
 };
 
@@ -172,14 +172,14 @@ Reduction reduction_of(Lowering& l, const Node& node) {
   return {l.reshape(x, {split.outer, split.reduced, 1, split.inner}), split, 2, 1};
 }
 
-// The elements to reduce innermost.
+// x with the reduced elements innermost.
 uint32_t rows_of(Lowering& l, const Reduction& reduction) {
   const Sizes& dims = l.dims(reduction.x);
   if (dims.back() == reduction.split.reduced) return reduction.x;
   return l.reshape(reduction.x, {reduction.split.outer, reduction.split.reduced});
 }
 
-// The elements with those to reduce in dimensions of their own, which a mean keeps with size 1.
+// The reduction with its reduced elements in dimensions of their own, which a mean keeps with size 1.
 Reduction separated(Lowering& l, const Reduction& reduction) {
   const Split& split = reduction.split;
   if (reduction.count != 0) return reduction;
@@ -187,7 +187,7 @@ Reduction separated(Lowering& l, const Reduction& reduction) {
   return {l.reshape(reduction.x, {split.outer, split.reduced, 1, split.inner}), split};
 }
 
-// Sizes of what a mean of separated elements keeps.
+// The sizes of a mean over separated elements.
 Sizes kept(const Lowering& l, const Reduction& reduction) {
   Sizes dims = l.dims(reduction.x);
   dims[reduction.split.inner.is(1) ? dims.size() - 1 : 1] = 1;
@@ -196,7 +196,7 @@ Sizes kept(const Lowering& l, const Reduction& reduction) {
 
 // --- numbers of elements known only at run time ---
 
-// [1, .., 1, size of dimension `at`]: ones, whatever x holds; integers have no NaN.
+// [1, .., 1, size of dimension `at`]: ones, whatever x holds. They come from int8 values, which have no NaN.
 uint32_t ones_along(Lowering& l, uint32_t x, size_t at) {
   Quantization below_one;
   below_one.kind = Quantization::Kind::per_tensor;
@@ -229,7 +229,7 @@ uint32_t count_of(Lowering& l, const Reduction& reduction) {
   return count;
 }
 
-// A single dimension that cannot be merged with others.
+// The sum over a single dimension that cannot be merged with others.
 uint32_t sum_along(Lowering& l, const Reduction& reduction) {
   if (reduction.split.reduced.is_const()) return row_sum(l, reduction.x);
   return batch_product(l, ones_along(l, reduction.x, reduction.begin), reduction.x, false);
@@ -253,7 +253,7 @@ uint32_t sum_of(Lowering& l, const Reduction& reduction) {
   return l.binary(NodeType::multiply, mean, count_of(l, reduction));
 }
 
-// Sets as result what `body` makes of the operand of a reduction, in f32.
+// Sets body(reduction) as the node's result, computed in f32.
 template <typename Body>
 void reduce_in_fp32(Lowering& l, const Node& node, const Reduction& from, const Body& body) {
   const DataType type = l.type();
@@ -287,7 +287,8 @@ Verdict enough_elements(const Node& node, const TargetContext& context) {
   return Verdict::yes();
 }
 
-// mean(c^2) n / max(n - correction, 0), where c is x without its mean; twice, for that of large numbers is rounded.
+// mean(c^2) n / max(n - correction, 0), where c is x minus its mean. The mean is subtracted twice, because the mean of
+// large numbers is rounded.
 void lower_variance(Lowering& l, const Node& node) {
   const double correction = node.is_none("correction") ? 1 : *number(node, "correction");
   reduce_in_fp32(l, node, reduction_of(l, node), [&](const Reduction& from) {
@@ -306,7 +307,7 @@ void lower_variance(Lowering& l, const Node& node) {
   });
 }
 
-// [outer, reduced, 1, inner] without the second dimension.
+// The largest elements along the second dimension of [outer, reduced, 1, inner], without that dimension.
 uint32_t largest_of(Lowering& l, uint32_t x, const Split& split) {
   PayloadNode node;
   node.type = NodeType::max_pooling_2d;
@@ -317,7 +318,8 @@ uint32_t largest_of(Lowering& l, uint32_t x, const Split& split) {
   return l.add_by_channel(std::move(node), {split.outer, 1, 1, split.inner});
 }
 
-// The library takes neighbours side by side, but not one after the other.
+// The library computes adjacent channels in parallel, but the elements of a window one after the other. So long rows
+// are reduced in two steps, the first with 16 channels.
 uint32_t largest(Lowering& l, uint32_t x, const Split& split) {
   constexpr int64_t kSide = 16, kLong = 128;
   const int64_t count = split.reduced.value();
@@ -336,7 +338,7 @@ void lower_amin(Lowering& l, const Node& node) {
   l.set_result(node, l.as_result(node, l.unary(NodeType::negate, largest(l, negated, reduction.split))));
 }
 
-// m + log(sum(e^(x - m))), m the largest, or the finite number next to it
+// m + log(sum(e^(x - m))), m the largest element, clamped to finite numbers
 void lower_log_sum_exp(Lowering& l, const Node& node) {
   reduce_in_fp32(l, node, reduction_of(l, node), [&](const Reduction& from) {
     const uint32_t most = clamped(l, l.reshape(largest(l, from.x, from.split), kept(l, from)), kAllFinite);
@@ -345,7 +347,7 @@ void lower_log_sum_exp(Lowering& l, const Node& node) {
   });
 }
 
-// Two dimensions of size 1 more make images of rows.
+// Two more dimensions of size 1 make images of rows.
 Verdict rows_or_images(const Node& node, const TargetContext&) {
   const Sizes dims = result_dims(node);
   if (dims.empty()) return Verdict::no("a softmax of a scalar");
@@ -367,8 +369,8 @@ uint32_t below_largest(Lowering& l, uint32_t x) {
   return l.binary(NodeType::subtract, below, l.unary(NodeType::log, total));
 }
 
-// The same without the largest, which takes known sizes: with n elements, m = sum(p x) of the weights p = softmax(x)
-// lies at most log(n) below it. The mean of p is 1 / n.
+// The same without the largest element, which needs known sizes. With n elements, m = sum(p x), where p = softmax(x),
+// lies at most log(n) below the largest. The mean of p is 1 / n.
 uint32_t below_weighted_mean(Lowering& l, uint32_t x) {
   const uint32_t weights = l.unary(NodeType::softmax, x), share = mean_of_rows(l, weights);
   const auto sum = [&](uint32_t terms) { return l.binary(NodeType::div, mean_of_rows(l, terms), share); };
@@ -406,7 +408,7 @@ Verdict few_factors(const Node& node, const TargetContext& context) {
   return size <= kMaxFactors ? Verdict::yes() : Verdict::no(fmt::format("a product of {} elements; at most 16", size));
 }
 
-// One element after the other, as eager: other orders overflow where it does not.
+// Multiplies one element after the other, as eager does: other orders overflow where this one does not.
 void lower_product(Lowering& l, const Node& node) {
   reduce_in_fp32(l, node, reduction_of(l, node), [&](const Reduction& from) {
     const Split& split = from.split;
@@ -440,7 +442,7 @@ Verdict known_scan(const Node& node, const TargetContext&) {
   return Verdict::yes();
 }
 
-// x @ a triangle of ones: the sums up to each element of the last dimension, without its own if `before`.
+// x @ a triangle of ones: running sums over the last dimension; `before`: without the element itself.
 uint32_t triangle_sums(Lowering& l, uint32_t x, bool before) {
   const int64_t size = l.dims(x).back().value();
   std::vector<float> ones;
@@ -450,7 +452,7 @@ uint32_t triangle_sums(Lowering& l, uint32_t x, bool before) {
   return l.fully_connected(x, l.constant(ones, {size, size}), kNoValue);
 }
 
-// Over the last dimension: in blocks, to which the sums of the blocks before are added.
+// Running sums over the last dimension, in blocks: the totals of the blocks before are added to each.
 uint32_t running_sums(Lowering& l, uint32_t x) {
   const Sizes dims = l.dims(x);
   const int64_t size = dims.back().value();
@@ -466,7 +468,8 @@ uint32_t running_sums(Lowering& l, uint32_t x) {
   return l.reshape(slice_dim(l, out, 1, 0, size), dims);
 }
 
-// Without products, in which an infinity times zero would reach the elements before it: sums of 2, 4, 8 .. elements.
+// Running sums without matmuls, in which infinity times zero would reach earlier elements: adds shifted copies, which
+// gives sums of 2, 4, 8 .. elements.
 uint32_t running_sums_by_shifts(Lowering& l, uint32_t x) {
   const Sizes dims = l.dims(x);
   const int64_t size = dims.back().value();
@@ -493,7 +496,7 @@ void lower_running_sum(Lowering& l, const Node& node) {
                 [&](uint32_t x) { return finite ? running_sums(l, x) : running_sums_by_shifts(l, x); });
 }
 
-// Whether the constant that the elements are multiplied with, one number for each that a result sums, is long.
+// Whether each result sums so many elements that the constant of ones that multiplies them is long.
 bool sums_many(const Node& node) {
   constexpr int64_t kMany = 512;
   const Sizes dims = dims_of(*node.operands()[0]);
@@ -508,7 +511,7 @@ constexpr OpRule kReductionRows[] = {
         kLogSumExp, {"aten._log_softmax.default", rows_or_images, softmax_layout, lower_log_softmax, Unknown::any}))),
     loses_sign(deviates(kDropsNan, {"aten.amax.default", largest_taken, reduce_layout, lower_amax, Unknown::one})),
     loses_sign(deviates(kDropsNan, {"aten.amin.default", largest_taken, reduce_layout, lower_amin, Unknown::one})),
-    // A product with a triangle of ones.
+    // Computed as a matmul with a triangle of ones.
     costs_more({"aten.cumsum.default", known_scan, scan_layout, lower_running_sum, Unknown::one}),
     costs_more(deviates(kLogSumExp,
                         {"aten.logsumexp.default", largest_taken, reduce_layout, lower_log_sum_exp, Unknown::one})),

@@ -1,4 +1,5 @@
-// Pooling and resizing: channels innermost. Three dimensions are taken as rows and columns of all depths, then depths.
+// Pooling and resizing: channels innermost. Three dimensions are computed as rows and columns of all depths, then
+// depths.
 #include <algorithm>
 #include <utility>
 
@@ -15,7 +16,7 @@ namespace {
 
 // --- pooling ---
 
-// Over heights and widths, or depths before these.
+// A pooling over heights and widths, or over depths, heights and widths.
 struct Pooling {
   std::vector<int64_t> kernel, stride, padding, dilation;
   Sizes input, output;
@@ -56,14 +57,14 @@ uint32_t images_of(Lowering& l, const Node& node, const Pooling& pool) {
   return l.reshape(x, dims);
 }
 
-// Of a pooling over three dimensions, that over the last two.
+// The part of a pooling over three dimensions that is over the last two.
 Pooling over_images(const Pooling& pool) {
   const auto last = [](const auto& of) { return std::decay_t<decltype(of)>(of.end() - 2, of.end()); };
   return {last(pool.kernel), last(pool.stride), last(pool.padding), last(pool.dilation),
           last(pool.input),  last(pool.output), pool.ceil_mode};
 }
 
-// Of a pooling over three dimensions, that over the first, as one over heights.
+// The part of a pooling over three dimensions that is over the first, as a pooling over heights.
 Pooling over_depths(const Pooling& pool) {
   return {{pool.kernel[0], 1}, {pool.stride[0], 1}, {pool.padding[0], 0}, {pool.dilation[0], 1},
           {pool.input[0], 1},  {pool.output[0], 1}, pool.ceil_mode};
@@ -73,8 +74,8 @@ std::vector<Pooling> parts_of_pool(const Pooling& pool) {
   return pool.rank() == 2 ? std::vector<Pooling>{pool} : std::vector<Pooling>{over_images(pool), over_depths(pool)};
 }
 
-// Rows that windows reach behind the input: what `padding` says or, with ceil_mode, more. In an input of unknown size
-// these are all that may be needed: a window more than fits is there as soon as one row of a stride remains.
+// Rows by which windows reach beyond the end of the input: `padding` or, with ceil_mode, more. For an input of unknown
+// size, the most that may be needed: ceil_mode adds a window as soon as one row of a stride remains.
 int64_t padding_behind(const Pooling& pool, size_t i) {
   if (!pool.input[i].is_const()) return pool.padding[i] + (pool.ceil_mode ? pool.stride[i] - 1 : 0);
   const int64_t last = (pool.output[i].value() - 1) * pool.stride[i];
@@ -105,7 +106,7 @@ bool always_stay_in_image(const Pooling& pool, size_t i) {
   if (size.is_const())
     return stay_in_image({static_cast<uint64_t>(size.value()), padding, stride, dilation},
                          static_cast<uint64_t>(pool.output[i].value()));
-  // The last window begins at most so far behind the image's end as the padding is larger than a window.
+  // The last window begins beyond the image's end by at most the amount by which the padding exceeds a window.
   const int64_t before = pool.padding[i] % pool.dilation[i], least = compiler::SymScope::range(size).min;
   const bool begins_inside =
       pool.padding[i] + padding_behind(pool, i) - before < pool.dilation[i] * (pool.kernel[i] - 1) + 1;
@@ -116,7 +117,7 @@ Verdict max_pooling(const Node& node, const TargetContext& context) {
   Verdict verdict = plain_pooling(node, context);
   if (!verdict.taken) return verdict;
   const Sizes dims = dims_of(*node.operands()[0]);
-  // Lowering::add_by_channel.
+  // A requirement of Lowering::add_by_channel.
   if (!dims[dims.size() - 1 - pooling_of(node).rank()].is_const() && num_symbolic(dims) > 1)
     return Verdict::no("a number of channels known only at run time beside other unknown sizes");
   for (const Pooling& part : parts_of_pool(pooling_of(node))) {
@@ -130,7 +131,7 @@ Verdict max_pooling(const Node& node, const TargetContext& context) {
   return Verdict::yes();
 }
 
-// Elements of the padding count as zeros: always where the divisor is given, which stands for whole windows.
+// Whether elements of the padding count as zeros. They always do if the divisor is given, which is for whole windows.
 bool counts_padding(const Node& node, const Pooling& pool) {
   if (!node.is_none("divisor_override")) return true;
   const bool padded = std::any_of(pool.padding.begin(), pool.padding.end(), [](int64_t amount) { return amount > 0; });
@@ -200,7 +201,7 @@ void lower_max_pool(Lowering& l, const Node& node) {
   l.set_result(node, pooled_windows(l, NodeType::max_pooling_2d, images_of(l, node, pool), pool));
 }
 
-// The library's mean leaves padding out; where it counts, it becomes part of the input.
+// The library's mean leaves padding out. Padding that counts becomes part of the input.
 uint32_t averaged(Lowering& l, const Node& node, uint32_t x) {
   Pooling pool = pooling_of(node);
   if (counts_padding(node, pool)) {
@@ -223,7 +224,7 @@ void lower_avg_pool(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, images_of(l, node, pooling_of(node)), [&](uint32_t x) { return averaged(l, node, x); });
 }
 
-// Windows of different sizes: each a mean of its own.
+// The limit for windows of different sizes: each becomes a mean of its own.
 constexpr int64_t kMaxWindows = 16;
 
 Verdict known_windows(const Node& node, const TargetContext&) {
@@ -281,8 +282,8 @@ void lower_adaptive_avg_pool(Lowering& l, const Node& node) {
 
 // --- resizing ---
 
-// Where a factor was given, eager maps coordinates by it and not by the quotient of the sizes. Not so where
-// corners are aligned, or a size stays, of linear ones.
+// Whether scale factors, if given, are the quotients of the sizes. Eager maps coordinates by the factors, except where
+// corners are aligned, or, in linear resizes, where a size stays.
 bool factors_match(const Node& node) {
   if (node.op->parsed->find("scale_factors") < 0 || node.is_none("scale_factors")) return true;
   if (node.op->parsed->find("align_corners") >= 0 && node.boolean("align_corners")) return true;
@@ -321,7 +322,7 @@ void lower_bilinear(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) { return resized(l, node, x, to[2], to[3]); });
 }
 
-// Rows and columns of all depths, then depths, in which a row is a whole image, whose columns stay.
+// Resizes rows and columns of all depths, then depths. In the second step a row is a whole image, and columns stay.
 void lower_trilinear(Lowering& l, const Node& node) {
   const Sizes in = dims_of(*node.operands()[0]), to = result_dims(node);
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
@@ -342,7 +343,7 @@ Verdict whole_factors(const Node& node, const TargetContext& context) {
   return Verdict::yes();
 }
 
-// Each pixel becomes a block: a product with ones. In three dimensions, then each image several.
+// Each pixel becomes a block by a multiplication by ones. In three dimensions, each image is then repeated likewise.
 void lower_nearest(Lowering& l, const Node& node) {
   const Sizes in = dims_of(*node.operands()[0]), out = result_dims(node);
   const size_t h = in.size() - 2, w = in.size() - 1;
@@ -360,7 +361,7 @@ void lower_nearest(Lowering& l, const Node& node) {
   l.set_result(node, l.as_result(node, x));
 }
 
-// A mean over whole images, which the library wants with channels innermost: the portable kernel need not move them.
+// A mean over whole images. The library needs channels innermost; the portable kernel need not move them.
 bool is_global_mean(const Node& node) {
   const Sizes out = result_dims(node);
   return out[2].is(1) && out[3].is(1);

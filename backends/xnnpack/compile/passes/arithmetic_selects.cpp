@@ -97,7 +97,7 @@ class Conditions {
  public:
   Conditions(const Graph& graph, Bounds& bounds) : graph_(graph), bounds_(bounds) {}
 
-  // Of what was there when it was first asked for.
+  // The ranges of the graph as it was at the first call.
   const ValueRanges& ranges() {
     if (!ranges_) ranges_.emplace(graph_);
     return *ranges_;
@@ -118,7 +118,7 @@ class Conditions {
                        [&](const Value* operand) { return is_arithmetic(operand, depth + 1); });
   }
 
-  // Made only of integers, which no delegate computes, and of booleans.
+  // Whether the value is computed only from integers, which no delegate computes, and from booleans.
   bool is_early(const Value* value) {
     if (value->is_constant()) return true;
     if (!value->type.is_tensor() || is_floating(value->dtype())) return false;
@@ -186,7 +186,7 @@ class Conditions {
   const Graph& graph_;
   Bounds& bounds_;
   std::optional<ValueRanges> ranges_;
-  std::unordered_map<const Value*, bool> early_;  // looked up only
+  std::unordered_map<const Value*, bool> early_;  // never iterated
 };
 
 class Selector {
@@ -363,7 +363,7 @@ class Selector {
     Value* out = where ? clamped(b, node, yes, no) : nullptr;
     if (!out) {
       out = select(b, yes, no, conditions_->as_number(b, condition), node.result());
-      // The value that is not selected leaves its sign: -1 times 0 is -0.
+      // The value that is not selected can leave its sign on the zero: -1 times 0 is -0.
       const bool zero = finite_number(yes) == 0.0 || finite_number(no) == 0.0;
       if (zero && signs_->matter(node.result())) out = b.call("aten.add.Scalar", {out, 0.0});
     }
@@ -415,7 +415,7 @@ class Selector {
   Graph& graph_;
   std::optional<Bounds> bounds_;
   std::optional<Conditions> conditions_;
-  std::optional<ZeroSigns> signs_;  // of what was there before
+  std::optional<ZeroSigns> signs_;  // of the graph before the rewrite
 };
 
 }  // namespace

@@ -39,7 +39,7 @@ int64_t num_unknown(const Sizes& sizes) {
 
 size_t dim_in(const Node& node, size_t rank) { return static_cast<size_t>(wrap_dim(node.static_integer("dim"), rank)); }
 
-// Other nodes would stay outside of delegates, once for each part.
+// Nodes with other dtypes stay outside of delegates, where unrolling would repeat them for each part.
 bool all_floating(const Node& node) {
   const auto floats = [](const Value* value) { return !value->type.is_tensor() || is_floating(value->dtype()); };
   const Values operands = node.operands();
@@ -356,7 +356,8 @@ class ViewAvoider {
     return on_each_part(node, shape, [=](Args& args) { args[place] = part_dim; });
   }
 
-  // Of a single part, which is viewed as it was: backends leave gathers outside, where views are free.
+  // A gather from a single part, which is viewed as the original tensor: backends leave gathers outside of delegates,
+  // where views are free.
   std::optional<Plan> gather(const Node& node) {
     const Unrolled* from = only_operand(node);
     if (!from || from->num_parts() != 1) return std::nullopt;
@@ -471,7 +472,7 @@ class ViewAvoider {
 
   // --- pointwise operators ---
 
-  // The operand's dimensions; those of a tensor as it is are plain.
+  // The operand's dimensions. Those of a tensor that is not unrolled are plain.
   Unrolled shape_of(const Value& operand) const {
     const Unrolled* shape = unrolled(&operand);
     return shape ? *shape : plain(operand.sizes());

@@ -94,7 +94,7 @@ class Attention {
 
   Value* end() const { return (moves_.empty() ? &product_ : moves_.back())->result(); }
 
-  // What a box of the end costs.
+  // The cost of computing a box of the end.
   struct Cost {
     int64_t scores = 0;  // bytes of the largest value inside
     int64_t values = 0;  // bytes of the product's second operand
@@ -123,7 +123,7 @@ class Attention {
                        [&](const Need& need) { return add_scores(*need.value, need.box, cost); });
   }
 
-  // What a node inside reads for a box, if it can compute that box alone.
+  // The operand boxes that a node inside reads for a box, if it can compute that box alone.
   static std::optional<std::vector<Need>> parts_of(const Node& node, const Box& box) {
     if (moves_data(node)) return needs_of(node, box);
     const auto dims = narrow_dims(node);

@@ -69,7 +69,8 @@ bool inverts(const Value* inverse, const Value* p) {
   return indices.size() == 1 && indices[0] == p && counts_up(node->tensor("values"), p->sizes()[0]);
 }
 
-// `value`, which may have dimensions of size 1 behind its first, before the rows went to places p; null: they did not.
+// `value` before its rows were moved to places p, or null if they were not. It may have dimensions of size 1 after its
+// first.
 Value* before_permutation(Builder& b, const Value* value, const Value* inverse) {
   const Value* rows = value;
   if (rows->producer && rows->producer->is("aten.view.default")) rows = rows->producer->tensor("self");
@@ -101,8 +102,8 @@ constexpr Rule kProductRules[] = {gathered_product};
 
 }  // namespace
 
-// Drops a permutation of rows together with its inverse, where a product stands between them: what the weights of
-// experts are sorted for, their results are sorted back from.
+// Drops a permutation of rows that is undone after a multiplication: rows are sorted by expert to multiply them by the
+// experts' weights, and the results are sorted back.
 //   before: y = index(mul(x, index(w, p)), inverse of p)        after: y = mul(index(x, inverse of p), w)
 // Requires: p are the positions of a sorted vector; its inverse is another sort, or 0, 1 .. written to the places p.
 // Keeps: every value, bit for bit.

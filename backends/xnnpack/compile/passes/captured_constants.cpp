@@ -24,7 +24,7 @@ bool bind(Graph& body, Span<Value* const> operands) {
   return changed;
 }
 
-// From the outermost body inwards: what one captures may be what the next one does.
+// From the outermost body inwards: an inner body may capture what an outer one has captured.
 bool bind_all(Graph& graph) {
   bool changed = false;
   for (const auto& node : graph.nodes()) {

@@ -126,7 +126,7 @@ class Deferrer {
     return c.add(kept, b.reshape(placed, sizes));
   }
 
-  // But what is written next into the same tensor.
+  // The reader reads `to` instead. A later write keeps `from` as the tensor that it writes into.
   void read_instead(Node& reader, const Value* from, Value* to) {
     const bool writes =
         std::any_of(writes_.begin(), writes_.end(), [&](const RowWrite& w) { return w.node == &reader; });
@@ -143,7 +143,7 @@ class Deferrer {
   Graph& graph_;
   std::vector<RowWrite> writes_;
   std::unordered_map<const Value*, Value*> now_;  // what is computed instead of a write's result
-  std::unordered_set<const Value*> computed_;     // depend on a product of matrices
+  std::unordered_set<const Value*> computed_;     // values that depend on a matmul or convolution
   bool changed_ = false;
 };
 

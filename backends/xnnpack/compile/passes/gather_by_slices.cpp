@@ -213,7 +213,7 @@ std::optional<double> resize_factor(const Node& node, size_t spatial, size_t i) 
   return factors.is<Reals>() ? std::optional<double>(factors.as<Reals>()[i]) : std::nullopt;
 }
 
-// The position from which eager takes each of `out` elements. Its products are products of floats.
+// The input position that eager reads for each of `out` elements. Eager multiplies in float.
 std::vector<int64_t> nearest(int64_t in, int64_t out, std::optional<double> factor, bool centered) {
   const float step = factor ? static_cast<float>(1.0 / *factor) : static_cast<float>(in) / static_cast<float>(out);
   std::vector<int64_t> indices;

@@ -65,7 +65,7 @@ class Interleaver {
            static_cast<std::ptrdiff_t>(most_);
   }
 
-  // 0 times x is 0, and x + 0 is x.
+  // Whether matmuls with zeros and ones give the elements themselves: 0 times x is 0, and x + 0 is x.
   bool is_plain(const Value* x, const Value* result) { return bounds_.is_finite(x) && !signs_.matter(result); }
 
   // Elements start, start + step .. of rows.

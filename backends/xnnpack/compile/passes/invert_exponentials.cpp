@@ -22,14 +22,14 @@ using compiler::wrap_dim;
 
 namespace {
 
-// The logarithm of the least number above 0: what eager keeps of a probability.
+// The logarithm of the least positive f32: eager's probabilities below it are 0.
 constexpr double kLeastLogarithm = -103.27;
-// The least f32 of which eager's exp() is not 0, and of which its sigmoid is not.
+// The least f32 for which eager's exp() is not 0, and for which its sigmoid is not.
 constexpr double kLeastExponent = -103.972076, kLeastOfSigmoid = -88.7228317;
-// Times the distance from those to the f32 below, more than 1.
+// Times the distance from these numbers to the next lower f32, it is more than 1.
 constexpr double kSteepness = 1e8;
 
-// What a natural logarithm is multiplied by to give this one; 0: no logarithm.
+// The factor from the natural logarithm to the node's logarithm; 0 if the node is no logarithm.
 double unit_of(const Node& node) {
   if (node.is("aten.log.default")) return 1;
   if (node.is("aten.log2.default")) return 1.4426950408889634074;
@@ -43,7 +43,7 @@ Node* exponential_below(const Node& node) {
   return x->dtype() == DType::f32 ? x->producer : nullptr;
 }
 
-// Of what is at least this number, no reader sees more than that.
+// Whether the reader clamps its operand to at least `least` or more, and so does not distinguish smaller numbers.
 bool is_limited(const Node& reader, double least) {
   if (!reader.is("aten.clamp.default") || reader.is_none("min")) return false;
   const auto low = literal(reader.arg("min"));
@@ -56,7 +56,7 @@ class Inverter {
     for (const auto& node : graph.nodes()) {
       if (!node->is("aten.div.Tensor") || !divides_by_vanished(*node)) continue;
       const bool hidden = hides_either(node->result());
-      // Eager's infinity divided by infinity is NaN.
+      // In eager infinity divided by infinity is NaN.
       if (hidden && !ranges_.of(node->tensor("self")).is_finite()) continue;
       const Value* other = node->tensor("other");
       quotients_[node.get()] = hidden && ranges_.of(other).min < std::exp(least_exponent(*other->producer));
@@ -67,7 +67,7 @@ class Inverter {
     const double unit = unit_of(node);
     const Node* made = unit != 0 ? exponential_below(node) : nullptr;
     if (!made || !is_exponential(*made)) return nullptr;
-    // An exponent may overflow, too.
+    // exp() may also overflow, which no lower bound hides.
     const bool limited = !made->is("aten.exp.default") && readers_are_limited(node, kLeastLogarithm * unit);
     if (ranges_.hides_infinity(node.result()) && !limited) return nullptr;
     Value* exponent = exponent_of(b, *made);
@@ -81,7 +81,8 @@ class Inverter {
     return made->is("aten.exp.default") ? inverse : b.call("aten.add.Scalar", {inverse, 1});
   }
 
-  // Powers of e divided by their sum. Those of x minus the largest x neither vanish nor overflow all together.
+  // Exponentials divided by their sum. Exponentials of x minus the largest x (is_share_of_sum) stay: they never all
+  // vanish or overflow.
   Value* shares(Builder& b, Node& node) const {
     const Value* other = node.is("aten.div.Tensor") ? node.tensor_or_null(1) : nullptr;
     const Node* sum = other ? other->producer : nullptr;
@@ -132,7 +133,8 @@ class Inverter {
     return b.call("aten._log_softmax", {exponential.arg("self"), exponential.arg("dim"), false});
   }
 
-  // Of a numerator that is 0, too, nothing is left to multiply. Where exp() is infinite, eager's quotient is 0.
+  // Whether the divisor is an exponential that may vanish (subnormal, so flushed to 0) and the numerator does not:
+  // nothing would be left of a numerator of 0. Where exp() is infinite, eager's quotient is 0.
   bool divides_by_vanished(const Node& node) const {
     const Value *above = node.tensor_or_null(0), *below = node.tensor_or_null(1);
     const SmallNumbers& numbers = ranges_.small_numbers();
@@ -148,25 +150,25 @@ class Inverter {
   }
 
   ValueRanges ranges_;
-  // Quotients to replace, and whether divisors may be 0 and that is to stay. Looked up only.
+  // Quotients to replace. True: the divisor may be 0, and the result has to show that. Never iterated.
   std::unordered_map<const Node*, bool> quotients_;
 };
 
 }  // namespace
 
-// Logarithms and reciprocals of powers of e, which targets make 0 where they are below the least normal number.
+// Replaces logarithms and reciprocals of exponentials: targets flush exponentials below the least normal number to 0.
 //   before: p = softmax(x); l = log(p)        after: l = log_softmax(x)
 //   before: p = sigmoid(x); l = log(p)        after: l = log_sigmoid(x)
 //   before: e = exp(x); l = log(e)            after: l = x; log2 and log10 are multiples
 //   before: e = exp(x); r = 1 / e             after: r = exp(-x); of a sigmoid: exp(-x) + 1
 //   before: e = exp(x); q = a / e             after: h = exp(-x / 2); q = a * h * h
-//   The same of a softmax and a sigmoid, with their logarithms. Where a reader hides infinities or NaN, and e may be 0
-//   in eager, a divisor that is 0 there and else 1 follows.
+//   The same for e = softmax(x) and e = sigmoid(x), with their logarithms in place of x. If a reader hides infinities
+//   or NaN, and e may be 0 in eager, q is then divided by a number that is 0 there and 1 elsewhere.
 //   before: e = exp(x); p = e / sum(e)        after: p = softmax(x), along the last dimension
-// Requires: composites decomposed.  Ensures: f32 of those forms are left only where a reader hides infinities.
+// Requires: composites decomposed.  Ensures: f32 values of these forms remain only where a reader hides infinities.
 // Keeps: shapes, dtypes, finite values up to rounding. A logarithm or quotient that is infinite because its operand
-// over- or underflows becomes finite where no reader would hide the infinity. Divisors that are never small, and
-// quotients of which a reader distinguishes small numbers from 0.
+// overflows or underflows becomes finite where no reader would hide the infinity. Leaves alone divisors that are never
+// small, and quotients whose readers distinguish small numbers from 0.
 Result<Changed> invert_exponentials(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) {
     Inverter inverter(g);

@@ -59,17 +59,17 @@ Value* quantized_by_rows(Builder& b, Value* x, DType dtype) {
                 {elements, parameters[0], parameters[1], kLow, kHigh, DType::i8, dtype});
 }
 
-// --- rows whose ends say how they are quantized ---
+// --- rows with additional columns that determine how they are quantized ---
 
-// What a chain becomes: rows with `columns` columns behind those of x, which none of the weights multiplies.
+// The replacement of a chain: rows with `columns` more columns after those of x. All weights are zero there.
 struct Rows {
   int64_t columns = 0;
   Value* value = nullptr;
   Value* factor = nullptr;  // f32, one for each row: x is value * factor; null: x is value
 };
 
-// The least number of columns, two for the ends of a range or more, that the weights of all linears can have more;
-// 0: some cannot.
+// The least number of zero columns, at least two for the ends of a range, by which the weights of all linears can be
+// extended; 0 if some cannot be.
 int64_t columns_for_ends(const Value& quantized) {
   int64_t step = 1;
   for (const Node* linear : quantized.users()) {
@@ -98,7 +98,7 @@ Rows symmetric_rows(Builder& b, const QuantizationChain& chain, int64_t columns)
   return {columns, quantized_by_rows(b, c.cat({steps, both}, -1), DType::f32), scale};
 }
 
-// x with its least and its largest element in each row, not closer than 255 of the smallest scale.
+// x with its least and its largest element appended to each row, at least 255 times the smallest scale apart.
 Rows rows_of_tensor(Builder& b, const QuantizationChain& chain, int64_t columns) {
   Compose c(b);
   Value* x = chain.x;
@@ -153,7 +153,7 @@ void with_own_parameters(Graph& graph, const QuantizationChain& chain, std::vect
   unread.push_back(chain.dequantize);
 }
 
-// Adds to `unread` what nobody reads afterwards.
+// Adds to `unread` the nodes that nobody reads afterwards.
 void rewrite_chain(Graph& graph, Node& node, std::vector<Node*>& unread) {
   const auto chain = quantization_chain(node);
   if (!chain || chain->dequantize != &node || chain->x->rank() == 0) return;

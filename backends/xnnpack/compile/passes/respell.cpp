@@ -40,14 +40,14 @@ Results var_mean(Builder& b, Node& node) {
           b.call("aten.mean.dim", {x, dim, keepdim})};
 }
 
-// Of all elements: over the one dimension of a view.
+// The product of all elements, over the only dimension of a view.
 Results product_of_all(Builder& b, Node& node) {
   Value* x = node.is("aten.prod.default") ? node.tensor("self") : nullptr;
   if (!x || !is_half_or_single(x) || node.result()->dtype() != x->dtype() || !all_sizes_known(x->sizes())) return {};
   return {b.call("aten.prod.dim_int", {b.reshape(x, {numel(x->sizes())}), 0})};
 }
 
-// What is not zero; a NaN too.
+// x != 0, which is true for NaN.
 Results truths(Builder& b, Node& node) {
   if (!node.is("aten._to_copy.default") || node.result()->dtype() != DType::boolean ||
       !is_half_or_single(node.tensor("self")))
@@ -55,7 +55,8 @@ Results truths(Builder& b, Node& node) {
   return {b.call("aten.ne.Scalar", {node.tensor("self"), 0.0})};
 }
 
-// Operands of f16 and f32: kernels compute in f32. What eager reads as f16, round_numbers has rounded.
+// Arithmetic on operands of f16 and f32: kernels compute in f32. round_numbers has rounded the numbers that eager reads
+// as f16.
 Results mixed_operands(Builder& b, Node& node) {
   if (!node.op->has(kPointwise) || node.is("aten._to_copy.default") || node.results().size() != 1) return {};
   if (!is_half_or_single(node.result())) return {};
@@ -79,7 +80,7 @@ Results mixed_operands(Builder& b, Node& node) {
 
 constexpr int64_t kMaxWindows = 16;
 
-// Of `count` windows along a dimension, which begin and end where eager's do.
+// The largest elements of `count` windows along a dimension, which begin and end where eager's do.
 Value* largest_along(Compose& c, Value* x, size_t dim, int64_t count) {
   const int64_t size = x->sizes()[dim].value();
   const auto at = static_cast<int64_t>(dim);

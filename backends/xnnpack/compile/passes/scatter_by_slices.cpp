@@ -87,7 +87,7 @@ Value* slice_scatter(Builder& b, Node& node) {
 
 // --- rows at constant indices ---
 
-// What index_put writes along one dimension: `values` to the rows at `indices` of `x`.
+// A write of index_put along one dimension: `values` to the rows at `indices` of `x`.
 struct Put {
   Value *x, *values;
   size_t dim;

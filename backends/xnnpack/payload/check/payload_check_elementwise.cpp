@@ -23,7 +23,7 @@ bool broadcast(const Dims& a, const Dims& b, Dims* out) {
   return true;
 }
 
-// The library turns these into shifts without looking.
+// The library turns these ratios into shifts without checking them.
 Error check_ratio(NodeCheck& node, double ratio, int low, int high) {
   const double size = fabs(ratio);
   if (size >= ldexp(1, low) && size < ldexp(1, high)) return Error::Ok;

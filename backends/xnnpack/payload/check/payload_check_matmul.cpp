@@ -15,7 +15,7 @@ struct GemmTypes {
   uint8_t kinds;
 };
 
-// What the library of 2024-11 computes; bf16 is fp32 there.
+// The types that the library release of 2024-11 computes; bf16 is computed as fp32.
 constexpr GemmTypes kGemmTypes[] = {
     {DataType::fp32, DataType::fp32, DataType::fp32, DataType::fp32, kAll},
     {DataType::bf16, DataType::bf16, DataType::fp32, DataType::bf16, kLinear},
@@ -49,7 +49,7 @@ bool known_types(const NodeCheck& node, Gemm kind) {
   return false;
 }
 
-// Only an fp32 product takes filters and biases that are computed.
+// Only an fp32 fully_connected takes a filter and a bias that are computed at run time.
 Error check_static(NodeCheck& node, Gemm kind) {
   const bool may_move =
       kind == Gemm::fully_connected && node.input(0).type == DataType::fp32 && node.input(1).type == DataType::fp32;

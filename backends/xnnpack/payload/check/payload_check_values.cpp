@@ -75,7 +75,7 @@ class ValueCheck {
   ErrorText* text_;
 };
 
-// What a named constant really holds is for its reader to compare with size_of.
+// The reader of a named constant compares its real size with size_of.
 Error ValueCheck::constant() {
   if (value_.constant == 0) return Error::Ok;
   const PayloadConstant& constant = payload_.constants[value_.constant];

@@ -60,7 +60,7 @@ Error slide_both(NodeCheck& node, uint64_t size[2]) {
   return Error::Ok;
 }
 
-// Channels of a convolution: the input's last dim, and a filter of `filter`.
+// Checks the channels of a convolution: the input's last dim, and the dims of the filter.
 Error check_channels(NodeCheck& node, uint64_t in, uint64_t out, const uint64_t (&filter)[4]) {
   if (node.node.groups == 0 || in == 0 || out == 0) return node.fail("no groups or channels");
   if (node.dims(0)[3] != in) return node.fail("an input of ", node.dims(0)[3], " channels for ", in);
@@ -128,7 +128,8 @@ Error check_transposed_convolution(NodeCheck& node) {
   Error error = check_grouped(node, Gemm::transposed);
   if (error != Error::Ok) return error;
   const PayloadNode::Window& w = node.node.window;
-  // Then the library computes every so manieth row in one go; with less than a stride of rows it counts below zero.
+  // In this case the library computes every stride-th row in one pass. Its count underflows if the result has fewer
+  // rows than the stride.
   const bool by_stride =
       w.dilation[0] <= 1 && w.dilation[1] <= 1 && w.stride[0] <= w.kernel[0] && w.stride[1] <= w.kernel[1];
   uint64_t size[2];
@@ -172,7 +173,7 @@ Error check_pooling(NodeCheck& node) {
   return set_image(node, size, node.dims(0)[3]);
 }
 
-// Windows beside each other; what is left over is not looked at.
+// Windows do not overlap. Elements left over at the end are ignored.
 Error check_arg_max_pooling(NodeCheck& node) {
   const PayloadNode::Window& w = node.node.window;
   if (node.input(0).type != DataType::fp32 || !node.is_output(DataType::fp32)) return node.fail("takes fp32 only");

@@ -60,7 +60,7 @@ uint64_t count_of(const std::vector<uint32_t>& dims) {
   return count;
 }
 
-/// Multiplications of a node, or what takes as long. Reshapes take nothing.
+/// The work of a node, in multiplications. Reshapes cost nothing.
 uint64_t work_of(const PayloadNode& node, const ValueDims& dims) {
   constexpr uint64_t kPerElement = 16;  // memory is slower than arithmetic
   const uint64_t outputs = count_of(dims[node.output]);
@@ -91,7 +91,8 @@ bool pays_threads(const Payload& payload, const ValueDims& dims) {
 }
 
 LibraryEngine::~LibraryEngine() {
-  // The library frees as many buffers as it had images last: those of the first sizes, as at first.
+  // The library frees one buffer per image of the last sizes. It allocated those of the first sizes, so sets these
+  // again.
   if (runtime_ && !images_.empty()) (void)propagate(first_dims_);
   if (graph_) xnn_delete_subgraph(graph_);
   if (runtime_) xnn_delete_runtime(runtime_);
@@ -138,7 +139,7 @@ Error LibraryEngine::define_value(const Build& build, uint32_t value) {
     return fail_value(build.context, value, "the library lacks its element type");
   }
 #ifdef WICK_SYSTEM_XNNPACK
-  // Without our edits the library's kernels for lesser processors load what is not aligned as if it were.
+  // Without Wick's edits the library's kernels for older processors use aligned loads for data that is not aligned.
   if (v.constant != 0 && v.quantization.kind == Quantization::Kind::per_group && !xnnpack_has_all_kernels()) {
     return fail_value(build.context, value, "4-bit weights in blocks take AVX2, FMA and F16C");
   }
@@ -196,7 +197,7 @@ void LibraryEngine::describe_weights(const Build& build, const PayloadNode& node
 }
 
 Error LibraryEngine::define_node(const Build& build, const PayloadNode& node) {
-  // The library takes it and then writes to a table that it never made.
+  // The library accepts the node and then writes to a table that it never allocated.
   const bool has_no_table =
       node.type == NodeType::conv_transpose_2d && payload_->values[node.inputs[0]].type == DataType::qdint8;
   const xnn_status status = has_no_table ? xnn_status_unsupported_parameter : xnnpack::define_node(graph_, node, ids_);
@@ -247,7 +248,7 @@ Error LibraryEngine::make_runtime(const Build& build) {
   return Error::Ok;
 }
 
-/// For the largest dims: calls with these take no memory.
+/// Plans for the largest dims, so that calls allocate nothing.
 Error LibraryEngine::plan_memory(const Build& build) {
   (void)keeps_images(build.dims);
   (void)keeps_channels(build.dims);
@@ -292,9 +293,9 @@ Error LibraryEngine::build(const BackendInit& context, const EngineInput& input,
   return plan_memory(build);
 }
 
-/// The library keeps a buffer per image for the padding of convolutions over inputs quantized at run time: as many as
-/// there are images when their size changes. It frees as many as there are images then, or at the end: any other number
-/// than it has would be wrong. So fewer images than at first are no harm while they are of the same size.
+/// The library keeps one buffer per image for the padding of convolutions over inputs quantized at run time. It
+/// allocates them when the image size changes. It frees one per current image when the size changes again, and at the
+/// end, so their number must be the same then. Fewer images than at first do no harm while their size stays.
 bool LibraryEngine::keeps_images(const ValueDims& dims) {
   std::vector<Images> next;
   for (const PayloadNode& node : payload_->nodes) {

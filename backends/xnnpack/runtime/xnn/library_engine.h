@@ -30,13 +30,13 @@ class LibraryEngine final : public Engine {
   }
 
  private:
-  /// What stays the same while `build` runs.
+  /// The arguments that stay the same while `build` runs.
   struct Build {
     const BackendInit& context;
     const EngineInput& input;
     const ValueDims& dims;
   };
-  /// Of a convolution quantized at run time, as the library has counted them.
+  /// The images of a convolution over an input quantized at run time, as the library counted them last.
   struct Images {
     uint32_t count, height, width;
   };

@@ -19,7 +19,7 @@ thread_local Arena* t_arena = nullptr;
 /// In front of each block.
 struct Header {
   size_t size_bytes;
-  size_t offset;  // of the block from what the heap gave; 0: it is an arena's
+  size_t offset;  // from the heap's allocation to the block; 0: the block is an arena's
 };
 static_assert(sizeof(Header) == 16);
 

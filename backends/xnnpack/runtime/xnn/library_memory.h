@@ -1,5 +1,5 @@
-// Memory for the library. Touching it for the first time is a large part of loading: what is needed in many pieces and
-// kept together lies in huge pages where the system has them. C++17.
+// Memory for the library. Touching memory for the first time is a large part of loading. So memory that is needed in
+// many pieces and kept together lies in huge pages, if the system has them. C++17.
 #pragma once
 #include <xnnpack.h>
 
@@ -23,7 +23,7 @@ class BlockSource {
   /// About how many bytes will be taken: pieces are not larger, unless one block is.
   explicit BlockSource(size_t expected_bytes) : expected_bytes_(expected_bytes) {}
   Block take(size_t size_bytes);
-  /// Nothing more is taken: the rest of the last piece leaves memory.
+  /// Ends taking blocks: the rest of the last piece leaves memory.
   void trim();
 
  private:

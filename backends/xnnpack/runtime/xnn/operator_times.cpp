@@ -76,7 +76,7 @@ std::vector<uint32_t> match_operators(const std::vector<NodeType>& nodes, const 
   const size_t count = nodes.size();
   if (operators.size() > count) return {};
   const size_t surplus = count - operators.size();
-  // fits[i * width + k]: nodes from i on fit operators from i - k on, k nodes having been merged.
+  // fits[i * width + k]: nodes i .. match operators i - k .., after k nodes were merged.
   const size_t width = surplus + 1;
   std::vector<bool> fits((count + 1) * width);
   fits[count * width + surplus] = true;

@@ -1,4 +1,4 @@
-// What the library measures of its operators, told in terms of the payload. C++17.
+// The library's measurements of its operators, reported by nodes of the payload. C++17.
 #pragma once
 #include <xnnpack.h>
 

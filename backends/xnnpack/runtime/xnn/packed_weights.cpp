@@ -10,11 +10,11 @@
 namespace wick::xnnpack {
 
 struct PackedWeights::Packed {
-  // Others may keep the piece alive.
+  // Other blocks may keep the piece of memory alive, so its pages are discarded here.
   ~Packed() { discard_pages(memory.data, memory.size_bytes); }
   Block memory;
   uint32_t seed = 0;
-  // One of each user that described the weights: as long as the block is used, some source's bytes are in memory.
+  // One source of each user that described the weights: while the block is used, the bytes of at least one exist.
   std::vector<const WeightsSource*> users;
 };
 
@@ -39,7 +39,7 @@ bool same_weights(const WeightsSource& a, const WeightsSource& b) {
          same_bytes(a.bias_scales, b.bias_scales) && same_bytes(a.filter, b.filter);
 }
 
-/// The packed form takes their place in memory. Few pages are not worth the call.
+/// Lets the file's pages leave memory: the packed form takes their place. Few pages are not worth the call.
 void release(const WeightsSource& source) {
   constexpr size_t kWorthBytes = 16 << 10;
   for (const Span<const uint8_t> bytes : {source.filter, source.bias}) {
@@ -130,7 +130,7 @@ void* PackedWeights::reserve(size_t size_bytes) {
   return block->memory.data;
 }
 
-// Convolutions ask to insert nothing after they found their weights; depthwise ones pack without asking first.
+// Convolutions insert null after a successful look-up. Depthwise convolutions pack without a look-up.
 size_t PackedWeights::insert(const xnn_weights_cache_look_up_key& key, void* packed) {
   const WeightsSource* source = find_source(key);
   if (!source) return reinterpret_cast<size_t>(packed);

@@ -15,8 +15,8 @@
 
 namespace wick::xnnpack {
 
-/// What the packed form of a filter and its bias depends on: bytes, and everything else as text. The spans must stay
-/// valid while the PackedWeights that describe them live.
+/// Everything that the packed form of a filter and its bias depends on: bytes, and the rest as text. The spans must
+/// stay valid while the PackedWeights that describe them live.
 struct WeightsSource {
   std::string parameters;
   Span<const uint8_t> filter, bias, filter_scales, bias_scales;
@@ -36,7 +36,7 @@ class PackedWeights {
   void describe(const WeightsSource& source);
   /// About how many bytes all packed forms will take, before the first is made.
   void expect(size_t size_bytes) { memory_ = BlockSource(size_bytes); }
-  /// All are made.
+  /// All packed forms have been made.
   void finish() { memory_.trim(); }
   xnn_weights_cache_t provider() { return &provider_; }
 
@@ -45,7 +45,7 @@ class PackedWeights {
  private:
   size_t look_up(const xnn_weights_cache_look_up_key& key);
   void* reserve(size_t size_bytes);  // zeroed: our build of the library counts on it
-  // Among those of all delegates; the store is locked.
+  // Searches the blocks of all delegates. Requires: the store is locked.
   static std::shared_ptr<Packed> find_block(uint32_t seed, const WeightsSource& source);
   size_t insert(const xnn_weights_cache_look_up_key& key, void* packed);
   const WeightsSource* find_source(const xnn_weights_cache_look_up_key& key) const;

@@ -1,4 +1,4 @@
-// What delegates share: threads, scratch memory. C++17.
+// Threads and scratch memory that delegates share. C++17.
 #pragma once
 #include <pthreadpool.h>
 #include <xnnpack.h>
@@ -9,7 +9,7 @@ namespace wick::xnnpack {
 
 /// The pool of `num_threads` threads, the caller's included; null for one thread or if there are no threads to be had.
 /// It ends with its last user. A parallel loop that finds the pool at work for another caller runs on its own thread:
-/// nobody waits for anybody.
+/// no caller waits for another one.
 std::shared_ptr<pthreadpool> shared_pool(int num_threads);
 
 /// The memory in which the delegates of one loaded method keep their intermediate values; they run one after another. A

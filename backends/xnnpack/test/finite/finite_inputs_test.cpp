@@ -12,7 +12,7 @@ using namespace finite_inputs;  // NOLINT(google-build-using-namespace)
 
 // --- programs by hand ---
 
-// Finite in a way that everybody relies on; %y is what they return.
+// Common ways in which models hide infinities and NaN; %o is the result.
 struct Known {
   const char* what;
   const char* body;
@@ -553,7 +553,7 @@ TEST(FiniteInputs, StrictRunningSumsKeepNaNBehindIt) {
   }
 }
 
-// Of rows whose scores are all -inf eager's attention makes 0, whether a mask hides them or the matmul overflows.
+// Eager's attention gives 0 for rows whose scores are all -inf, whether a mask hides them or the matmul overflows.
 TEST(FiniteInputs, AttentionWhoseScoresOverflow) {
   constexpr char kText[] = R"(graph forward(%q: f32[2, 2], %k: f32[3, 2], %v: f32[3, 2], %m: f32[2, 3]) {
     %a: f32[2, 2] = aten.scaled_dot_product_attention(%q, %k, %v)

@@ -16,7 +16,8 @@ constexpr float kHuge = 3e38f, kFarBelow = 1e-30f;
 const Floats kNumbers = {0,     1e19f,   -3,      1,     kHuge,  2,     -1e19f, -kHuge,    0.5f, -0.25f, 1e9f,  -1e9f,
                          -0.0f, 1.8e19f, 1.9e19f, 1e18f, -1e18f, 1e-3f, 7,      kFarBelow, -1,   100,    1e12f, 1e5f};
 
-// The arguments of a function of one f32 number behind the first: of its first case. Nothing: it is no such function.
+// The arguments after the first of a function of one f32 number, from its first case. Nothing if it is no such
+// function.
 std::optional<std::string> other_arguments(const compiler::OpDef& def) {
   if (!def.has(compiler::kPointwise) || def.has(compiler::kRandom) || def.parsed->returns.size() != 1) return {};
   for (const char* text : def.cases) {

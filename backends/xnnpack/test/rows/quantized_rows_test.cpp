@@ -182,7 +182,7 @@ TEST(QuantizedRowsOnce, ArePreparedOnceForAllTheirReaders) {
 
 // --- weights with zero points ---
 
-// Of 4 bits: by row, and in groups of 64.
+// Weights of 4 bits: by row, and in groups of 64.
 std::string shifted_weights(const char* zero_of_a_row) {
   std::string text = symmetric("3");
   const auto change = [&](const char* from, const std::string& to) { text.replace(text.find(from), strlen(from), to); };

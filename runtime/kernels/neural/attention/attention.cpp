@@ -1,10 +1,10 @@
-// softmax(q k^T * scale + mask) v for each batch and head. A row whose keys are all masked, or that has none, gives 0;
-// without columns in the query all scores are 0.
-// A mask is added to the scores (bool: -inf where false), so that a score of NaN or +inf shows through it. is_causal
+// softmax(q k^T * scale + mask) v for each batch and head. A row whose keys are all masked, or that has none, gives 0.
+// If the query has no columns, all scores are 0.
+// A mask is added to the scores (bool: -inf where false), so that a score of NaN or +inf remains visible. is_causal
 // instead drops the scores of later keys, whatever they are. The value of a key of weight 0 still counts as 0 * value,
-// NaN if it is not finite; but under is_causal, blocks of keys that a block of rows cannot see are skipped, as in
-// eager, whose blocks have other sizes.   Source: wick::sdpa, ours; meaning of aten::scaled_dot_product_attention,
-// dropout 0.
+// which is NaN if the value is not finite. But under is_causal, blocks of keys that a block of rows cannot see are
+// skipped, as in eager, whose blocks have other sizes.   Source: wick::sdpa, Wick's own operator; meaning of
+// aten::scaled_dot_product_attention with dropout 0.
 #include "common/math/math.h"
 #include "runtime/kernels/neural/attention/attention_blocks.h"
 #include "runtime/kernels/neural/window.h"
@@ -92,7 +92,7 @@ void sdpa(KernelContext& context, Span<EValue*> args) {
   for (int d = 0; d < a.lead; ++d) a.out_head_strides[d] = results.head_strides[d];
   a.out_row_stride = results.row_stride;
   a.causal = args[5]->boolean;
-  a.scale = a.width == 0         ? 1.0f  // of sums of nothing
+  a.scale = a.width == 0         ? 1.0f  // empty sums need no scale
             : args[6]->is_none() ? 1.0f / math::sqrt(static_cast<float>(a.width))
                                  : static_cast<float>(args[6]->real);
   attend(context, a);

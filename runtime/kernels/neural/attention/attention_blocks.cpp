@@ -1,8 +1,8 @@
-// softmax(q k^T * scale + mask) v without ever holding the whole matrix of scores: scores come in blocks of keys, the
-// running maximum and sum of each row rescale what was summed so far.
-//   - Rows are packed into blocks of 48 for the GEMM; a few rows (decoding) take dot products over keys as they lie.
+// softmax(q k^T * scale + mask) v without ever holding the whole matrix of scores. Scores come in blocks of keys; the
+// running maximum and sum of each row rescale the partial sums.
+//   - Rows are packed into blocks of 48 for the GEMM. A few rows (decoding) take dot products with the keys in place.
 //   - Heads that share a key head and have one query each become the rows of one matrix: keys are read once.
-//   - What is no f32 is widened block by block; sums are f32 throughout, outputs are rounded once.
+//   - Operands other than f32 are widened block by block; sums are f32 throughout, outputs are rounded once.
 #include "runtime/kernels/neural/attention/attention_blocks.h"
 
 #include <math.h>
@@ -49,7 +49,7 @@ void widen(const T* in, int64_t count, float* out) {
   for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(in[i]);
 }
 
-/// Rows [first, first + count) as f32: where they lie, or widened into `buffer`.
+/// Rows [first, first + count) as f32: in place, or widened into `buffer`.
 Rows rows_of(const Matrix& m, int64_t first, int64_t count, int64_t columns, float* buffer) {
   const HeadMatrices& of = *m.of;
   const int64_t offset = m.offset + first * of.row_stride;
@@ -192,7 +192,7 @@ class HeadRunner {
 
   int64_t position(int64_t row) const { return a_.first_position + row * a_.position_step; }
 
-  /// The first row, in steps of kQueryBlock from `begin`, that sees key `first` or has a later row beside it that does.
+  /// The first row, in steps of kQueryBlock from `begin`, whose block of rows sees key `first`.
   int64_t first_seeing(int64_t begin, int64_t end, int64_t first) const {
     if (!a_.causal || position(begin) >= first) return begin;
     if (position(end - 1) < first) return end;
@@ -227,7 +227,7 @@ class HeadRunner {
     for (int64_t i = 0; i < rows; ++i) {
       float* scores = scores_ + i * count;
       for (int64_t j = 0; j < count; ++j) {
-        scores[j] = 0.0f;  // without columns there is no data either
+        scores[j] = 0.0f;  // without columns there is no data
         if (a_.width != 0)
           scores[j] = a_.scale * kernels_.dot(query.data + i * query.stride, key.data + j * key.stride, a_.width);
       }
@@ -299,7 +299,7 @@ void attend(KernelContext& context, Attention a) {
   if (heads == 0 || a.queries == 0 || a.value_width == 0) return;
   const HotKernels& kernels = hot(context.isa());
   const int64_t threads = context.num_threads() < 1 ? 1 : context.num_threads();
-  // Few heads for each thread: heads in pieces, so that all threads have as much to do.
+  // Few heads for each thread: heads are split, so that all threads have equal work.
   const int64_t blocks = (a.queries + kQueryBlock - 1) / kQueryBlock;
   const int64_t enough = threads > 1 ? 4 * threads : 1, wanted = (enough + heads - 1) / heads;
   const int64_t pieces = smaller(wanted, blocks), items = heads * pieces, tasks = smaller(items, threads);

@@ -1,4 +1,4 @@
-// Convolution as a matrix product: rows are output channels, columns output positions, k is (input channel, tap).
+// Convolution as a matmul: rows are output channels, columns output positions, k is (input channel, tap).
 #include "common/float16.h"
 #include "runtime/kernels/linear_algebra/gemm.h"
 #include "runtime/kernels/movement/strided.h"
@@ -143,7 +143,7 @@ bool weight_is_row_major(const ConvGeometry& g) {
   return g.in_channels == 1 || g.weight_in_stride == g.taps();
 }
 
-/// One input channel for each output plane. In three dimensions the product shares its packed input among outputs.
+/// One input channel for each output plane. In three dimensions the matmul is better: it shares its packed input.
 bool is_depthwise(const ConvGeometry& g) {
   return !g.transposed && g.in_channels == 1 && (g.dims <= 2 || g.out_channels <= 4);
 }
@@ -229,7 +229,7 @@ void convolve_converted(KernelContext& context, const ConvGeometry& g, const Ten
       });
 }
 
-/// Ordinary or transposed, with an output whose positions are one stride apart.
+/// An ordinary or transposed convolution whose output positions are one stride apart.
 void convolve_product(KernelContext& context, const ConvGeometry& g, const float* input, const float* weight,
                       const float* bias, float* out) {
   int64_t in_step = 0, out_step = 0;
@@ -299,7 +299,7 @@ void convolve_f32(KernelContext& context, const ConvGeometry& g, const float* in
   convolve_product(context, g, input, weight, bias, out);
 }
 
-/// Do rows of the input, the output and the weights lie in memory as the fast loops want them?
+/// Whether rows of input, output and weights lie in memory as the fast loops need them.
 bool is_convenient(const ConvGeometry& g) {
   int64_t step = 0;
   const bool flat = is_flat(g.output, g.output_stride, &step);
@@ -308,7 +308,7 @@ bool is_convenient(const ConvGeometry& g) {
   return is_pointwise(g, &step) || g.input[2] == 1 || g.input_stride[2] == 1;
 }
 
-/// By way of row-major f32 copies. False if temp memory has no room for them, and nothing was done.
+/// Convolves row-major f32 copies. False, with nothing done, if temp memory has no room for them.
 bool convolve_copies(KernelContext& context, const ConvGeometry& g, const Tensor& input, const Tensor& weight,
                      const Tensor* bias, Tensor& out) {
   constexpr uint64_t kReserve = uint64_t{4} << 20;  // for the product's blocks

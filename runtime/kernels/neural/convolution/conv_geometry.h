@@ -1,4 +1,4 @@
-// What a convolution's arguments mean, checked once and in three spatial dimensions. C++17, freestanding.
+// The arguments of a convolution, checked once and in three spatial dimensions. C++17, freestanding.
 #pragma once
 #include "runtime/kernels/neural/window.h"
 
@@ -42,7 +42,7 @@ bool read_geometry(KernelContext& context, const Tensor& input, const Tensor& we
 int output_sizes(const ConvGeometry& geometry, int32_t* sizes);
 void set_output_strides(ConvGeometry& geometry, const Tensor& out);
 
-/// Do the three dimensions walk memory in steps of one stride, in order? Then gives that stride.
+/// Whether the three dimensions walk memory in steps of one stride, in order. Then gives that stride.
 inline bool is_flat(const int64_t* sizes, const int64_t* strides, int64_t* step) {
   int64_t next = 0;
   *step = 0;
@@ -59,7 +59,7 @@ inline bool is_flat(const int64_t* sizes, const int64_t* strides, int64_t* step)
 }
 
 /// A transposed f32 convolution as one ordinary convolution for each residue of the output position modulo the stride.
-/// False if nothing was done: there is no temp memory for the rearranged weights.
+/// False, with nothing done, if there is no temp memory for the rearranged weights.
 bool convolve_transposed(KernelContext& context, const ConvGeometry& geometry, const float* input, const float* weight,
                          const float* bias, float* out);
 

@@ -18,7 +18,7 @@ int64_t common_divisor(int64_t a, int64_t b) {
   return a;
 }
 
-/// One phase; all counts of a dimension without taps are 0.
+/// One phase. All counts are 0 in a dimension without taps.
 struct Phase {
   int64_t outputs[3], first_tap[3], period[3], taps[3];
   int64_t origin[3];  // input position of the first tap at q = 0

@@ -17,8 +17,8 @@ Place place_of(int64_t flat, const int64_t* sizes) {
   return {{flat / sizes[2] / sizes[1], flat / sizes[2] % sizes[1], flat % sizes[2]}};
 }
 
-/// The convolutions of the groups of all images, in types that the blocked product of convolve_float does not take, as
-/// products of weights [out_channels, depth] and input [depth, positions].
+/// The convolutions of the groups of all images, in types that the GEMM of convolve_float does not take, as matmuls of
+/// weights [out_channels, depth] and input [depth, positions].
 template <typename T, typename Sum>
 struct Convolutions {
   const ConvGeometry& g;
@@ -66,7 +66,7 @@ struct Convolutions {
     const T* const found = seen(from, origin, tap);
     return found ? static_cast<Sum>(*found) : Sum(0);
   }
-  /// The sum of the taps that see an element.
+  /// The sum over the taps that read an element.
   Sum sum_of_seen(int64_t index, int64_t row, int64_t position) const {
     const Place origin = origin_of(position);
     Sum sum = Sum(0);
@@ -97,7 +97,7 @@ struct Convolutions {
   void store(int64_t index, int64_t row, int64_t position, Sum sum) const {
     const int64_t channel = group(index) * g.out_channels + row;
     if constexpr (std::is_floating_point<Sum>::value) {
-      // A transposed convolution has no padding: an infinite weight that meets nothing does not count.
+      // A transposed convolution has no padding: an infinite weight that meets no element does not count.
       if (g.transposed && sum != sum) sum = sum_of_seen(index, row, position);
     }
     const Place to = place_of(position, g.output);

@@ -1,4 +1,4 @@
-// Gradients of aten::convolution by input, weight and bias, one scatter over all products.   Source:
+// Gradients of aten::convolution by input, weight and bias, as one loop that scatters all products.   Source:
 // aten::convolution_backward.
 #include <string.h>
 
@@ -79,7 +79,7 @@ void sum_bias(const ConvGeometry& g, const Gradients& t) {
   }
 }
 
-/// Gives a gradient the shape of `like` and zeros. The strides must be the operand's: both are indexed alike.
+/// Gives a gradient the shape of `like` and zeros. The strides must be those of the operand: both are indexed alike.
 bool prepare(KernelContext& context, const Tensor& like, Tensor& gradient) {
   if (!resize_or_fail(context, gradient, like.sizes, like.rank,
                       "convolution backward: a gradient has a different shape"))

@@ -192,7 +192,7 @@ TEST(Convolution, SmallTempMemoryGivesTheSameBits) {
   EXPECT_EQ(results[0], results[2]);
 }
 
-// Padding of an ordinary convolution is zeros, which an infinite weight makes NaN. A transposed one has none.
+// The padding of an ordinary convolution is zeros, which an infinite weight turns into NaN. A transposed one has none.
 TEST(Convolution, InfiniteWeightsCountWhereTheyMeetAnElement) {
   const auto convolve = [](const std::vector<double>& x, const std::vector<double>& w, bool transposed, int64_t stride,
                            int64_t padding, const std::vector<double>& wanted) {

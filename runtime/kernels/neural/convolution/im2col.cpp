@@ -33,9 +33,9 @@ bool read_columns(KernelContext& context, const EValue& kernel, const EValue& di
   return true;
 }
 
-/// Elements of one channel, a row of windows at a time: inside(tap, position, count, y, x) for `count` windows from
-/// `position` on whose elements lie in row y of the image, stride[2] columns apart from x on; outside(tap, position,
-/// count) for those that lie outside.
+/// Walks the elements of one channel, a row of windows at a time. inside(tap, position, count, y, x) is for `count`
+/// windows from `position` on whose elements lie in row y of the image, stride[2] columns apart from column x on.
+/// outside(tap, position, count) is for windows whose elements lie outside.
 template <typename F, typename G>
 void for_each_tap(const Columns& c, const int64_t* image, F&& inside, G&& outside) {
   for (int64_t tap = 0; tap < c.taps(); ++tap) {

@@ -3,7 +3,7 @@
 namespace wick::test::batch_norm_test {
 namespace {
 
-// Planes around the sixteen elements that are summed abreast, one image and several, any order in memory.
+// Planes of about sixteen elements, which are summed in parallel; one image and several; any order in memory.
 TEST(BatchNorm, NormalizesByTheStatisticsOfABatch) {
   constexpr size_t kChannels = 3;
   for (const DType dtype : {DType::f32, DType::f64, DType::f16})

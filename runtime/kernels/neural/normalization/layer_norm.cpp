@@ -69,7 +69,7 @@ float* widened(KernelContext& context, const void* from, DType dtype, int64_t co
   return copy;
 }
 
-/// Contiguous 16-bit floats by way of an f32 copy. False if temp memory has no room for it, and nothing was done.
+/// Contiguous 16-bit floats, computed on an f32 copy. False, with nothing done, if temp memory has no room for it.
 template <typename T>
 bool normalize_half(KernelContext& context, const LayerNorm& n) {
   const int64_t count = n.rows * n.size;

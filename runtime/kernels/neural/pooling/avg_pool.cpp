@@ -8,12 +8,12 @@ namespace wick {
 namespace kernels {
 namespace {
 
-/// Sums of doubles stay double, of floats float, of integers int64 (wrapping).
+/// doubles are summed in double, floats in float, integers in int64 (wrapping).
 template <typename T>
 using SumOf = std::conditional_t<std::is_same<T, double>::value, double,
                                  std::conditional_t<std::is_integral<T>::value, uint64_t, float>>;
 
-/// Input positions [begin, end) of one window along one dimension and what they count for in the divisor.
+/// Input positions [begin, end) of one window along one dimension, and their count in the divisor.
 struct CountedWindow {
   int64_t begin, end, counted;
 };

@@ -10,15 +10,15 @@ namespace wick {
 namespace kernels {
 namespace {
 
-/// 0 for what no integer of this size holds.
+/// The integer part of a number; 0 if int64 cannot hold it.
 template <typename T>
 int64_t whole_number(T number) {
   const double wide = static_cast<double>(number);
   return fabs(wide) < 0x1p62 ? static_cast<int64_t>(wide) : 0;
 }
 
-/// Where window `o` of `out` starts along a dimension; `sample`, in [0, 1) if it is to say anything, shifts all of them
-/// but the last. Eager rounds each step to the input's dtype.
+/// Where window `o` of `out` starts along a dimension. `sample` shifts all windows but the last; it is meant to be in
+/// [0, 1). Eager rounds each step to the input's dtype.
 template <typename T>
 int64_t window_start(T sample, int64_t in, int64_t out, int64_t kernel, int64_t o) {
   if (o + 1 >= out) return in - kernel;
@@ -51,7 +51,7 @@ void pool_plane(const T* in, const Planes& from, const int64_t* kernel, const T*
   });
 }
 
-/// A row-major tensor [batch, channels, dims]; eager takes one of more batches than the input has.
+/// A row-major tensor [batch, channels, dims]. As in eager, its batch may be larger than the input's.
 bool check_samples(KernelContext& context, const Tensor& samples, const Planes& planes, int dims) {
   const bool fits = samples.rank == 3 && samples.sizes[0] >= planes.batch && samples.sizes[1] == planes.channels &&
                     samples.sizes[2] == dims && is_contiguous(samples);
@@ -79,7 +79,7 @@ void fractional_max_pool(KernelContext& context, Span<EValue*> args, int dims) {
   Planes in;
   int64_t kernel[3], output[3];
   if (!require(context, planes_of(input, dims, &in), Error::InvalidArgument, "fractional pooling: wrong rank")) return;
-  // Not floats of eight bits.
+  // 8-bit floats are not supported.
   const bool known =
       input.dtype == DType::f16 || input.dtype == DType::bf16 || input.dtype == DType::f32 || input.dtype == DType::f64;
   if (!require(context,
@@ -90,7 +90,7 @@ void fractional_max_pool(KernelContext& context, Span<EValue*> args, int dims) {
                    kernel) ||
       !read_window(context, *args[2], dims, 1, 1, nullptr, "fractional pooling: wanted positive output sizes", output))
     return;
-  const int64_t beside = dims == 3 ? 0 : 1;  // eager asks for one position more in three dimensions
+  const int64_t beside = dims == 3 ? 0 : 1;  // in three dimensions eager needs one position more
   for (int d = 0; d < 3; ++d) {
     if (!require(context, kernel[d] <= in.size[d] && output[d] <= in.size[d] - kernel[d] + beside,
                  Error::InvalidArgument, "fractional pooling: the output is too large for the input"))

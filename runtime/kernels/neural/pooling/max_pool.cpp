@@ -78,7 +78,7 @@ void max_pool_row(const HotKernels& kernels, const Pool& pool, const Planes& in,
   }
   for (int64_t b = 0; b < rows.count; ++b) {
     const int64_t row = rows.first + b * rows.step;
-    // Taps that reach the input from the last and from the first output.
+    // The taps that may reach the input: from the last output, and from the first.
     const int64_t early = (pool.padding[2] - (width - 1) * step) / pool.dilation[2];
     const int64_t late = (pool.padding[2] + in.size[2] - 1) / pool.dilation[2] + 1;
     for (int64_t tap = early > 0 ? early : 0; tap < pool.kernel[2] && tap < late; ++tap) {

@@ -4,7 +4,7 @@
 
 namespace wick {
 
-/// Where the planes of a tensor lie; unused leading spatial dimensions have size 1.
+/// Where the planes of a tensor lie. Unused leading spatial dimensions have size 1.
 struct Planes {
   int64_t batch = 1, channels = 0;
   int64_t batch_stride = 0, channel_stride = 0;

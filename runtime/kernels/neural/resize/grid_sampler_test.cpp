@@ -3,7 +3,7 @@
 namespace wick::test::grid_sampler_test {
 namespace {
 
-// Every output element is what it is alone, however many stand beside it.
+// Every output element is the same alone and beside any number of others.
 TEST(GridSampler, SamplesEachPositionOnItsOwn) {
   constexpr int32_t kChannels = 3, kHeight = 5, kWidth = 6, kMost = 37;
   std::vector<double> image, places;
@@ -40,7 +40,7 @@ TEST(GridSampler, SamplesEachPositionOnItsOwn) {
         }
 }
 
-// Elements outside count as 0, also where the element read in its place is not finite.
+// Elements outside count as 0, even if the element that is read in their place is not finite.
 TEST(GridSampler, PositionsOutsideReadNothing) {
   TestTensor input = make(DType::f32, {1, 1, 2, 2}, {NAN, INFINITY, 3, 4}), out = make_out(DType::f32, {1, 1, 1, 3});
   TestTensor grid = make(DType::f32, {1, 1, 3, 2}, {-9, -9, 0.5, 1.5, 0.5, 0.5});

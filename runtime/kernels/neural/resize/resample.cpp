@@ -69,7 +69,7 @@ Real antialias_weight(Filter filter, Real x) {
   return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : Real(0);
 }
 
-/// The triangle or cubic of the filter, as wide as the shrinking demands, centred on the output.
+/// The weights of the triangle or cubic filter, centred on the output position and widened when the image shrinks.
 template <typename Real>
 void fill_antialiased(Filter filter, int64_t in, int64_t o, Real step, int64_t taps, int32_t* index, double* weight) {
   const Real half = filter == Filter::linear_antialias ? Real(1) : Real(2);
@@ -92,7 +92,7 @@ void fill_antialiased(Filter filter, int64_t in, int64_t o, Real step, int64_t t
 template <typename Real>
 bool fill_axis(KernelContext& context, const ResampleRequest& r, int d, int64_t in, ResampleAxis* axis) {
   const int64_t out = r.output[d];
-  // Eager leaves a dimension whose size stays as it is, whatever the scale.
+  // Eager does not change a dimension whose size stays, whatever the scale.
   const bool stays = r.filter == Filter::linear && in == out;
   const Real step = stays ? Real(1) : step_of<Real>(in, out, r.align_corners, r.scale[d]);
   const bool antialias = r.filter == Filter::linear_antialias || r.filter == Filter::cubic_antialias;
@@ -100,7 +100,7 @@ bool fill_axis(KernelContext& context, const ResampleRequest& r, int d, int64_t 
     const Real half = (r.filter == Filter::linear_antialias ? Real(1) : Real(2)) * (step >= 1 ? step : Real(1));
     const int64_t wanted = (floor_of(half) + 1) * 2 + 1;
     axis->taps = wanted < in + 1 ? wanted : in + 1;
-    // A scale that fits the sizes gives each input few outputs.
+    // With a scale that fits the sizes, each input contributes to few outputs.
     if (!require(context, axis->taps <= 16 * (1 + in / out), Error::InvalidArgument,
                  "upsample: the scale shrinks far more than the sizes do: wanted about output / input"))
       return false;
@@ -189,7 +189,7 @@ bool fill_byte_axis(KernelContext& context, const ResampleAxis& axis, int64_t ou
   result->weight = context.allocate_temp_array<int32_t>(static_cast<size_t>(count));
   if (!result->weight) return false;
   double largest = 0;
-  for (int64_t first = 0; first < count; first += axis.taps) {  // taps that the border clamps together are one
+  for (int64_t first = 0; first < count; first += axis.taps) {  // taps that the border clamps to one position are added
     for (int64_t t = first + 1, kept = first; t < first + axis.taps; ++t) {
       if (axis.index[t] != axis.index[kept]) {
         kept = t;
@@ -211,7 +211,8 @@ bool fill_byte_axis(KernelContext& context, const ResampleAxis& axis, int64_t ou
   return true;
 }
 
-/// Images of bytes: along rows, then along columns, each pass rounded to bytes. A size that stays is not touched.
+/// Resizes images of bytes along rows, then along columns; each pass rounds to bytes. An axis whose size stays is
+/// skipped.
 void interpolate_bytes(KernelContext& context, const Tensor& input, Tensor& out, const Planes& in, const Planes& to,
                        const ResampleAxis* axes) {
   const bool across = in.size[2] != to.size[2], down = in.size[1] != to.size[1];

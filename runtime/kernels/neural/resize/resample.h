@@ -14,7 +14,7 @@ struct ResampleAxis {
   double* weight = nullptr;
 };
 
-/// How sizes are given: `scale` is output / input as the caller said, or 0 if he gave sizes only.
+/// How sizes are given: `scale` is the caller's output / input, or 0 if the caller gave sizes only.
 struct ResampleRequest {
   Filter filter;
   int dims;
@@ -23,9 +23,9 @@ struct ResampleRequest {
   double scale[3];
 };
 
-/// Interpolates every plane of `input` into `out`, which is resized. Nearest filters take any dtype, the others floats,
-/// of two dimensions u8 too; positions and weights are computed in float, for f64 and u8 in double, as eager does. For
-/// u8 weights are integers and each axis is rounded to bytes: bit for bit what eager computes.
+/// Interpolates every plane of `input` into `out`, which is resized. Nearest filters take any dtype, the others floats
+/// and, in two dimensions, u8. As in eager, positions and weights are computed in float, but in double for f64 and u8.
+/// For u8, weights are integers and each axis is rounded to bytes, which gives the same bits as eager.
 void resample(KernelContext& context, const ResampleRequest& request, const Tensor& input, Tensor& out);
 
 /// The four weights of cubic convolution at distances 1 + t, t, 1 - t, 2 - t; `a` is the free parameter.

@@ -1,4 +1,4 @@
-// The upsample operators: their arguments differ, the work is resample's.   Source: aten::upsample_*,
+// The upsample operators. They differ in their arguments only; resample does the work.   Source: aten::upsample_*,
 // aten::_upsample_*.
 #include "runtime/kernels/neural/resize/resample.h"
 

@@ -13,7 +13,7 @@ namespace wick {
 namespace kernels {
 namespace {
 
-/// Elements along `dim` for every position of the other dimensions.
+/// The lines along `dim`, one for each position in the other dimensions.
 struct Lines {
   const Tensor* tensor;
   int dim;
@@ -55,13 +55,14 @@ double scale_of(int64_t normalization, double count) {
   return normalization == 0 ? 1 : normalization == 1 ? 1 / math::sqrt(count) : 1 / count;
 }
 
-// Numbers between arrays: those of a power of two would fall into the same cache sets. Room for one number more a lane.
+// A gap between arrays, in numbers: at distances of a power of two they would share cache sets. It also has room for
+// one more number per lane.
 constexpr int64_t kApart = 24;
 
 constexpr int64_t kMostLanes = 8;
 
-/// Lines side by side: as many as a vector has numbers, fewer where long lines would leave the caches or there is
-/// little temp memory.
+/// How many lines are transformed side by side: as many as a vector has numbers, but fewer if long lines would exceed
+/// the caches or there is little temp memory.
 int64_t choose_lanes(const KernelContext& context, const FourierPlan& plan, int64_t lines, int64_t tasks) {
   constexpr int64_t kMostNumbers = 8192;
   const uint64_t available = context.temp_available() / (4 * sizeof(double));
@@ -74,11 +75,11 @@ int64_t choose_lanes(const KernelContext& context, const FourierPlan& plan, int6
   return lanes;
 }
 
-/// Eager computes even lengths up to these by the definition: what is not finite reaches the results with a factor
-/// other than 0, and only these. Longer ones depend on how eager factors a length.
+/// Up to these lengths eager computes even lengths by the definition: a number that is not finite reaches exactly those
+/// results in which its factor is not 0. For longer ones this depends on how eager factors a length.
 constexpr int64_t kDefinedReal = 16, kDefinedComplex = 14;
 
-/// The results of a line that has numbers which are not finite.
+/// The results of a line that contains numbers that are not finite.
 struct DefinedLine {
   double re[kDefinedReal], im[kDefinedReal];
   bool is_used = false;
@@ -105,9 +106,9 @@ void transform_by_definition(const double* re, const double* im, int64_t n, bool
   }
 }
 
-/// Lines between memory and the lanes of a transform. In and Out are real or complex elements of type F. A real input
-/// has no imaginary part; a real output drops it; a half spectrum (complex in, real out) is completed by symmetry.
-/// Lines of an even number of real elements take the transform of half as many complex ones.
+/// Moves lines between memory and the lanes of a transform. In and Out are real or complex elements of type F. A real
+/// input has no imaginary part; a real output drops it; a half spectrum (complex in, real out) is completed by
+/// symmetry. Lines with an even number of real elements use a complex transform of half the length.
 template <typename In, typename Out, typename F>
 struct LineTransform {
   static constexpr bool kRealIn = sizeof(In) == sizeof(F), kRealOut = sizeof(Out) == sizeof(F);
@@ -131,7 +132,7 @@ struct LineTransform {
       data.im[k * lanes] = real_at(x, 2 * k + 1);
     }
   }
-  /// The first `count` numbers, `step` apart; of a half spectrum more than that are its mirror image.
+  /// Loads the first `count` numbers, `step` apart. If a half spectrum has fewer, the rest are their mirror image.
   void load(const F* x, int64_t count, int64_t step, const ComplexArray& data) const {
     for (int64_t k = 0; k < count; ++k) {
       const bool mirrored = kRealOut && k > half;
@@ -229,7 +230,7 @@ void transform(KernelContext& context, const Pass& pass, const Tensor& from, Ten
     for (int64_t task = begin; task < end; ++task) {
       double* base = memory + task * 4 * numbers;
       const ComplexArray data = {base, base + numbers}, scratch = {base + 2 * numbers, base + 3 * numbers};
-      memset(base, 0, static_cast<size_t>(4 * numbers) * sizeof(double));  // lanes that no line of the last group fills
+      memset(base, 0, static_cast<size_t>(4 * numbers) * sizeof(double));  // lanes without a line in the last group
       for (int64_t group = groups * task / tasks; group < groups * (task + 1) / tasks; ++group) {
         const int64_t first = group * t.lanes, count = lines - first < t.lanes ? lines - first : t.lanes;
         t.run(kernels, plan, turns, first, count, data, scratch);

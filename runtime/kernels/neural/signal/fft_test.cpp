@@ -15,7 +15,8 @@ Line by_definition(const Line& x, double sign) {
   return out;
 }
 
-// Lengths of one pass of every radix, of several, and those that no radix divides; lines that fill lanes and do not.
+// Lengths of one pass of every radix, of several passes, and that no radix divides; numbers of lines that fill lanes or
+// not.
 TEST(Fourier, FollowsTheDefinitionForEveryLengthAndNumberOfLines) {
   std::vector<size_t> lengths = {48, 60, 64, 74, 81, 121, 125, 128, 206, 256, 400};
   for (size_t n = 1; n <= 41; ++n) lengths.push_back(n);
@@ -93,7 +94,7 @@ TEST(Fourier, ALineDoesNotChangeItsNeighbours) {
   }
 }
 
-// A factor that is 0 keeps an infinite or undefined number out of a sum.
+// A factor of 0 keeps a number that is not finite out of a sum.
 double part(double factor, double number) { return fabs(factor) < 1e-9 ? 0 : factor * number; }
 
 bool agree(double found, double wanted) {
@@ -135,7 +136,7 @@ TEST(Fourier, TheFirstSumOfALineMultipliesNothing) {
     }
 }
 
-// Lines side by side, with an infinity in either part at each place, and one without.
+// Lines side by side: with an infinity in either part at each place, and one line without.
 TEST(Fourier, InfinitiesInShortComplexLinesStayInTheirSums) {
   for (const size_t n : {1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14})
     for (const bool forward : {true, false})
@@ -185,7 +186,7 @@ TEST(Fourier, InfinitiesInShortSpectraStayInTheirSums) {
       }
 }
 
-// A package has as much memory as was measured, which is enough for the same work.
+// A package has as much memory as was measured, which suffices for the same work.
 TEST(Fourier, TakesAsMuchAgainOfTheMemoryThatItTook) {
   std::vector<uint8_t> memory(1 << 20);
   for (const int32_t n : {16, 60, 74}) {

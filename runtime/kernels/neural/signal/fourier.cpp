@@ -58,7 +58,7 @@ bool factor(int64_t n, FourierPlan* plan) {
   return n == 1;
 }
 
-/// Swaps the parts that the passes exchange until the result is in `data`.
+/// Swaps the buffers between passes until the result is in `data`.
 void run_passes(const HotKernels& kernels, const FourierPlan& plan, int64_t lanes, const ComplexArray& data,
                 const ComplexArray& scratch) {
   ComplexArray from = data, to = scratch;
@@ -168,7 +168,7 @@ void fourier_transform(const HotKernels& kernels, const FourierPlan& plan, bool 
   conjugate();
 }
 
-// The numbers at 0, h / 2 and h are their own mirror images. Their differences with them are 0, of infinities too.
+// The numbers at 0, h / 2 and h are their own mirror images. Their differences from these are 0, even for infinities.
 
 void spectrum_of_halves(const ComplexArray& data, const ComplexArray& turns, int64_t h, int64_t lanes,
                         const ComplexArray& spectrum) {

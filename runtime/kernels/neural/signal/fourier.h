@@ -5,17 +5,17 @@
 
 namespace wick {
 
-/// Numbers with the real parts before the imaginary ones.
+/// Complex numbers as two arrays: real parts and imaginary parts.
 struct ComplexArray {
   double* re = nullptr;
   double* im = nullptr;
 };
 
-/// Tables for length n. A length whose prime factors are at most 31 takes one pass for each factor, others
+/// Tables for length n. If all prime factors are at most 31, there is one pass for each factor. Other lengths use
 /// Bluestein's convolution of length m.
 struct FourierPlan {
   static constexpr int kMostPasses = 64;
-  int64_t n = 0, m = 0;  // m: of the passes; n but for Bluestein's
+  int64_t n = 0, m = 0;  // m: length of the passes; n except for Bluestein's
   int passes = 0;
   uint8_t radix[kMostPasses];
   ComplexArray roots;   // exp(-2 pi i k / m)
@@ -34,7 +34,7 @@ void root_of_unity(int64_t k, int64_t n, double* re, double* im);
 /// exp(-2 pi i k / n) for k < count <= n, from temp memory; re is null (and the context failed) if there is too little.
 ComplexArray make_roots(KernelContext& context, int64_t n, int64_t count);
 
-/// Numbers that `lanes` lines side by side need in `data` and in `scratch`.
+/// The numbers that `lanes` lines side by side need in `data` and in `scratch`, each.
 inline int64_t fourier_numbers(const FourierPlan& plan, int64_t lanes) { return plan.m * lanes; }
 
 /// data[k * lanes + l] <- sum_j data[j * lanes + l] exp(-+ 2 pi i j k / n) for each lane l, without scaling. `forward`
@@ -42,12 +42,13 @@ inline int64_t fourier_numbers(const FourierPlan& plan, int64_t lanes) { return 
 void fourier_transform(const HotKernels& kernels, const FourierPlan& plan, bool forward, int64_t lanes,
                        const ComplexArray& data, const ComplexArray& scratch);
 
-/// Makes a transform of n = 2 h real numbers of one of h complex ones, whose parts are the even and the odd ones:
-/// spectrum[k] for k <= h, from data[k] for k < h; `turns` are exp(-2 pi i k / n) for k <= h / 2.
+/// Turns the transform of h complex numbers into that of n = 2 h real ones, whose even elements were the real parts and
+/// whose odd elements were the imaginary parts: spectrum[k] for k <= h, from data[k] for k < h. `turns` are exp(-2 pi i
+/// k / n) for k <= h / 2.
 void spectrum_of_halves(const ComplexArray& data, const ComplexArray& turns, int64_t h, int64_t lanes,
                         const ComplexArray& spectrum);
-/// The other way: the transform of `data` without scaling is then that of the spectrum, whose first and last numbers
-/// count as real ones.
+/// The inverse: gives `data` whose transform without scaling is that of the spectrum. The first and the last number of
+/// the spectrum count as real.
 void halves_of_spectrum(const ComplexArray& spectrum, const ComplexArray& turns, int64_t h, int64_t lanes,
                         const ComplexArray& data);
 

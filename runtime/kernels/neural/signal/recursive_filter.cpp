@@ -1,4 +1,5 @@
-// An infinite impulse response: each sample takes the ones before it.   Source: torchaudio::_lfilter_core_loop.
+// An infinite impulse response filter: each sample depends on earlier results.   Source:
+// torchaudio::_lfilter_core_loop.
 #include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/neural/normalization/normalization.h"
 #include "runtime/kernels/neural/pooling/pool_geometry.h"

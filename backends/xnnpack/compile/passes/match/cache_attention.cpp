@@ -30,7 +30,7 @@ constexpr int kMaxDepthOfCache = 8;
 struct Levels {
   double hidden, floor;
   int max_masks;
-  double open;  // hides nothing, as the least of it and a score
+  double open;  // hides nothing: min(open, score) is the score
 };
 std::optional<Levels> levels_of(DType dtype) {
   constexpr double largest = std::numeric_limits<float>::max();

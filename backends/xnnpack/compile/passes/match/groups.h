@@ -21,7 +21,7 @@ class Groups {
     failed_[std::min(a, b)] = failed_[a] || failed_[b];
   }
 
-  /// Of things.
+  /// The number of things.
   size_t size() const { return parents_.size(); }
   /// The same number for all things of a group.
   size_t group_of(size_t thing) { return root(thing); }

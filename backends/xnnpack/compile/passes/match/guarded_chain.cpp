@@ -43,7 +43,7 @@ bool collect(const Value* value, Bounds& bounds, std::vector<const Node*>& nodes
 }
 
 bool all_finite(const std::vector<const Node*>& nodes, double leaf) {
-  std::unordered_map<const Value*, double> known;  // looked up only
+  std::unordered_map<const Value*, double> known;  // never iterated
   for (const Node* node : nodes) {
     double at[2] = {0, 0};
     for (size_t i = 0; i < std::min<size_t>(2, node->args().size()); ++i) {
@@ -53,7 +53,7 @@ bool all_finite(const std::vector<const Node*>& nodes, double leaf) {
       } else {
         const auto number = number_of(node->arg(i), DType::f64);
         if (!number) return false;
-        // As a backend may take it: numbers below the least normal one as zero.
+        // As a backend may read it: subnormals as zero.
         at[i] = std::abs(number->real) < std::numeric_limits<float>::min() ? 0 : number->real;
       }
     }
@@ -78,7 +78,7 @@ std::optional<GuardedChain> guarded_chain(const Value* end, Bounds& bounds) {
 }
 
 Value* rebuilt(Builder& b, const GuardedChain& chain, const std::function<Value*(Value*)>& leaf) {
-  std::unordered_map<const Value*, Value*> made;  // looked up only
+  std::unordered_map<const Value*, Value*> made;  // never iterated
   for (const Node* node : chain.nodes) {
     Args args = node->args();
     for (Arg& arg : args) {

@@ -88,7 +88,7 @@ std::optional<Unrolled> broadcast_of(const std::vector<Unrolled>& operands, size
 /// Which elements of an operand belong to each part of a broadcast result.
 struct Broadcast {
   std::vector<size_t> parts;  // of the operand, for each part of the result
-  /// Dimensions of these that the result has unrolled: what is needed is one index of each, from the last on.
+  /// Dimensions of these that the result has unrolled. One index of each is needed, from the last dimension on.
   struct Indexed {
     size_t dim;
     std::vector<size_t> indices;  // for each part of the result

@@ -5,7 +5,7 @@
 
 namespace wick::xnnpack {
 
-/// What a view makes of the parts.
+/// The parts after a view.
 compiler::Values parts_after(compiler::Builder& b, const View& view, const compiler::Values& parts);
 /// A matrix with rows and columns exchanged. Weights come behind a permute; without it they are those of a linear.
 compiler::Value* transposed(compiler::Builder& b, compiler::Value* matrix);

@@ -32,14 +32,14 @@ bool is_plain_matrix(const Value& value) {
   return value.is_constant() && value.rank() == 2 && value.tensor().dim_order.empty() && is_static(value.sizes());
 }
 
-// How many of a row's k elements share a scale.
+// The number of a row's k elements that share a scale.
 int64_t elements_of_scale(const Quantization& quantization, int64_t k) {
   return quantization.blocks[1] == 0 ? k : quantization.blocks[1];
 }
 
 bool has_zero_points(const NumberList& zeros) { return !zeros.are_all(0); }
 
-// The zero points of a matrix of int8 are such elements, too.
+// Whether all zero points can be int8 elements themselves.
 bool are_elements(const NumberList& zeros) {
   const NumberFacts& range = zeros.range();
   return range.finite && range.whole && range.least >= -128 && range.largest <= 127;

@@ -22,7 +22,7 @@ using compiler::wrap_dim;
 
 namespace {
 
-// What of a broadcast operand meets the box of the result.
+// The box of a broadcast operand that meets the box of the result.
 Box broadcast_box(const Value& operand, const Value& result, const Box& box) {
   Box out(operand.rank());
   const size_t missing = result.rank() - operand.rank();
@@ -32,7 +32,7 @@ Box broadcast_box(const Value& operand, const Value& result, const Box& box) {
   return out;
 }
 
-// Of matrices of known rank, neither transposed.
+// Whether the node is a matmul of matrices of known rank, neither of them transposed.
 bool is_plain_product(const Node& node) {
   const Gemm& gemm = node.op->facts.gemm;
   return gemm && gemm.rank != 0 && !gemm.turns;

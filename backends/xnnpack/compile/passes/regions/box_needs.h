@@ -22,8 +22,8 @@ std::optional<compiler::QuantizationChain> row_chain(const compiler::Node& node)
 /// Which dims of its result a node can compute in part. Empty for data-movement operators and for nodes that cannot.
 std::optional<std::vector<bool>> narrow_dims(const compiler::Node& node);
 
-/// What a data-movement operator, or a node of narrow_dims, reads of its operands for `box` of its result. Empty if it
-/// can only compute all or nothing.
+/// The boxes that a data-movement operator, or a node of narrow_dims, reads of its operands for `box` of its result.
+/// Empty if it can only compute all or nothing.
 std::optional<std::vector<Need>> needs_of(const compiler::Node& node, const Box& box);
 
 /// Makes the node again for `box` of its result. `operands[i]` holds `needs[i]`.

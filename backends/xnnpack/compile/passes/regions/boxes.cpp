@@ -65,14 +65,14 @@ std::optional<SliceMatch> match_slice(const Node& node) {
 
 namespace {
 
-// Elements [first, last) of neighbouring dims read as one, if the box of them is such a stretch.
+// Elements [first, last) of adjacent dims read as one dim. A box is such a range if it is contiguous there.
 struct BoxStretch {
   int64_t first = 0, last = 0;
 };
 
 std::optional<BoxStretch> stretch_of(const Sizes& sizes, const Box& box, size_t begin, size_t end) {
   BoxStretch out{0, 1};
-  bool open = false;  // a dim of which more than one element is taken lies outside
+  bool open = false;  // an outer dim takes more than one element
   for (size_t i = begin; i < end; ++i) {
     const int64_t size = sizes[i].value(), start = box[i].whole ? 0 : box[i].start,
                   length = box[i].whole ? size : box[i].length;
@@ -96,7 +96,7 @@ bool box_of_stretch(const Sizes& sizes, BoxStretch stretch, size_t begin, size_t
     }
     if (stretch.first % inner != 0 || stretch.last % inner != 0) return false;
     box[i] = range_in(sizes[i], first, last - first + 1);
-    return true;  // what lies inside is whole
+    return true;  // the dims inside are whole
   }
   return true;
 }
@@ -110,7 +110,7 @@ Sizes run(const Sizes& sizes, size_t begin, size_t end) {
   return Sizes(sizes.begin() + static_cast<ptrdiff_t>(begin), sizes.begin() + static_cast<ptrdiff_t>(end));
 }
 
-// Moves i and j behind the shortest runs of dims from there that hold as many elements.
+// Moves i and j past the shortest runs of dims that hold equally many elements.
 bool next_run(const Sizes& from, const Sizes& to, size_t& i, size_t& j) {
   for (size_t length = 2; length <= from.size() - i + to.size() - j; ++length) {
     for (size_t a = 1; a < length && i + a <= from.size(); ++a) {
@@ -184,7 +184,7 @@ std::optional<Box> box_before(const Node& node, const Box& box) {
   return out;
 }
 
-// What leaves the least goes first: the next copies only that.
+// The slice that leaves the least goes first, so that the next ones copy only that.
 Value* slice_box(Builder& b, Value* value, const Box& box) {
   std::vector<size_t> dims;
   for (size_t i = 0; i < box.size(); ++i) {

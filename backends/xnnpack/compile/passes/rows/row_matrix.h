@@ -14,7 +14,7 @@ struct RowPositions {
   bool from_end = false;  // negative ones count from the end; otherwise they are refused
 };
 
-/// The same positions for all else, of an index that names a position along `dim` for each element.
+/// The positions in an index that has one for each element, if they are the same along all dimensions but `dim`.
 std::optional<RowPositions> positions_of(compiler::Value* index, size_t dim);
 
 /// The only index among those of aten.index or aten.index_put, if it is a vector.
@@ -26,8 +26,8 @@ std::unordered_set<const compiler::Value*> behind_products(const compiler::Graph
 /// Whether a product with the matrix of `count` rows costs no more than a call of a delegate.
 bool is_small_product(const compiler::Sym& count, const compiler::Sizes& sizes);
 
-/// A matrix [count, length] of f32 with a 1 at each position; transposed: [length, count]. What refuses positions
-/// outside the range stays.
+/// A matrix [count, length] of f32 with a 1 at each position; transposed: [length, count]. The operator that refuses
+/// positions outside the range stays.
 compiler::Value* row_matrix(compiler::Builder& b, const RowPositions& at, const compiler::Sym& length, bool transposed);
 
 /// `matrix` [rows, sizes[dim]] times x along dimension `dim`.
