@@ -19,7 +19,7 @@ using compiler::Values;
 
 namespace {
 
-// The numbers that the elements of x, quantized, stand for.
+// The numbers of x rounded to those that elements of `q` stand for.
 Value* fake_quantized(Builder& b, Value* x, const Affine& q, DType dtype) {
   Args args = {x, q.scale, int64_t{q.zero}, int64_t{q.min}, int64_t{q.max}, dtype};
   args[0] = b.call("quantized_decomposed.quantize_per_tensor", args);
@@ -56,7 +56,7 @@ void OnAllElements::add(const Node& node) {
       args.push_back(arg);
     }
   }
-  // wick.convert only says how numbers are stored.
+  // wick.convert changes how numbers are stored, not their values.
   last_ = node.is("wick.convert.default") ? args[0].as<Value*>() : b.call(node.op->name(), std::move(args));
   const Value& result = *node.result();
   values_[&result] = result.is_quantized() ? fake_quantized(b, last_, affine(result), result.dtype()) : last_;

@@ -1,4 +1,4 @@
-// What nodes compute for every element that an int8 or int16 value can hold. C++20.
+// Evaluates nodes for every element that an int8 or int16 value can hold. C++20.
 #pragma once
 #include <unordered_map>
 #include <vector>
@@ -13,16 +13,17 @@ inline constexpr size_t kInt8Elements = 256;  // of int8: -128 .. 127
 /// A constant with one element: the same number for all elements of another tensor.
 bool is_number(const compiler::Value& value);
 
-/// Nodes on the numbers that all elements of one int8 (or int16) value stand for, computed by the portable kernels, as
-/// eager does: numbers that the model quantizes on the way are quantized there.
+/// Evaluates a function of one int8 or int16 value: its nodes, applied to the numbers that all elements stand for. The
+/// portable kernels compute them, as eager does. Where the model quantizes a result between two nodes, it is quantized
+/// here.
 class OnAllElements {
  public:
-  /// `root`: int8 or int16 with one scale.
+  /// `root`: the int8 or int16 value, with one scale.
   explicit OnAllElements(const compiler::Value& root);
-  /// A node with one result. Each operand is the root, the result of a node added before, or a number.
+  /// Adds a node with one result. Each operand is the root, the result of a node added before, or a single number.
   void add(const compiler::Node& node);
-  /// What the last node computes, before it is quantized; truth is 1. Another count than the root's dtype has elements:
-  /// it is not element-wise. Called once.
+  /// The results of the last node for all elements, least element first, before they are quantized; true is 1. If their
+  /// count is not that of the elements, the function is not element-wise. Call it once.
   std::vector<double> results();
 
  private:

@@ -12,7 +12,7 @@ using compiler::Values;
 
 namespace {
 
-// How many weights of eight bits add up to one of nine.
+// How many 8-bit weights add up to a 9-bit one.
 int64_t copies_of(int32_t weight) {
   int64_t copies = 1;
   for (; weight > copies * INT8_MAX || weight < copies * INT8_MIN; ++copies) {

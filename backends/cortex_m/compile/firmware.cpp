@@ -1,5 +1,5 @@
-// What a firmware for a processor is made of: its compiler's options, and for each operator the kernel that kernels.inc
-// names for its instruction set.
+// How firmware for a processor is built: the compiler's options, and for each operator the kernel that kernels.inc
+// names for the instruction set.
 #include <fmt/format.h>
 
 #include "backends/cortex_m/compile/isa.h"
@@ -48,7 +48,7 @@ std::string value_of(const TargetSettings& settings, std::string_view key) {
   return value;
 }
 
-// What was given, unless the program says something else.
+// The configuration of the settings `given` and of the program's facts. Error: they disagree.
 Result<Configuration> agree(const TargetSettings& given, std::string_view facts) {
   TargetSettings settings;
   for (const char* key : {kCpu.name, kIsa.name}) {
@@ -89,7 +89,7 @@ Result<FirmwareTarget> firmware(const TargetSettings& settings, std::string_view
     out.known_to_gcc = since.gcc;
     out.known_to_clang = since.clang;
     out.built_for = fmt::format("cortex_m.isa={}", name_of(isa));
-    // GCC 12 reads registers it never set in a selection between vectors.
+    // With vector instructions, GCC 12 reads uninitialized registers where it selects between vectors.
     if (isa == Isa::mve) out.plain_flags = fmt::format("-mcpu={}+nomve", found.cpu);
   }
   out.portable_built_for = "cortex_m.isa=mve cortex_m.isa=dsp cortex_m.isa=scalar";

@@ -6,10 +6,10 @@
 
 namespace wick::cortex_m {
 
-/// Constant int8 weights whose quantization and elements keep to [-8, 7]. Of a value that is quantized.
+/// Whether the weights are constant int8 whose range and elements keep to [-8, 7]. Requires: they are quantized.
 bool is_int4(const compiler::Value& weights);
 
-/// Rows of `count` elements in [-8, 7], one after the other, packed.
+/// Packs rows of `count` elements in [-8, 7].
 std::vector<uint8_t> pack_int4(const std::vector<int8_t>& elements, size_t count);
 
 }  // namespace wick::cortex_m

@@ -15,8 +15,8 @@ using compiler::TargetOptions;
 
 namespace {
 
-// Each processor also runs the instruction sets behind its own. Those with another unit for floating point than the
-// emulated one still run its code.
+// A processor. It also runs the instruction sets that follow `best` in the enum. It runs code for `emulated_as`, even
+// if its floating-point unit differs.
 struct Cpu {
   std::string_view name;
   Isa best;
@@ -90,7 +90,7 @@ Result<Configuration> read_configuration(const TargetOptions& options) {
 std::string compiler_flags(std::string_view cpu, Isa isa) {
   const Cpu& found = *find_cpu(cpu);
   std::string flags(found.flags);
-  // isa/chosen.h takes DSP instructions where the processor has them.
+  // isa/chosen.h uses DSP instructions if the processor has them, unless this is defined.
   if (isa == Isa::scalar && found.best != Isa::scalar) flags += " -DWICK_CORTEX_M_SCALAR";
   return flags;
 }

@@ -1,4 +1,4 @@
-// Processors, and the instruction sets that their kernels may use. C++20.
+// Processors, and the instruction sets that kernels may use on them. C++20.
 #pragma once
 #include <string_view>
 
@@ -6,16 +6,16 @@
 
 namespace wick::cortex_m {
 
-/// Whose kernels a program is prepared for: vectors (Helium), two 16-bit lanes, or neither.
+/// The instruction set of the kernels: vectors (Helium), two 16-bit lanes, or neither.
 enum class Isa : uint8_t { mve, dsp, scalar };
 std::string_view name_of(Isa isa);
 
-/// What a program is compiled for.
+/// The processor and the options that a program is compiled for.
 struct Configuration {
   std::string_view cpu = "cortex-m55";
   Isa isa = Isa::mve;
-  bool tight = false;       // memory rather than speed
-  bool stock_only = false;  // no operators that stock lacks
+  bool tight = false;       // prefer small memory to speed
+  bool stock_only = false;  // use no operators that stock lacks
 };
 
 inline constexpr compiler::TargetOption kCpu = {
@@ -27,19 +27,19 @@ inline constexpr compiler::TargetOption kIsa = {
 inline constexpr compiler::TargetOption kMemory = {"memory", "fast|tight",
                                                    "tight: less scratch memory, for more instructions", true};
 
-/// Errors: usage (no such processor, or it lacks the instruction set), with those there are.
+/// Errors: usage (unknown processor, or one without the instruction set); the message lists the valid ones.
 compiler::Result<Configuration> read_configuration(const compiler::TargetOptions& options);
-/// Options of GCC and clang for kernels of `isa` on a processor of read_configuration.
+/// Compiler options of GCC and clang for kernels of `isa`. Requires: a processor of read_configuration.
 std::string compiler_flags(std::string_view cpu, Isa isa);
-/// The first versions of GCC and clang that know a processor for which there is an older one with the same
-/// instructions, emulated_as; "" for the others.
+/// The first versions of GCC and clang that know a processor. "" unless there is an older processor with the same
+/// instructions (emulated_as).
 struct KnownTo {
   std::string_view gcc, clang;
 };
 KnownTo known_to(std::string_view cpu);
-/// The processor whose code it runs unchanged, and that QEMU emulates; "" if there is none.
+/// The processor that QEMU emulates and whose code runs unchanged on `cpu`; "" if there is none.
 std::string_view emulated_as(std::string_view cpu);
-/// For options that have been checked.
+/// The same as read_configuration, for options that it has accepted.
 Configuration configuration(const compiler::TargetOptions& options);
 
 }  // namespace wick::cortex_m

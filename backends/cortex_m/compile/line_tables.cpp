@@ -11,16 +11,16 @@ namespace wick::cortex_m {
 
 namespace {
 
-constexpr int kMostBits = 10, kLeastBits = 4;  // of the distance between elements of the table
-constexpr int kBitsOfInt8Steps = 7;            // the distance between elements of int8 that are int16
+constexpr int kMostBits = 10, kLeastBits = 4;  // log2 of the distance between entries, in elements
+constexpr int kBitsOfInt8Steps = 7;            // .. in tables for elements of int8 that are int16
 static_assert(kStepsOfInt8 == 1 << kBitsOfInt8Steps);
-constexpr int kFraction = 6;           // bits behind the point of a table's elements
-constexpr double kMostSteps = 0x1p18;  // of an element of a table
+constexpr int kFraction = 6;           // fractional bits of an entry
+constexpr double kMostSteps = 0x1p18;  // largest magnitude of an entry
 
 double steps_of(double number, const Affine& q) { return std::clamp(number / q.scale, -kMostSteps, kMostSteps); }
 
-// Every 2^bits-th element in steps of the result, with kFraction bits behind the point; the last one lies one behind
-// int16. Empty: a difference between two is too large for the kernel.
+// The entries for every 2^bits-th element, in steps of the result with kFraction fractional bits. The last one is for
+// the element after the largest one. Empty: the difference between two entries is too large for the kernel.
 std::vector<int32_t> nodes_of(const std::vector<double>& numbers, const Affine& q, int bits) {
   std::vector<int32_t> nodes;
   const auto add = [&](double number) {
@@ -34,18 +34,18 @@ std::vector<int32_t> nodes_of(const std::vector<double>& numbers, const Affine& 
   return nodes;
 }
 
-// Elements from `first` to before `end`, counted from the least one on.
+// A range of elements: from `first` to before `end`, counted from the least element.
 struct Part {
   size_t first = 0, end = kInt16Elements;
 };
 
 struct LineError {
-  double worst = 0;  // in steps, where the function is not saturated; infinite if an element is more than one step off
-  size_t at = 0;     // that element
+  double worst = 0;  // in steps, where the function does not saturate; infinite if a result is more than one step off
+  size_t at = 0;     // the element with the largest error
 };
 
-// How far lines are from the function. `value_at`: of the table at the element that is `at` above the least, with
-// kFraction bits behind the point.
+// The error of interpolation. `value_at(at)`: the interpolated entry for the element `at` above the least, with
+// kFraction fractional bits.
 template <typename ValueAt>
 LineError table_error(const ValueAt& value_at, const std::vector<double>& numbers, const Affine& q, Part part = {}) {
   const int32_t half = 1 << (kFraction - 1);
@@ -68,7 +68,7 @@ LineError table_error(const ValueAt& value_at, const std::vector<double>& number
   return found;
 }
 
-// Lines between every 2^bits-th element.
+// Interpolates between entries for every 2^bits-th element.
 struct TableLines {
   const std::vector<int32_t>& nodes;
   int bits;
@@ -78,7 +78,7 @@ struct TableLines {
   }
 };
 
-// With the fewest elements that are enough for a part of the numbers. Empty: none is fine enough.
+// The smallest table that is accurate enough for a part of the elements. Empty: none is.
 std::vector<int32_t> lines_for(const std::vector<double>& numbers, const Affine& q, Part part) {
   for (int bits = kMostBits; bits >= kLeastBits; --bits) {
     std::vector<int32_t> nodes = nodes_of(numbers, q, bits);
@@ -93,12 +93,13 @@ bool are_finite(const std::vector<double>& numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](double number) { return std::isfinite(number); });
 }
 
-// --- tables whose elements lie the closer the smaller the input is ---
+// --- graded tables: entries lie closer together near 0 ---
 
-constexpr int kLeastGrades = 4, kMostGrades = 9;  // 2^n elements between powers of 2
+constexpr int kLeastGrades = 4, kMostGrades = 9;  // 2^n entries between powers of 2
 constexpr int32_t kZeroAt = kInt16Elements / 2;
 
-// Half of a table: of x >= 0, or of -x. Empty: a difference between two is too large for the kernel.
+// The half of a graded table for x >= 0, or for -x. Empty: the difference between two entries is too large for the
+// kernel.
 std::vector<int32_t> graded_half(const std::vector<double>& numbers, const Affine& q, int bits, bool negative) {
   const auto number_of = [&](int32_t x) {
     const auto size = static_cast<size_t>(x);
@@ -132,7 +133,7 @@ int32_t graded_value(const int32_t* half, int bits, int32_t x) {
 
 constexpr size_t kMostPieces = 4, kSlopeOver = size_t{1} << kLeastBits, kReach = size_t{1} << kMostBits;
 
-// The numbers of a part, and straight lines on both sides of it as far as a table's elements reach.
+// The numbers of a part, continued by straight lines on both sides as far as interpolation reaches.
 std::vector<double> continued(const std::vector<double>& numbers, Part part) {
   std::vector<double> all = numbers;
   const size_t last = part.end - 1, over = std::min(kSlopeOver, last - part.first);
@@ -147,7 +148,8 @@ std::vector<double> continued(const std::vector<double>& numbers, Part part) {
   return all;
 }
 
-// Tables for a part, at most `most`: where one is not enough, it is split where lines are furthest from the function.
+// Splits a part into at most `most` pieces with a table each. Where one table is not accurate enough, the part is split
+// at the largest error. Empty: `most` pieces are not enough.
 std::vector<LinePiece> split_function(const std::vector<double>& numbers, const Affine& q, Part part, size_t most) {
   const std::vector<double> all = continued(numbers, part);
   const std::vector<int32_t> finest = nodes_of(all, q, kLeastBits);
@@ -174,7 +176,7 @@ std::vector<int32_t> int16_table(const std::vector<double>& numbers, const Affin
 }
 
 std::vector<int32_t> int8_table(const std::vector<double>& numbers, int32_t zero, const Affine& q) {
-  // The element of int8 that differs from the zero point by so much, or the nearest one.
+  // The function's result for the int8 element at this distance from the zero point, or for the nearest one.
   const auto number_at = [&](int32_t difference) {
     const int32_t element = std::clamp(difference + zero, int32_t{INT8_MIN}, int32_t{INT8_MAX});
     return numbers[static_cast<size_t>(element - INT8_MIN)];

@@ -1,4 +1,4 @@
-// The dim orders that the backend's own operators take.
+// The dim orders that the backend's own operators accept.
 #include "backends/cortex_m/compile/operators.h"
 #include "compiler/ops/rules.h"
 #include "compiler/partition/rule_table.h"
@@ -11,7 +11,7 @@ using compiler::layout::LayoutRule;
 
 namespace {
 
-// In any dim order where all tensors have the same sizes; else channels last, where [1, C, 1, 1] has one layout.
+// Any dim order if all tensors have the same sizes. Otherwise channels last, in which [1, C, 1, 1] has a single layout.
 LayoutRule pointwise_layout(const Node& node) {
   for (const Value* operand : node.operands()) {
     if (!(operand->sizes() == node.result()->sizes()))

@@ -26,7 +26,7 @@ void require_int8(const Value* x, const char* what) {
   if (x->dtype() != DType::i8) reject(fmt::format("{} is not int8", what));
 }
 
-// --- element by element ---
+// --- element-wise ---
 
 void infer_quantize(Node& node) {
   const Value* x = node.tensor("input");
@@ -72,14 +72,14 @@ void infer_softmax(Node& node) {
   compiler::set_result(node, DType::i8, x->sizes());
 }
 
-// --- matrices ---
+// --- matmuls ---
 
 const Sym& last_size(const Value* x) {
   require(x->rank() > 0, "the input of a linear layer has no dimension");
   return x->sizes().back();
 }
 
-// x[.., K] by N rows of weights, of `columns` each, is y[.., N] of the dtype of x.
+// x[.., K] times N rows of weights gives y[.., N] of x's dtype. `columns`: the size of a row.
 void set_linear_result(Node& node, const Sym& columns, const char* what) {
   const Value *x = node.tensor("input"), *weights = node.tensor("weights");
   require_rank(weights, 2, "weights");
@@ -192,8 +192,8 @@ void infer_attention(Node& node) {
   compiler::set_result(node, dtype, {q->sizes()[0], q->sizes()[1], v->sizes()[2]});
 }
 
-// The input [steps, batch, features]; as many rows of weights as there are gates for each cell. Results: the last state
-// (h, and c of lstm or h with more bits), the output.
+// The input is [steps, batch, features]; the weights have a row for each gate of each cell. Results: the last state (h,
+// and c of lstm, or h with more bits) and the output.
 void infer_recurrent(Node& node) {
   const Value *x = node.tensor("input"), *weights = node.tensor("state_weights");
   require(x->dtype() == DType::i8 || x->dtype() == DType::i16, "the input of a recurrent layer is not int8 or int16");
@@ -212,7 +212,7 @@ void infer_recurrent(Node& node) {
 
 // --- windows: images are [N, C, H, W], filters [O, kH, kW, I] ---
 
-// The entry for an axis of a list of one or two.
+// The entry for an axis of a list of one or two numbers.
 Sym entry_along(const Node& node, const char* name, size_t axis) {
   const Ints list = node.ints(name);
   if (list.empty() || list.size() > 2) reject(fmt::format("{} does not have one or two numbers", name));
@@ -224,7 +224,7 @@ Sym positions(const Node& node, const Sym& in, const Sym& kernel, const Sym& dil
                                dilation, ceil);
 }
 
-// Paddings are two, or four: {top, left, bottom, right}.
+// A padding has two numbers, or four: {top, left, bottom, right}.
 Sym padded_size(const Node& node, const Sym& in, size_t axis) {
   const Ints padding = node.ints("padding");
   if (padding.size() != 2 && padding.size() != 4) reject("padding does not have two or four numbers");
@@ -348,7 +348,7 @@ void infer_transpose(Node& node) {
   compiler::set_result(node, DType::i8, std::move(sizes));
 }
 
-// The pads of the last dimensions; of rank 4 in the order N, H, W, C, as the layout rule has the memory.
+// Pads of the last dimensions. For rank 4 they are in the order N, H, W, C, the memory order of the layout rule.
 void infer_pad(Node& node) {
   const Value* x = node.tensor("input");
   const Ints before = node.ints("pre_pad"), after = node.ints("post_pad");
@@ -363,7 +363,7 @@ void infer_pad(Node& node) {
   compiler::set_result(node, DType::i8, std::move(sizes));
 }
 
-// Stock's operators: a row's arguments are in stock's order, which is that of the kernels.
+// Stock's operators. The arguments are in stock's order, which is that of the kernels.
 #define STOCK(name, arguments, infer, flags) \
   OpDef { "cortex_m::" name "(" arguments ") -> Tensor", infer, nullptr, "cortex_m::" name ".out", kElements | (flags) }
 #define CONVERSION "Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype"
@@ -390,7 +390,7 @@ constexpr OpDef kRows[] = {
     STOCK("quantized_activation", "Tensor input, Tensor lut", infer_activation, kOverwrites),
     STOCK("minimum", "Tensor self, Tensor other", infer_two, kOverwrites),
     STOCK("maximum", "Tensor self, Tensor other", infer_two, kOverwrites),
-    // The greatest activation comes first here.
+    // activation_max comes before activation_min here.
     STOCK("quantized_linear",
           "Tensor input, Tensor weights, Tensor? bias, Tensor? kernel_sum, int input_offset, int filter_offset, "
           "int output_offset, int[] requantize_multipliers, int[] requantize_shifts, int activation_max, "
@@ -415,12 +415,12 @@ constexpr OpDef kRows[] = {
           "Tensor input, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode, "
           "int input_zero_point, int output_zero_point, int activation_min, int activation_max",
           infer_max_pool, kPure),
-    // What are called zero points of the operands are offsets: the zero points, negated.
+    // Stock calls offsets zero points here: these are the negated zero points of the operands.
     STOCK("quantized_batch_matmul",
           "Tensor lhs, int lhs_zero_point, Tensor rhs_transposed, int rhs_zero_point, " OUTPUT ", Tensor scratch",
           infer_batch_matmul, kPure),
 #undef STOCK
-    // Wick's own.
+    // Wick's own operators.
     {"wick_cortex_m::conv2d(" FILTER "int[] dilation, " CHANNELS ") -> Tensor", infer_conv2d, nullptr,
      "wick_cortex_m::conv2d.out", kElements | kNoStock},
     {"wick_cortex_m::depthwise_conv2d(" FILTER "int[] dilation, int depth_multiplier, " CHANNELS ") -> Tensor",

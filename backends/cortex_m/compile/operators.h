@@ -7,7 +7,7 @@ namespace wick::cortex_m {
 
 /// Stock's 18 operators with stock's schemas, and those of Wick (namespace wick_cortex_m).
 Span<const compiler::OpDef> operators();
-/// The dim orders that one of them takes.
+/// The dim orders that such an operator accepts.
 compiler::layout::LayoutRule layout(const compiler::Node& node);
 
 }  // namespace wick::cortex_m

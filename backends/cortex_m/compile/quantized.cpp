@@ -173,7 +173,7 @@ std::vector<double> numbers(const Value& constant) {
   const auto& q = constant.tensor().quantization;
   if (!q) return out;
   const auto dim = q->channel_dim();
-  size_t inner = 1, channels = 1;  // elements behind one of the channel dimension; how many channels
+  size_t inner = 1, channels = 1;  // elements behind one of the channel dimension; number of channels
   if (dim && !q->is_per_tensor()) {
     channels = static_cast<size_t>(constant.sizes()[*dim].value());
     for (size_t d = *dim + 1; d < constant.rank(); ++d) inner *= static_cast<size_t>(constant.sizes()[d].value());

@@ -1,4 +1,4 @@
-// What rules and rewrites read of quantized values. C++20.
+// How rules and rewrites read quantized values. C++20.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,58 +11,58 @@
 
 namespace wick::cortex_m {
 
-/// Elements of int8 (or int16) with one scale and one zero point: number = (element - zero) * scale.
+/// int8 or int16 elements with one scale and one zero point: number = (element - zero) * scale.
 struct Affine {
   double scale = 1;
   int32_t zero = 0;
-  int32_t min = -128, max = 127;  // elements that a kernel may write; activations narrow the range
+  int32_t min = -128, max = 127;  // range that a kernel may write; activations narrow it
 
   friend bool operator==(const Affine&, const Affine&) = default;
 };
 
-/// No number among the arguments (a factor, a fill value) is known only at run time.
+/// Whether all scalar arguments (a factor, a fill value) are known at compile time.
 bool has_known_scalars(const compiler::Node& node);
-/// A tensor all of whose sizes are known, but perhaps the first one: the batch.
+/// Whether the value is a tensor all of whose sizes are known, with the possible exception of the first one, the batch.
 bool is_known_but_batch(const compiler::Value& value);
 
 /// Why the elements are not int8 of f32 numbers with one scale and one zero point known at compile time, or "".
 /// `what`: "the input".
 Refusal refuse_int8(const compiler::Value& value, std::string_view what);
-/// Why an operand that is a tensor is not quantized at all, or nothing.
+/// Why a tensor operand that is not quantized is refused, or an empty refusal.
 Refusal refuse_floats(const compiler::Node& node);
-/// The same of all operands that are tensors and of the results.
+/// The same for all tensor operands and the results.
 Refusal refuse_int8(const compiler::Node& node);
 /// The same for int16, whose zero point must be 0.
 Refusal refuse_int16(const compiler::Value& value, std::string_view what);
-/// The same for either of the two.
+/// The same for int8 or int16.
 Refusal refuse_elements(const compiler::Value& value, std::string_view what);
-/// Whether these find no reason.
+/// Whether the refusal above is empty.
 bool is_int8(const compiler::Value& value);
 bool is_int16(const compiler::Value& value);
 bool has_elements(const compiler::Value& value);
-/// The node of numbers that no quantizer annotated. Null: it is none's.
+/// The node that computes the argument, which is not quantized. Null: there is none.
 compiler::Node* float_maker(const compiler::Arg& arg);
-/// The same of numbers before they are expanded.
+/// The same, looking through an expand.
 compiler::Node* float_maker_before_expand(const compiler::Arg& arg);
-/// Of a value that refuse_int8 or refuse_int16 takes.
+/// The scale, zero point and range. Requires: refuse_int8 or refuse_int16 takes the value.
 Affine affine(const compiler::Value& value);
-/// The type with elements of int16 on this scale, within this range. Their zero point is 0.
+/// The type with int16 elements of this scale and range. Their zero point is 0.
 compiler::TensorType as_int16(compiler::TensorType type, const Affine& q);
 compiler::TensorType as_int16(compiler::TensorType type, double scale);
-/// The numbers of int8 elements as int16 ones, with `finer` steps (128 at most) for each of theirs.
+/// The scale of int8's numbers as int16, with `finer` steps (at most 128) for each step of int8.
 Affine spread(const Affine& int8, int finer);
-/// The same scale and zero point, whatever the range.
+/// Whether scale and zero point are the same; ranges may differ.
 bool same_numbers(const Affine& a, const Affine& b);
 /// The element that stands for a number, in the f32 arithmetic of quantize_per_tensor. NaN becomes the zero point.
 int32_t quantize(double number, const Affine& q);
 
-/// The numbers that the elements of a constant stand for; its elements if it is not quantized.
+/// The numbers that a constant's elements stand for, or its elements if it is not quantized. Empty: unknown dtype.
 std::vector<double> numbers(const compiler::Value& constant);
-/// The same of channel `c` of `channel_dim()`, or of the tensor: scale and zero point.
+/// The scale, or zero point, of channel `c` of `channel_dim()`; that of the tensor if there is no such dimension.
 double scale_of(const compiler::Quantization& quantization, size_t c);
 double zero_of(const compiler::Quantization& quantization, size_t c);
 
-/// A constant of these elements.
+/// Adds a constant with these elements.
 compiler::Value* constant(compiler::Builder& builder, compiler::Sizes sizes, std::vector<int8_t> elements,
                           std::string_view name);
 compiler::Value* constant(compiler::Builder& builder, compiler::Sizes sizes, std::vector<uint8_t> elements,

@@ -7,8 +7,8 @@
 
 namespace wick::cortex_m {
 
-/// A reason: `found` says what was found and what is wanted, `help` what the user can do about it. Both have words;
-/// without any, nothing is refused.
+/// A reason: `found` says what was found and what is wanted, `help` what the user can do about it. Either both have
+/// text, or both are empty and nothing is refused.
 struct Refusal {
   std::string found, help;
   bool empty() const { return found.empty(); }
@@ -22,7 +22,7 @@ inline compiler::Verdict verdict_of(Refusal refusal) {
   return refusal.empty() ? compiler::Verdict::yes() : refused(std::move(refusal));
 }
 
-// Help that several rules give.
+// Help texts that several rules use.
 inline constexpr char kQuantizeIt[] =
     "annotate it in the quantizer, per tensor with int8 or int16: a quantize and a dequantize node behind the operator "
     "that makes it";

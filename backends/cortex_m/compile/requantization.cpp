@@ -26,7 +26,7 @@ std::optional<Requantization> requantization(double factor) {
 }
 
 std::optional<Requantization> requantization_of_sums(double factor) {
-  constexpr double kLeast = 0x1p-32;  // 2^31 times less than that is less than 1/2
+  constexpr double kLeast = 0x1p-32;  // 2^31 times less than this rounds to 0
   return factor >= 0 && factor < kLeast ? Requantization{} : requantization(factor);
 }
 

@@ -9,8 +9,8 @@
 namespace wick::cortex_m {
 namespace {
 
-constexpr int64_t kDepthwiseBlock = 124;      // channels that code for MVE treats at once
-constexpr int64_t kLeastTurnedChannels = 17;  // from which transposed convolutions turn their filter around
+constexpr int64_t kDepthwiseBlock = 124;      // channels that MVE code processes at once
+constexpr int64_t kLeastTurnedChannels = 17;  // with at least so many, transposed convolutions reverse their filter
 
 int64_t product(std::initializer_list<int64_t> factors) {
   int64_t result = 1;
@@ -29,11 +29,11 @@ int64_t round_up(int64_t value, int64_t multiple) {
 }
 bool both(const int64_t values[2], int64_t value) { return values[0] == value && values[1] == value; }
 
-// Four columns of im2col in bytes, each of whole vectors.
+// Four im2col columns of bytes, each rounded up to whole vectors.
 int64_t mve_columns(const ConvolutionShape& s) {
   return product({4, round_up(product({s.channels, s.kernel[0], s.kernel[1]}), 16)});
 }
-// Two columns of int16.
+// Two im2col columns of int16.
 int64_t word_columns(const ConvolutionShape& s) {
   return product({2, 2, round_up(product({s.channels, s.kernel[0], s.kernel[1]}), 4)});
 }
@@ -46,10 +46,10 @@ bool is_row(const ConvolutionShape& s) {
          s.channels == s.group_channels;
 }
 
-// The padded ends of one row; a row whose ends overlap is treated like any convolution.
+// The padded ends of one row. A row whose ends overlap is treated as any other convolution.
 int64_t mve_row(const ConvolutionShape& s) {
   const int64_t stride = s.stride[1], left = s.padding[1];
-  const int64_t odd = ((s.output[1] - 1) * stride + s.kernel[1] - s.input[1]) % 2;  // -1 where input is left over
+  const int64_t odd = ((s.output[1] - 1) * stride + s.kernel[1] - s.input[1]) % 2;  // -1 if input is left over
   const auto positions = [&](int64_t pad) { return pad == 0 ? 0 : std::max<int64_t>(1, (pad + stride - 1) / stride); };
   const int64_t right_positions = positions(left + odd), ends = right_positions + positions(left);
   if (std::max<int64_t>(s.output[1] - ends, 0) + ends != s.output[1]) return mve_columns(s);
@@ -89,7 +89,7 @@ TransposedScratch transpose_conv2d_scratch(const ConvolutionShape& s) {
     const int64_t words = word_columns(s), filter = product({s.channels, s.kernel[0], s.kernel[1], s.outputs});
     return {{mve_columns(s), words, words}, {filter, filter, filter}};
   }
-  // CMSIS-NN takes the vertical stride in both directions.
+  // CMSIS-NN uses the vertical stride for both axes here.
   const int64_t width = sum(product({s.input[1] - 1, s.stride[1]}), std::max(s.kernel[1], s.stride[0]));
   const int64_t rows = product({width, s.outputs, std::max(s.kernel[0], s.stride[0]), 4});
   return {{rows, rows, rows}, {}};

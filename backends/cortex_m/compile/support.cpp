@@ -1,4 +1,4 @@
-// What the backend takes: conditions for every node, and the rows of all families.
+// Decides which nodes the backend takes: conditions that hold for every node, and the rules of all families.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,13 +46,13 @@ bool is_quantized(const Node& node) {
          std::any_of(node.results().begin(), node.results().end(), quantized);
 }
 
-// An operand that is not quantized, such as a number beside a tensor.
+// Whether an operand is not quantized, such as a number beside a tensor.
 bool reads_floats(const Node& node) {
   const std::vector<Value*> operands = node.operands();
   return std::any_of(operands.begin(), operands.end(), [](const Value* value) { return !value->is_quantized(); });
 }
 
-// Whether no other sizes are unknown than those that a rule leaves open.
+// Whether only sizes that a rule leaves open are dynamic.
 bool keeps_open(const compiler::Sizes& sizes, OpenSizes open) {
   if (open == OpenSizes::none || sizes.empty()) return false;
   const auto is_known = [](const compiler::Sym& size) { return size.is_const(); };
@@ -77,12 +77,12 @@ Refusal refuse_all_sizes(const Node& node, OpenSizes open) {
   return {};
 }
 
-// To or from numbers in floats, which stock does for int16, too.
+// Whether it quantizes or dequantizes, which stock can do for int16, too.
 bool converts_numbers(const Node& node) {
   return node.is("wick.convert.default") && node.operands()[0]->is_quantized() != node.result()->is_quantized();
 }
 
-// The value within the range of the result, if the operators do not see to it.
+// Clamps the value to the result's range, unless the rule's operators do.
 Value* bounded(compiler::Builder& builder, Value* value, const Value& result, const OpRule& rule) {
   if (rule.clamps || !result.is_quantized() || result.dtype() != DType::i8) return value;
   const Affine q = affine(result);
@@ -123,7 +123,7 @@ const OpRule* find_rule(const Node& node) {
   return rule || !only_moves(node) ? rule : &kMovementRule;
 }
 
-// A data movement that decomposes does so into others.
+// A data-movement operator that decomposes becomes others of its kind, so it is not kept.
 Verdict keep(const Node& node, const compiler::TargetContext&) {
   const bool is_guarded = node.is("aten._safe_softmax.default");  // additive_masks handles its guard
   const OpRule* rule = is_guarded ? nullptr : find_rule(node);
@@ -156,7 +156,7 @@ std::vector<Value*> rewrite(compiler::Builder& builder, Node& node, const compil
   return values;
 }
 
-// Products of a matmul or a convolution; taps in the padding count.
+// The multiply-accumulates of a matmul or a convolution; taps in the padding count.
 uint64_t macs(const Node& node) {
   const auto count = [](const Value* value) { return compiler::layout::elements(value->sizes()); };
   if (const compiler::Gemm& gemm = node.op->facts.gemm) {

@@ -1,4 +1,4 @@
-// Cortex-M as the compiler sees it. C++20.
+// The Cortex-M backend as the compiler sees it. C++20.
 #pragma once
 #include "compiler/partition/target.h"
 
@@ -6,7 +6,7 @@ namespace wick::cortex_m {
 
 extern const compiler::Target kTarget;
 
-inline constexpr size_t kMaxRank = 16;  // of the runtime's tensors
+inline constexpr size_t kMaxRank = 16;  // the runtime's tensors have no more
 
 // support.cpp
 compiler::Verdict keep(const compiler::Node& node, const compiler::TargetContext& context);

@@ -40,7 +40,7 @@ void settle_batch(const Tensor& like, Tensor& out) {
   if (like.rank != out.rank || out.rank == 0 || like.sizes[0] == out.sizes[0]) return;
   int32_t sizes[kMaxRank];
   for (size_t d = 0; d < out.rank; ++d) sizes[d] = d == 0 ? like.sizes[0] : out.sizes[d];
-  (void)resize(out, {sizes, out.rank});  // what has no such batch is refused by what compares sizes
+  (void)resize(out, {sizes, out.rank});  // if there is no such batch, the caller's comparison of sizes fails
 }
 
 void settle_broadcast(const Tensor& a, const Tensor& b, Tensor& out) {
@@ -140,7 +140,7 @@ bool read_image(KernelContext& context, const Tensor& tensor, ImageSizes sizes, 
 
 int64_t window_positions(int64_t input, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
                          bool ceil_mode) {
-  int64_t span = 0;  // that a window covers, less one
+  int64_t span = 0;  // what a window covers, minus one
   if (__builtin_mul_overflow(dilation, kernel - 1, &span)) return 0;
   const int64_t room = input + 2 * padding - span - 1;
   if (room < 0 || room > INT32_MAX) return 0;  // no tensor has more

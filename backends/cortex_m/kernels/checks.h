@@ -1,5 +1,5 @@
-// What kernels check before they touch memory. Every argument comes from an untrusted file. Each function fails the
-// context and returns false where a check does not hold. C++17, freestanding.
+// Checks that kernels make before they touch memory. Every argument comes from an untrusted file. A function whose
+// check fails sets the context's error and returns false. C++17, freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/requantize.h"
 #include "wick/kernel.h"
@@ -11,44 +11,43 @@ bool require(KernelContext& context, bool condition, const char* message);
 bool require_dtype(KernelContext& context, const Tensor& tensor, DType dtype, const char* message);
 bool require_int8(KernelContext& context, const Tensor& a, const Tensor& b);
 
-/// a / b of counts below 2^31, b not 0. A 32-bit core has no instruction that divides int64, and its function is
-/// large.
+/// a / b for counts below 2^31, b not 0. A 32-bit core divides int64 by calling a large function.
 inline int64_t quotient_of_counts(int64_t a, int64_t b) { return static_cast<uint32_t>(a) / static_cast<uint32_t>(b); }
 
-/// Gives the first `dims` dimensions of `out` the sizes of `like`'s, which may differ from call to call.
+/// Resizes the first `dims` dimensions of `out` to the sizes of `like`, which may differ from call to call.
 bool settle_like(KernelContext& context, const Tensor& like, size_t dims, Tensor& out);
-/// Gives the first dimension of `out`, the batch, the size of `like`'s, if both have one rank and `out` can take it.
-/// Callers compare sizes afterwards, and only then read addresses and numbers of bytes: memory of `out` without an
-/// upper bound may move.
+/// Resizes the first dimension of `out`, the batch, to that of `like`, if both have the same rank and `out` can hold
+/// it. Callers must compare sizes, read addresses and byte counts only afterwards: resizing may move the memory of an
+/// unbounded `out`.
 void settle_batch(const Tensor& like, Tensor& out);
-/// The same of the batch that operands broadcast to.
+/// The same, with the batch to which two operands broadcast.
 void settle_broadcast(const Tensor& a, const Tensor& b, Tensor& out);
 
 /// `value` as int32 if it is in [min, max].
 bool read_int(KernelContext& context, const EValue& value, int64_t min, int64_t max, int32_t* out, const char* message);
-/// A zero point of int8, and the negated one that some operators call an offset.
+/// Reads a zero point of int8, or the negated one that some operators call an offset.
 bool read_zero_point(KernelContext& context, const EValue& value, int32_t* out);
 bool read_input_offset(KernelContext& context, const EValue& value, int32_t* out);
-/// multiplier > INT32_MIN and shift in [kMinShift, kMaxShift].
+/// Requires multiplier > INT32_MIN and shift in [kMinShift, kMaxShift].
 bool read_requantization(KernelContext& context, int64_t multiplier, int64_t shift, OutputStage* stage);
-/// INT8_MIN <= min <= max <= INT8_MAX.
+/// Requires INT8_MIN <= min <= max <= INT8_MAX.
 bool read_activation(KernelContext& context, const EValue& min, const EValue& max, OutputStage* stage);
 
-/// One or two ints in [min, INT32_MAX]; one counts for both dimensions if `repeat`.
+/// Reads one or two ints in [min, INT32_MAX]; with `repeat` a single one counts for both dimensions.
 bool read_pair(KernelContext& context, const EValue& list, int64_t min, bool repeat, int32_t out[2],
                const char* message);
 
-/// int32, contiguous, `count` elements.
+/// Requires int32, contiguous, `count` elements.
 bool check_int32_row(KernelContext& context, const Tensor& tensor, int64_t count, const char* message);
-/// The same, and apart from `out`: what a kernel checks in it stays as it is while it writes.
+/// The same, and no memory shared with `out`: checked values must not change while the kernel writes.
 bool check_settled_row(KernelContext& context, const Tensor& tensor, int64_t count, const Tensor& out,
                        const char* message);
 
-/// The memory of args[index], a scratch tensor: at least `bytes`. None of it is constant or belongs to another tensor
-/// among args, so that what a kernel has checked stays as it is while it writes to scratch.
+/// The memory of the scratch tensor args[index], at least `bytes`. It must be neither constant nor shared with another
+/// tensor among args, so that checked values do not change while the kernel writes to scratch.
 bool read_scratch(KernelContext& context, Span<EValue*> args, size_t index, int64_t bytes, Span<uint8_t>* scratch);
-/// The same in words, which are aligned.
-// Inline: a linker keeps the strings of a file that it links, also those of functions that it drops.
+/// The same in aligned words.
+/// Inline, because a linker keeps all strings of an object file that it links, even those of functions that it drops.
 inline bool read_scratch_words(KernelContext& context, Span<EValue*> args, size_t index, int64_t words,
                                int32_t** scratch) {
   Span<uint8_t> bytes;
@@ -60,22 +59,23 @@ inline bool read_scratch_words(KernelContext& context, Span<EValue*> args, size_
   return true;
 }
 
-/// Is the rank 4 and the memory NHWC, size-1 dimensions aside?
+/// Whether the rank is 4 and the memory is NHWC, apart from dimensions of size 1.
 bool is_nhwc(const Tensor& tensor);
 
-/// The sizes of an activation, which lies in memory as NHWC.
+/// The sizes of an activation whose memory is NHWC.
 struct Image {
   int64_t n, h, w, c;
 };
-/// The order of an activation's sizes: NCHW of channels-last tensors, NHWC of contiguous ones.
+/// The order of an activation's sizes: NCHW for channels-last tensors, NHWC for contiguous ones.
 enum class ImageSizes : uint8_t { nchw, nhwc };
 bool read_image(KernelContext& context, const Tensor& tensor, ImageSizes sizes, Image* image);
 inline bool read_image(KernelContext& context, const Tensor& tensor, Image* image) {
   return read_image(context, tensor, ImageSizes::nchw, image);
 }
 
-/// How many positions a window takes along one dimension: (input + 2 padding - dilation (kernel - 1) - 1) / stride + 1,
-/// 0 if it does not fit even once. With `ceil_mode` also a last one that begins before the end of input and padding.
+/// The number of window positions along one dimension: (input + 2 padding - dilation (kernel - 1) - 1) / stride + 1, or
+/// 0 if the window does not fit once. With `ceil_mode`, also a last one that begins before the end of input and
+/// padding.
 int64_t window_positions(int64_t input, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
                          bool ceil_mode = false);
 

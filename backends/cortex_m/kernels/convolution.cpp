@@ -86,7 +86,7 @@ bool read_groups(KernelContext& context, const Tensor& weights, const Image& fro
 bool check_positions(KernelContext& context, const Window& window, const Image& from, const Image& to) {
   int64_t positions[2];
   for (size_t axis = 0; axis < 2; ++axis) {
-    // What is padded more at the end than at the beginning counts as input.
+    // Padding at the end that exceeds the padding at the beginning counts as input.
     const int64_t more = int64_t{window.end_padding[axis]} - window.padding[axis];
     positions[axis] = window_positions((axis == 0 ? from.h : from.w) + more, window.kernel[axis], window.stride[axis],
                                        window.padding[axis], window.dilation[axis]);

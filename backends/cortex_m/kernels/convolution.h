@@ -1,23 +1,23 @@
-// What the convolutions share: their window, and quantization per output channel. C++17, freestanding.
+// The parts that convolutions share: their window, and quantization per output channel. C++17, freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/checks.h"
 
 namespace wick::cortex_m {
 
-/// {height, width} each.
+/// A window; {height, width} each.
 struct Window {
   int32_t kernel[2], stride[2], padding[2], dilation[2];
-  int32_t end_padding[2];  // behind the input; read_window: that before it is `padding`
+  int32_t end_padding[2];  // padding at the end; read_window: `padding` is that at the beginning
 };
 
-/// How many paddings an operator takes: one for both ends of each dimension, or {top, left, bottom, right} as well.
+/// How many paddings an operator takes: two (for both ends of a dimension), or also {top, left, bottom, right}.
 enum class Paddings : uint8_t { two, two_or_four };
 
-/// Stride, padding and dilation from lists of two; the kernel's sizes from dimensions 1 and 2 of the weights. None is 0
-/// but paddings.
+/// Reads stride, padding and dilation from lists, and the kernel's sizes from dimensions 1 and 2 of the weights. All
+/// are positive, except that paddings may be 0.
 bool read_window(KernelContext& context, const Tensor& weights, const EValue& stride, const EValue& padding,
                  const EValue& dilation, Paddings paddings, Window* window);
-/// All but the kernel's sizes.
+/// Reads all but the kernel's sizes.
 bool read_steps(KernelContext& context, const EValue& stride, const EValue& padding, const EValue& dilation,
                 Paddings paddings, Window* window);
 
@@ -39,23 +39,23 @@ struct ChannelQuantization {
 bool read_channels(KernelContext& context, const EValue& bias, Span<EValue*> args, int64_t channels, const Tensor& out,
                    ChannelQuantization* quantization);
 
-/// The tensors of a convolution: int8 all, input and output images, weights contiguous of rank 4, no kernel of size 0.
-/// The output takes the batch of the input.
+/// Reads the tensors of a convolution: int8 images as input and output, contiguous int8 weights of rank 4 without size
+/// 0. Resizes the output's batch to that of the input.
 bool read_images(KernelContext& context, const Tensor& input, const Tensor& weights, Tensor& out, ImageSizes sizes,
                  Image* from, Image* to);
 
-/// The same but for the dtypes of input and output.
+/// The same, with any dtypes of input and output.
 bool read_images_of_any_dtype(KernelContext& context, const Tensor& input, const Tensor& weights, Tensor& out,
                               ImageSizes sizes, Image* from, Image* to);
 
-/// How many groups a convolution has. The weights are [O, kH, kW, I]: O the output's channels, I a divisor of the
-/// input's, as many groups a divisor of O.
+/// Finds the number of groups. Weights are [O, kH, kW, I]: O is the output's channels; I divides the input's channels,
+/// and the quotient, the number of groups, divides O.
 bool read_groups(KernelContext& context, const Tensor& weights, const Image& from, const Image& to, int64_t* groups);
 
-/// Do the positions of the window give the output's height and width?
+/// Whether the positions of the window give the output's height and width.
 bool check_positions(KernelContext& context, const Window& window, const Image& from, const Image& to);
 
-/// Writes every element of c.out: c.sum(n, y, x, channel), finished.
+/// Writes every element of c.out: the finished c.sum(n, y, x, channel).
 template <typename Convolution>
 void write_sums(const Convolution& c) {
   int8_t* out = c.out;

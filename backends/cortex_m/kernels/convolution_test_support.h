@@ -1,18 +1,18 @@
-// For tests of the convolutions: seeded cases with their tensors, and the sum over a window written as a scatter or a
-// gather over logical coordinates. C++20, hosted.
+// For tests of convolutions: seeded cases with their tensors, and sums over windows written as a scatter or gather over
+// logical coordinates. C++20, hosted.
 #pragma once
 #include "backends/cortex_m/kernels/oracle_test_support.h"
 
 namespace wick::cortex_m {
 
-/// Logically NCHW; elements in that order.
+/// A case with NCHW sizes and elements in that order.
 struct ConvolutionCase {
   int64_t batch, channels, height, width, outputs, kernel[2], stride[2], padding[2], dilation[2];
   int64_t input_offset;
   std::vector<int64_t> x, bias;  // no bias: empty
   std::vector<OutputParameters> stages;
 
-  /// Everything but the weights; `terms` products make a sum.
+  /// Randomizes everything but the weights; a sum has `terms` products.
   void randomize(Random& random, int64_t terms) {
     input_offset = random.pick<int64_t>({-127, 0, 128, random.in(-127, 128)});
     x = random_int8(random, batch * channels * height * width);
@@ -23,7 +23,7 @@ struct ConvolutionCase {
       randomize_scale(random, terms, &stages.back());
     }
   }
-  /// The input with its offset; 0 in the padding.
+  /// The input plus its offset; 0 in the padding.
   int64_t at(int64_t n, int64_t c, int64_t y, int64_t ix) const {
     if (y < 0 || y >= height || ix < 0 || ix >= width) return 0;
     return x[((n * channels + c) * height + y) * width + ix] + input_offset;

@@ -11,15 +11,15 @@ inline std::vector<int64_t> random_int16(Random& random, int64_t count) {
   return values;
 }
 
-/// From the exact sum of products to elements, by the equations.
+/// Converts exact sums of products to elements, by the equations.
 struct Int16Output {
-  bool wide = false;  // sums of 64 bits
+  bool wide = false;  // sums have 64 bits
   std::vector<int64_t> bias;
   std::vector<int32_t> multipliers, shifts;  // one, or one for each channel
   int64_t min = -32768, max = 32767;
 
   Int16Output(Random& random, int64_t channels, int64_t terms) {
-    const int64_t kind = random.in(0, 2);  // of the bias: none, int32, int64
+    const int64_t kind = random.in(0, 2);  // kind of bias: none, int32, int64
     wide = kind == 2;
     for (int64_t c = 0; kind > 0 && c < channels; ++c)
       bias.push_back(wide ? random.in(-(int64_t{1} << 45), int64_t{1} << 45) >> random.in(0, 40)
@@ -49,7 +49,7 @@ struct Int16Output {
       const int64_t reduced =
           multipliers[at] < 0x7FFF0000 ? floor_divide(int64_t{multipliers[at]} + 32768, 65536) : 32767;
       const __int128 product = static_cast<__int128>(sum) * reduced;
-      // Results that int32 does not hold wrap before the last halving.
+      // A result that does not fit int32 wraps before the last halving.
       const auto twice = static_cast<int32_t>(floor_divide(product, __int128{1} << (14 - shifts[at])));
       value = (int64_t{static_cast<int32_t>(static_cast<uint32_t>(twice) + 1u)}) >> 1;
     } else {

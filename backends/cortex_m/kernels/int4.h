@@ -1,11 +1,12 @@
-// Weights of four bits, eight to a word of four bytes: byte j of a word holds weight j in its low half and weight 4 + j
-// in its high half, each plus 8. A row is whole words; nothing depends on what fills the last one. C++17, freestanding.
+// 4-bit weights, eight in a word of four bytes: byte j of a word holds weight j in its low half and weight 4 + j in its
+// high half, each plus 8. A row consists of whole words; the unused part of the last word may hold anything. C++17,
+// freestanding.
 #pragma once
 #include <stdint.h>
 
 namespace wick::cortex_m {
 
-constexpr int32_t kInt4Zero = 8;  // what stands for the weight 0
+constexpr int32_t kInt4Zero = 8;  // represents the weight 0
 
 inline constexpr int64_t int4_row_bytes(int64_t count) { return ((count + 7) >> 3) * 4; }
 

@@ -1,4 +1,4 @@
-// Weights of four bits for tests: packed bit by bit. C++20, hosted.
+// 4-bit weights for tests, packed bit by bit. C++20, hosted.
 #pragma once
 #include "backends/cortex_m/kernels/oracle_test_support.h"
 
@@ -11,7 +11,7 @@ inline std::vector<int64_t> random_int4(Random& random, int64_t count) {
   return values;
 }
 
-/// Rows of `count` weights. What fills their last words is random.
+/// Packs rows of `count` weights. The unused part of their last words is random.
 inline std::vector<int64_t> packed_int4(Random& random, const std::vector<int64_t>& weights, int64_t count) {
   std::vector<int64_t> bytes;
   for (size_t first = 0; count > 0 && first < weights.size(); first += static_cast<size_t>(count)) {

@@ -1,4 +1,4 @@
-// Moves elements between layouts: what pad and transpose share. C++17, freestanding.
+// Moves elements between layouts; shared by pad and transpose. C++17, freestanding.
 #pragma once
 #include <string.h>
 
@@ -6,13 +6,13 @@
 
 namespace wick::cortex_m {
 
-/// Elements at a constant distance from each other in both layouts.
+/// Elements at constant distances in both layouts.
 struct Run {
   int32_t count, from, to;  // distances in elements
 };
 
-/// The positions below `sizes` as equal runs, in the order of memory that `to` gives: dimensions of size 1 are left
-/// out, and those that lie behind each other in both layouts are one.
+/// The positions below `sizes` as runs of equal length, in the memory order of `to`. Dimensions of size 1 are left out,
+/// and dimensions that are adjacent in both layouts are merged.
 class Runs {
  public:
   Runs(const Sizes& sizes, const Steps& from, const Steps& to) {
@@ -31,7 +31,8 @@ class Runs {
     }
   }
 
-  /// Makes the dimension around the runs the one of the runs, if these are shorter and not contiguous in both layouts.
+  /// Exchanges the dimension of the runs and the one around them, if the runs are shorter and not contiguous in both
+  /// layouts.
   void lengthen() {
     const Dimension inner = dimensions_[3], outer = dimensions_[2];
     if ((inner.from == 1 && inner.to == 1) || inner.size >= outer.size) return;
@@ -41,7 +42,7 @@ class Runs {
 
   Run run() const { return {dimensions_[3].size, dimensions_[3].from, dimensions_[3].to}; }
 
-  /// body(offset by `from`, offset by `to`) for each run.
+  /// Calls body(offset by `from`, offset by `to`) for each run.
   template <typename Body>
   void for_each(const Body& body) const {
     const Dimension a = dimensions_[0], b = dimensions_[1], c = dimensions_[2];
@@ -84,8 +85,8 @@ inline void move_run(const Run& run, const int8_t* x, int8_t* y) {
   for (; left > 0; --left, x += from, y += to) *y = *x;
 }
 
-/// y[position by `to`] = x[position by `from`]. In any order: runs that are short and not contiguous go by the
-/// dimension around them if that is longer.
+/// y[position by `to`] = x[position by `from`], in no particular order: short runs that are not contiguous are
+/// exchanged with the dimension around them if that is longer.
 inline void move_elements(Runs runs, const int8_t* x, int8_t* y) {
   runs.lengthen();
   const Run run = runs.run();

@@ -1,10 +1,11 @@
-// C++17, freestanding.
+// A limit on window positions. C++17, freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/convolution.h"
 
 namespace wick::cortex_m {
 
-/// Do all positions of the window, padding included, fit sums of three in 31 bits? They do unless a file is odd.
+/// Whether the positions of the window, padding included, are so small that sums of three of them fit 31 bits. Only
+/// unusual files exceed this.
 inline bool has_near_positions(const Window& window, const Image& from) {
   constexpr int64_t kFar = INT32_MAX / 4;
   const int64_t sizes[] = {from.h, from.w};

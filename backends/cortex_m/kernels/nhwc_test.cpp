@@ -1,4 +1,4 @@
-// Operators on images whose sizes are NHWC, beside their twins on channels-last images: with the calls of device_test.
+// Compares operators on images with NHWC sizes with those on channels-last images, on the calls of device_test.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -65,7 +65,7 @@ TEST(CortexMNhwc, GivesTheBytesOfItsTwin) {
   }
 }
 
-// The kernel takes neither the other kind of sizes nor another layout.
+// The kernel refuses the other order of sizes, and other layouts.
 TEST(CortexMNhwc, RefusesWhatItsTwinTakes) {
   for (const Twins& twins : kTwins) {
     int refused = 0;

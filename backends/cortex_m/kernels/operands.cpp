@@ -3,7 +3,7 @@
 namespace wick::cortex_m {
 namespace {
 
-/// Is `row` [1, C, 1, 1] beside a channels-last tensor with C channels?
+/// Whether `row` is [1, C, 1, 1] and `image` a channels-last tensor with C channels.
 bool is_channel_row(const Tensor& row, const Tensor& image) {
   return row.rank == 4 && image.rank == 4 && row.sizes[0] == 1 && row.sizes[2] == 1 && row.sizes[3] == 1 &&
          row.sizes[1] == image.sizes[1] && is_nhwc(image);

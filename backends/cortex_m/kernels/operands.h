@@ -1,4 +1,4 @@
-// The operands of quantized_add and quantized_mul: of equal sizes, or one of them a row of channels. C++17,
+// The operands of quantized_add and quantized_mul: both have the same sizes, or one is a row of channels. C++17,
 // freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/checks.h"
@@ -10,8 +10,8 @@ struct Operands {
   size_t period_a = SIZE_MAX, period_b = SIZE_MAX;
 };
 
-/// All are int8. The output has the sizes and layout of both operands; or one operand is [1, C, 1, 1], and the other
-/// and the output are channels-last with C channels.
+/// Reads int8 tensors. Both operands and the output have the same sizes and layout; or one operand is [1, C, 1, 1], and
+/// the other one and the output are channels-last with C channels.
 bool read_operands(KernelContext& context, const Tensor& a, const Tensor& b, Tensor& out, Operands* operands);
 
 /// Calls run(a, b, y, count) for pieces in which the elements of both operands are contiguous; a, b and y are the

@@ -1,5 +1,5 @@
 // For tests of these kernels: seeded random arguments, and requantization written from its equations in exact
-// arithmetic, so that a mistake in requantize.h does not hide. C++20, hosted.
+// arithmetic, independently of requantize.h. C++20, hosted.
 #pragma once
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace wick::cortex_m {
 
 using namespace wick::test;  // NOLINT
 
-/// splitmix64.
+/// The random generator splitmix64.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -57,7 +57,7 @@ struct OutputParameters {
   }
 };
 
-/// Mostly scales under which sums of `terms` products end near int8, sometimes any, sometimes the edges.
+/// Mostly scales that bring sums of `terms` products near int8; sometimes any scale, sometimes extreme ones.
 inline void randomize_scale(Random& random, int64_t terms, OutputParameters* p) {
   const double scale = std::exp2(-7.0 - 0.5 * std::log2(static_cast<double>(terms) + 1) + 0.01 * random.in(-300, 300));
   int exponent = 0;
@@ -81,7 +81,7 @@ inline OutputParameters random_output(Random& random, int64_t terms) {
   return p;
 }
 
-/// Elements of all of int8, or only its ends.
+/// Random int8 elements, or only -128 and 127.
 inline std::vector<int64_t> random_int8(Random& random, int64_t count) {
   std::vector<int64_t> values(static_cast<size_t>(count));
   const bool ends = random.one_in(10);
@@ -97,7 +97,7 @@ inline std::vector<int64_t> random_bias(Random& random, int64_t count) {
   return random_int32(random, count, random.one_in(10) ? INT32_MAX : 20000);
 }
 
-/// Values in logical order, in memory in the order `dim_order`.
+/// A tensor of `values` in logical order, stored in the order `dim_order`.
 inline TestTensor make_ints_in(DType dtype, std::vector<int32_t> sizes, const std::vector<int64_t>& values,
                                std::vector<uint8_t> dim_order) {
   return make_of<int64_t>(dtype, std::move(sizes), values, std::move(dim_order));
@@ -109,7 +109,7 @@ inline int64_t product(const std::vector<int32_t>& sizes) {
   return count;
 }
 
-/// The sizes of two operands together, as NumPy has it.
+/// The sizes to which two operands broadcast, as in NumPy.
 inline std::vector<int32_t> broadcast(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
   std::vector<int32_t> sizes(std::max(a.size(), b.size()), 1);
   for (size_t d = 0; d < sizes.size(); ++d) {
@@ -119,7 +119,7 @@ inline std::vector<int32_t> broadcast(const std::vector<int32_t>& a, const std::
   return sizes;
 }
 
-/// The element of an operand at a logical position of the output.
+/// The index of an operand's element at a logical position of the output.
 inline size_t operand_index(size_t index, const std::vector<int32_t>& out, const std::vector<int32_t>& operand) {
   size_t result = 0, factor = 1;
   for (size_t d = 0; d < out.size(); ++d) {
@@ -144,12 +144,12 @@ inline std::pair<std::vector<int32_t>, std::vector<int32_t>> random_broadcasting
   }
   return {a, b};
 }
-/// Of rank 4 sometimes channels last.
+/// A random dim order; for rank 4 sometimes channels last.
 inline std::vector<uint8_t> random_order(Random& random, const std::vector<int32_t>& sizes) {
   return sizes.size() == 4 && random.one_in(2) ? std::vector<uint8_t>{0, 2, 3, 1} : std::vector<uint8_t>{};
 }
 
-/// Calls a kernel of this table with little temp memory, and tells what it said.
+/// Calls a kernel of this table with little temp memory, and keeps its error.
 struct Outcome {
   Error error;
   std::string message;

@@ -4,9 +4,9 @@
 
 namespace wick::cortex_m {
 
-/// Kernel, stride and padding from lists of one or two, no dilation. Input and output are int8 images of equal
-/// channels, and the output takes the batch of the input; the output has the positions of the window. A padding is
-/// smaller than its kernel, so that each position covers at least one pixel.
+/// Reads kernel, stride and padding from lists of one or two; there is no dilation. Input and output are int8 images
+/// with the same channels; the output takes the batch of the input, and its sizes are the positions of the window. A
+/// padding must be smaller than its kernel, so that each window covers at least one pixel.
 bool read_pooling(KernelContext& context, Span<EValue*> lists, bool ceil_mode, const Tensor& input, Tensor& out,
                   ImageSizes sizes, Window* window, Image* from, Image* to);
 
@@ -19,8 +19,8 @@ inline Extent extent(const Window& window, size_t axis, int64_t at, int64_t size
   return {first < 0 ? 0 : first, last > size ? size : last};
 }
 
-/// Calls body(image, rows, columns) for each position of the window in order: the image's first element in the input,
-/// and the part of the window on it.
+/// Calls body(image, rows, columns) for each position of the window in order: `image` is the index of the image's first
+/// element, rows and columns are the part of the window on the image.
 template <typename Body>
 void for_each_window(const Window& window, const Image& from, const Image& to, const Body& body) {
   const int64_t image = from.h * from.w * from.c;
@@ -36,8 +36,8 @@ void for_each_window(const Window& window, const Image& from, const Image& to, c
   }
 }
 
-/// Writes every element of `to`: value(plane, rows, columns), where `plane` is the channel's first pixel in the image
-/// and the extents are the part of the window on it. Requires: `x` holds `from`, `out` holds `to`.
+/// Writes value(plane, rows, columns) to every element: `plane` is the channel's first pixel in the image, rows and
+/// columns are the part of the window on it. Requires: `x` has the sizes `from`, `out` the sizes `to`.
 template <typename Value>
 void write_windows(const Window& window, const Image& from, const int8_t* x, const Image& to, int8_t* out,
                    const Value& value) {

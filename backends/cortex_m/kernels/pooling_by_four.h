@@ -1,4 +1,4 @@
-// Pools on cores without vectors: four channels at a time. C++17, freestanding.
+// Pools on cores without vectors, four channels at a time. C++17, freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/pooling.h"
 

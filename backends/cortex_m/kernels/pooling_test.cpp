@@ -1,4 +1,4 @@
-// avg_pool2d, max_pool2d and sum_pool2d: one set of cases for all.
+// Tests avg_pool2d, max_pool2d and sum_pool2d with the same cases.
 #include "backends/cortex_m/kernels/convolution_test_support.h"
 
 namespace wick::cortex_m::pooling_test {
@@ -7,7 +7,7 @@ namespace {
 constexpr char kAverage[] = "cortex_m::quantized_avg_pool2d.out", kMax[] = "cortex_m::quantized_max_pool2d.out",
                kSum[] = "wick_cortex_m::sum_pool2d.out";
 
-/// As PyTorch counts: a last window of ceil mode begins on the input or in its leading padding.
+/// The number of positions as in PyTorch: with ceil mode, a last window begins on the input or in its leading padding.
 int64_t positions(const ConvolutionCase& c, size_t axis, bool ceil_mode) {
   const int64_t size = axis == 0 ? c.height : c.width, room = size + 2 * c.padding[axis] - c.kernel[axis];
   if (room < 0) return 0;

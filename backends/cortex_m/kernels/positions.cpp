@@ -3,7 +3,7 @@
 namespace wick::cortex_m {
 namespace {
 
-/// The steps of an operand that is read at each position of the output: 0 where it has size 1.
+/// The steps of an operand for positions of the output: 0 in dimensions where it has size 1.
 bool read_steps(KernelContext& context, const Tensor& operand, const Sizes& wanted, Steps* steps) {
   const Sizes sizes = sizes_of(operand);
   *steps = steps_of(operand);
@@ -15,7 +15,7 @@ bool read_steps(KernelContext& context, const Tensor& operand, const Sizes& want
   return require(context, fits, "an operand does not broadcast to the output");
 }
 
-/// The output has the sizes of the broadcast operands, not more.
+/// Whether the output has exactly the sizes to which the operands broadcast.
 bool is_broadcast_of(const Tensor& a, const Tensor& b, const Tensor& out) {
   if (out.rank != (a.rank > b.rank ? a.rank : b.rank)) return false;
   const Sizes x = sizes_of(a), y = sizes_of(b), z = sizes_of(out);

@@ -1,4 +1,4 @@
-// A walk over the elements of tensors of rank 4 at most, in logical order, whatever their layouts. C++17, freestanding.
+// Walks over the elements of tensors of rank 4 at most, in logical order, for any layouts. C++17, freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/checks.h"
 
@@ -6,7 +6,7 @@ namespace wick::cortex_m {
 
 constexpr size_t kMaxMovedRank = 4;
 
-/// Offsets in elements for each dimension, aligned right: rank 4 with leading dimensions of size 1.
+/// Distances in elements for each dimension, aligned right: rank 4 with leading dimensions of size 1.
 struct Steps {
   int64_t steps[kMaxMovedRank] = {0, 0, 0, 0};
 };
@@ -14,7 +14,7 @@ struct Sizes {
   int64_t sizes[kMaxMovedRank] = {1, 1, 1, 1};
 };
 
-/// Those of a tensor of rank 4 at most.
+/// The sizes of a tensor of rank 4 at most.
 Sizes sizes_of(const Tensor& tensor);
 Steps steps_of(const Tensor& tensor);
 
@@ -48,7 +48,8 @@ struct Broadcast {
 /// Fails the context unless the output has the sizes of the broadcast operands.
 bool read_broadcast(KernelContext& context, const Tensor& a, const Tensor& b, Tensor& out, Broadcast* broadcast);
 
-/// A walk with as few and as long dimensions as the layouts allow, innermost in the memory of `to` first.
+/// A walk with as few and as long dimensions as the layouts allow; the innermost dimension in the memory of `to` is the
+/// first.
 struct RunPlan {
   int32_t sizes[kMaxMovedRank] = {1, 1, 1, 1};
   int32_t a[kMaxMovedRank] = {0, 0, 0, 0}, b[kMaxMovedRank] = {0, 0, 0, 0}, to[kMaxMovedRank] = {0, 0, 0, 0};

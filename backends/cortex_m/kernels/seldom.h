@@ -1,7 +1,7 @@
-// Code that runs once for many outputs, or for unusual arguments. C++17, freestanding.
+// Marks code that runs once for many outputs, or only for unusual arguments. C++17, freestanding.
 #pragma once
 
-/// Of a function: compiled for size, on its own.
+/// Attribute of a function: compile it for size, and do not inline it.
 #ifdef __clang__
 #define WICK_SELDOM __attribute__((noinline, minsize))
 #elif defined(__GNUC__)

@@ -1,4 +1,4 @@
-// Outputs take the batch of their input: with the calls of device_test.
+// Outputs are resized to the batch of their input: tests with the calls of device_test.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace wick::cortex_m {
 namespace {
 
-/// Memory that moves when a tensor grows, exactly as large as what is asked for.
+/// Memory that moves when a tensor grows; it has exactly the requested size.
 class MovingMemory : public TensorMemory {
  public:
   void set_tensors(Span<Tensor>, Span<UnboundedTensor>) override {}
@@ -40,12 +40,12 @@ class MovingMemory : public TensorMemory {
 
 using Bytes = std::vector<uint8_t>;
 
-/// A call whose output still has the batch of another one.
+/// A call whose output has the batch of an earlier call.
 class SettleBatch : public ::testing::TestWithParam<bool> {
  protected:
   struct Outcome {
     std::string message;
-    Bytes before, bytes;  // of the output's memory before it may have moved, of the output
+    Bytes before, bytes;  // the output's memory before it may have moved; the output
     int32_t batch;
   };
 
@@ -57,8 +57,8 @@ class SettleBatch : public ::testing::TestWithParam<bool> {
                          [&](const Kernel& row) { return std::string(row.name) == source.name; });
   }
 
-  /// Runs the call with an output in memory of `capacity` bytes that has the batch `batch`. `inside`, if any, lies
-  /// `offset` bytes behind the begin of that memory.
+  /// Runs the call with an output of batch `batch` in memory of `capacity` bytes. `inside`, if given, is put `offset`
+  /// bytes behind the beginning of that memory.
   Outcome run(ShapeDynamism dynamism, int32_t batch, size_t capacity, Tensor* inside = nullptr, size_t offset = 0) {
     const size_t at = call_.args().size() - 1;
     Tensor& own = call_.out();
@@ -86,7 +86,7 @@ class SettleBatch : public ::testing::TestWithParam<bool> {
     return std::all_of(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte == kPoison; });
   }
 
-  /// body(batch, bytes of an image) for calls with a batch that the kernel gives to its output; returns the kernels.
+  /// Calls body(batch, bytes of an image) for calls whose kernel resizes the output's batch; returns the kernels.
   template <typename Body>
   std::set<std::string> for_each_settled(const Body& body) {
     std::set<std::string> kernels;
@@ -112,7 +112,7 @@ class SettleBatch : public ::testing::TestWithParam<bool> {
 };
 
 TEST_P(SettleBatch, WhereTheOutputMayHaveIt) {
-  std::set<std::string> of_second_operand;  // the first one is broadcast
+  std::set<std::string> of_second_operand;  // the first operand is broadcast
   const std::set<std::string> kernels = for_each_settled([&](int32_t batch, size_t image) {
     const Tensor& first = *call_.args()[0]->tensor;
     if (first.rank < call_.out().rank || first.sizes[0] == 1) of_second_operand.insert(source_->name);
@@ -150,7 +150,7 @@ TEST_P(SettleBatch, ScratchIsApartFromAllOfTheOutput) {
     for (size_t i = 0; i < call_.args().size(); ++i) {
       if (!call_.is_scratch(i) || call_.args()[i]->tensor->numel == 0) continue;
       Tensor& scratch = *call_.args()[i]->tensor;
-      const size_t offset = (image + 15) / 16 * 16;  // beyond the batch that it had
+      const size_t offset = (image + 15) / 16 * 16;  // beyond the end of the earlier batch
       if (offset >= all) continue;
       kernels.insert(source_->name);
       const Outcome shared = run(ShapeDynamism::upper_bound, 1, all + 16 + scratch.nbytes(), &scratch, offset);
@@ -160,7 +160,7 @@ TEST_P(SettleBatch, ScratchIsApartFromAllOfTheOutput) {
   EXPECT_EQ(kernels.size(), 13u);
 }
 
-// Tensors that have the output's batch have none then.
+// Tensors with the output's batch have no elements then.
 TEST_P(SettleBatch, EmptyOnes) {
   for_each_settled([&](int32_t batch, size_t image) {
     for (size_t i = 0; i + 1 < call_.args().size(); ++i) {

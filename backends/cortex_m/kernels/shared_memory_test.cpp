@@ -1,4 +1,5 @@
-// What kernels write to is no constant, and apart from what they have checked: with the calls of device_test.
+// Kernels must refuse outputs and scratch that are constant or share memory with checked values: tests with the calls
+// of device_test.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ class SharedMemory : public ::testing::Test {
  protected:
   void TearDown() override { call_.clear(); }
 
-  /// body(arg, tensor) for each tensor with elements, scratch or not, of a few calls of each kernel.
+  /// Calls body(arg, tensor) for each tensor with elements, scratch included, in a few calls of each kernel.
   template <typename Body>
   void for_each_tensor(bool scratch, const Body& body) {
     for_each_call(call_, kCalls, [&](const CaseSource& source) {
@@ -43,7 +44,7 @@ class SharedMemory : public ::testing::Test {
     return context.message();
   }
   bool is_out(size_t arg) const { return kernel_of(*source_).signature[arg] == 'o'; }
-  /// Does the kernel refuse some elements of `tensor`?
+  /// Whether the kernel refuses some elements of `tensor`.
   bool checks(Tensor& tensor) {
     std::vector<uint8_t> own(tensor.as<uint8_t>(), tensor.as<uint8_t>() + tensor.nbytes());
     bool refused = false;
@@ -54,7 +55,7 @@ class SharedMemory : public ::testing::Test {
     std::copy(own.begin(), own.end(), tensor.as<uint8_t>());
     return refused;
   }
-  /// With `tensor` in the memory of `other`.
+  /// The kernel's message if `tensor` is in the memory of `other`.
   std::string message_if_shared(Tensor& tensor, const Tensor& other) {
     void* const own = tensor.data;
     tensor.data = other.data;
@@ -95,7 +96,7 @@ TEST_F(SharedMemory, OutputsAreApartFromElementsThatKernelsCheck) {
     kernels.insert(source_->name);
     for (size_t i = 0; i < call_.args().size(); ++i) {
       if (!is_out(i)) continue;
-      // A long output behind a short operand may reach into scratch, which is refused, too.
+      // An output that is longer than the operand may overlap scratch, which is refused, too.
       const std::string refusal = message_if_shared(*call_.args()[i]->tensor, operand);
       EXPECT_TRUE(refusal.find("shares memory") != std::string::npos || refusal == kRefused) << arg << ": " << refusal;
     }

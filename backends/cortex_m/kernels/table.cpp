@@ -35,7 +35,7 @@ constexpr Kernel kRows[] = {
 #define WICK_FACT_OF(isa) WICK_FACT_##isa
 #define WICK_FACT(isa) WICK_FACT_OF(isa)
 
-// The references run what is prepared for any instruction set.
+// On hosts, the references run programs that are prepared for any instruction set.
 KernelTable cortex_m_kernels() { return {Span<const Kernel>(kRows), WICK_FACT(WICK_CORTEX_M_ISA)}; }
 
 }  // namespace wick

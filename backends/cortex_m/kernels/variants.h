@@ -4,8 +4,8 @@
 
 namespace wick::cortex_m {
 
-/// The specification of all: portable C++, on any target. cortex_m_kernels() is the table of the instruction set that
-/// this build is for.
+/// The specification of all kernels: portable C++ for any target. cortex_m_kernels() is the table for the instruction
+/// set of this build.
 KernelTable reference_kernels();
 
 }  // namespace wick::cortex_m

@@ -1,4 +1,4 @@
-// Attention between int8 or int16 values: integers throughout, within one step of the quantized graph on portable
+// Attention between int8 or int16 values is computed on integers, within one step of the quantized graph on portable
 // kernels.
 #include <gtest/gtest.h>
 
@@ -67,7 +67,7 @@ TEST(CortexMCompileAttention, SharpAndFlatRows) {
   expect_integers({.q = parameters(0.0001, 7), .k = parameters(0.0001, 3)});
 }
 
-// A row of 7 keys for each query, heads and batch alike.
+// A mask with a row of 7 keys for each query; the same for all heads and batches.
 std::string mask_of(const char* type, const std::vector<const char*>& row, int rows) {
   std::vector<const char*> elements;
   for (int i = 0; i < rows; ++i) {
@@ -122,7 +122,8 @@ TEST(CortexMCompileAttention, OfInt16) {
   expect_integers(fine);
 }
 
-// Two levels of scores, a step apart, and values at both ends: half a unit of scores shows most.
+// Scores have two levels, a step apart, and values are at both ends of their range: half a unit of scores then shows
+// most.
 std::vector<HostValue> two_levels(double q, double k, double v) {
   constexpr int kQueries = 2, kKeys = 32, kFeatures = 8, kValues = 4;
   std::vector<float> query(kQueries * kFeatures), keys(kKeys * kFeatures), values;
@@ -145,7 +146,7 @@ std::string refusal(const Form& form, bool stock = false) {
   return reasons;
 }
 
-// A step of the values is `ratio` of them.
+// A step of the values is `ratio` steps of the result.
 TEST(CortexMCompileAttention, OfInt16WithFinerStepsOfTheResult) {
   Form form = of_int16({.query = "1, 1, 2, 8", .keys = "1, 1, 32, 8", .values = "1, 1, 32, 4"});
   constexpr double kValueStep = 0x1p-13;
@@ -168,7 +169,7 @@ TEST(CortexMCompileAttention, OfInt16WithFinerStepsOfTheResult) {
   EXPECT_NE(refusal(form).find("30 bits of probabilities"), std::string::npos);
 }
 
-// Its scores and probabilities are int16 then.
+// Scores and probabilities are int16 then.
 TEST(CortexMCompileAttention, WhatItDoesNotTakeAsAWholeIsIntegersInParts) {
   EXPECT_EQ(refusal({.keys = "1, 3, 7, 8", .values = "1, 3, 7, 6"}), "") << "heads that are shared by a batch";
   EXPECT_EQ(refusal({.more = ", none, 0.0, false, -0.5"}), "");

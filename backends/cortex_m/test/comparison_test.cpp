@@ -1,4 +1,4 @@
-// Comparisons, choices by them, and indexing between quantized values: on elements, with eager's results.
+// Comparisons, selects by them, and indexing between quantized values: they compute on elements, with eager's results.
 #include <gtest/gtest.h>
 
 #include <tuple>
@@ -33,7 +33,7 @@ void expect_integers(const std::string& text, const char* op) {
 TEST(CortexMComparisons, OfElementsWithANumber) {
   const std::string choice = "\n  %y = aten.where.self(%c, %e, %d)";
   for (const char* op : {"eq", "ne", "lt", "le", "gt", "ge"}) {
-    // Between two elements, at one, at the ends, beyond them.
+    // Between two elements, at an element, at both ends, and beyond them.
     for (const double number : {0.26, 0.25, -0.75, 4.3125, -3.65625, 9.0, -9.0}) {
       Pipeline p =
           std::move(Pipeline::from_text(model(fmt::format("%c = aten.{}.Scalar(%d, {:#})", op, number) + choice))
@@ -88,7 +88,7 @@ TEST(CortexMComparisons, OfTensorsOnTwoScales) {
   }
 }
 
-// 0 times infinity is no number, with which only ne holds.
+// 0 times infinity is NaN, for which only ne holds.
 TEST(CortexMComparisons, OfScalesThatAreInfiniteInF32StayInFloats) {
   for (const char* op : {"ge", "lt", "ne"}) {
     const std::string text = "graph f(%x: f32[4], %z: f32[4]) {\n" +
@@ -119,7 +119,7 @@ TEST(CortexMComparisons, OfScalesThatAreZeroInF32StayInFloats) {
   EXPECT_EQ(p.failures(), "");
 }
 
-// Shifted by one, each of 257 numbers is another one: no table of 256 elements tells them apart.
+// Shifted by one step, all 257 numbers are different: a table of 256 elements cannot tell them apart.
 TEST(CortexMComparisons, OfMoreNumbersThanElements) {
   Pipeline p = std::move(Pipeline::from_text(model("%c = aten.eq.Tensor(%d, %e)\n  %y = aten.where.self(%c, %d, %e)",
                                                    parameters(0.03125, -10)))
@@ -129,8 +129,8 @@ TEST(CortexMComparisons, OfMoreNumbersThanElements) {
   EXPECT_EQ(p.failures(), "");
 }
 
-// Elements on both sides of where each comparison turns, for scales with any ratio, and beside int8. Numbers that
-// differ by less than f32 tells are left out, but for equal ones.
+// Elements on both sides of the point where the comparison changes, for scales with any ratio, and beside int8. Numbers
+// that differ by less than f32 can represent are left out, except equal ones.
 TEST(CortexMComparisons, OfInt16OnTwoScales) {
   constexpr int kCount = 16384;
   struct Pair {
@@ -181,7 +181,7 @@ TEST(CortexMComparisons, FillsAndIndices) {
                   "aten.index.Tensor");
 }
 
-// Elements come to the scale and dtype of the result, and constants in floats are quantized as it is.
+// Elements are converted to the result's scale and dtype; constants in floats are quantized like the result.
 std::string written(const char* call, const std::string& from, const std::string& to, const char* from_dtype,
                     const char* to_dtype, const std::string& constants = "") {
   const auto on_grid = [](const char* d, const char* x, const char* e, const std::string& q, const char* dtype) {

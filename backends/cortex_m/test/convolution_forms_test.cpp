@@ -8,7 +8,7 @@
 namespace wick::cortex_m {
 namespace {
 
-// Every position's own taps, one by one.
+// Compares spans with the taps of each position.
 TEST(CortexMConvolutionForms, SpansArePositionsWithTheSameTaps) {
   int spans_seen = 0;
   for (int code = 0; code < 6 * 4 * 3 * 4 * 3; ++code) {
@@ -52,7 +52,7 @@ TEST(CortexMConvolutionForms, FewPositionsOrManyChannelsTakeTiles) {
   EXPECT_TRUE(square(40, 20, 4, 3, 1, 1).takes_tiles());
   EXPECT_TRUE(square(64, 64, 8, 3, 1, 1).takes_tiles());
   EXPECT_TRUE(square(8, 96, 4, 3, 2, 1).takes_tiles());
-  // Many positions with the same taps for each weight.
+  // Each weight is used for many positions with the same taps.
   EXPECT_FALSE(square(40, 8, 16, 3, 1, 1).takes_tiles());
   EXPECT_FALSE(square(24, 4, 24, 4, 1, 1).takes_tiles());
   EXPECT_FALSE(square(16, 16, 32, 3, 1, 1).takes_tiles());

@@ -164,7 +164,7 @@ std::string pad_line(const char* pads) { return fmt::format("  %p = aten.constan
 
 TEST(CortexMConvolution, TakesOverThePaddingBeforeIt) {
   EXPECT_EQ(count_of({.before = pad_line("1, 1, 2, 2")}, "cortex_m.pad"), 0u);
-  // No position reaches the end: one row more or less of padding there changes nothing.
+  // No window reaches the end: another row of padding there changes nothing.
   EXPECT_EQ(count_of({.input = {1, 4, 6, 6}, .stride = {2, 2}, .before = pad_line("1, 0, 1, 0")}, "cortex_m.pad"), 0u);
   const Model ends{.input = {1, 4, 6, 6}, .stride = {2, 2}, .before = pad_line("0, 1, 0, 1")};
   EXPECT_EQ(count_of(ends, "cortex_m.pad"), 0u);
@@ -198,7 +198,7 @@ TEST(CortexMConvolution, PaddingOfOneEndIsPartOfIt) {
     expect_integer(row, cpu);
     EXPECT_EQ(count_of(row, "cortex_m.pad"), 0u);
   }
-  // As wide as the kernel, it stays.
+  // Padding as wide as the kernel stays.
   EXPECT_EQ(count_of({.before = pad_line("0, 3, 0, 0")}, "cortex_m.pad"), 1u);
 }
 
@@ -212,7 +212,7 @@ TEST(CortexMConvolution, ActivationsBecomeBounds) {
   }
 }
 
-// Weights of nine bits are the sum of two or three of eight, for channels that stand side by side as often.
+// Weights of nine bits are sums of two or three of eight bits, on channels that are repeated as often.
 TEST(CortexMConvolution, AZeroPointForEachOutputIsExact) {
   Random random(17);
   for (uint64_t seed = 500; seed < 560; ++seed) {
@@ -244,7 +244,7 @@ TEST(CortexMConvolution, SaysWhatItDoesNotTake) {
                  "its input has rank 5");
 }
 
-// The only copies are those of the input and of the output.
+// The only copies are those of input and output.
 TEST(CortexMCompileConvolution, CatsAndPadsBetweenConvolutionsNeedNoOtherLayout) {
   const std::string q = parameters(0.03125, -11);
   const std::string filter = constant_line("e", "i8[2, 4, 1, 1]", std::vector<int>{1, -2, 3, 4, 5, -6, 7, 8}) +
@@ -277,7 +277,7 @@ TEST(CortexMCompileConvolution, CatsAndPadsBetweenConvolutionsNeedNoOtherLayout)
 }  // namespace
 }  // namespace wick::cortex_m::convolution_test
 
-// One program for all batches up to a bound: kernels give their results the batch of what they read.
+// One program serves all batch sizes up to a bound: kernels resize their results to the batch of their operands.
 namespace wick::cortex_m::open_batch_test {
 namespace {
 
@@ -372,7 +372,7 @@ constexpr const char* kOfImages[] = {
     "aten.constant_pad_nd(%b, [0, 0, 0, 0, 1, 1], -1.0)",
 };
 
-// Numbers that no quantizer annotated.
+// A value in between that no quantizer annotated.
 std::string between(std::string_view call) {
   const std::string_view numbers = "  %b2 = aten.sigmoid(%b)\n";
   std::string text;
@@ -394,7 +394,7 @@ TEST(CortexMOpenBatch, Operators) {
   }
 }
 
-// Positions of elements, and what is read and written there.
+// Positions of elements; reads and writes at positions.
 TEST(CortexMOpenBatch, Positions) {
   for (const char* call :
        {"%q, %r = aten.max.dim(%b, 1)\n  %c = aten.relu(%q)",
@@ -429,7 +429,7 @@ TEST(CortexMOpenBatch, Networks) {
   expect_all_batches(text, {4, 6, 5}, 1.001);
 }
 
-// Rows whose size is the batch, and programs for stock.
+// Rows whose size is the batch; profile stock.
 TEST(CortexMOpenBatch, IsRefusedWhereKernelsNeedIt) {
   Pipeline p = std::move(
       Pipeline::from_text(of_images("  %c = aten._softmax(%b, 0, false)\n", kNarrow, kNarrow)).backend("cortex-m"));

@@ -1,5 +1,4 @@
-// Elements of uint8, which become int8, and operators between elements of int8 and of int16, whichever of their
-// operands and results have which.
+// uint8 elements, which become int8, and operators that mix int8 and int16 elements in their operands and results.
 #include <gtest/gtest.h>
 
 #include "backends/cortex_m/test/graph_test_support.h"
@@ -16,7 +15,7 @@ std::string unsigned_quantized(const char* d, const char* x, const char* e, cons
   return quantize_line(e, x, q, "u8") + dequantize_line(d, e, q, "u8");
 }
 
-// The names of the nodes outside are `outside`.
+// `outside`: the names of the nodes outside of the backend.
 void expect_integers(const std::string& text, const std::string& op, const std::vector<std::string>& outside = {}) {
   SCOPED_TRACE(text);
   for (const char* cpu : {"m55", "m4", "m3"}) {
@@ -47,7 +46,7 @@ TEST(CortexMSignedElements, SoDoConstantsOfUint8) {
   expect_integers(text, "cortex_m.quantized_linear");
 }
 
-// Inputs, outputs and other readers of the elements.
+// Inputs, outputs and other readers of the same elements.
 TEST(CortexMSignedElements, WhatComputesOnElementsReadsTheBytesOfTheModel) {
   expect_integers("graph f(%q: u8[2, 7]) {\n" + dequantize_line("d", "q", kFrom, "u8") + "  %y = aten.sigmoid(%d)\n" +
                       quantize_line("p", "y", kTo, "u8") + "  return %p\n}",
@@ -66,7 +65,7 @@ namespace {
 using testing::Pipeline;
 using testing::Stage;
 
-// Every mix of the three but those of one dtype, and without uint8 of two operands, which is int8 there.
+// The pairs of dtypes that mix int16 with int8 or uint8.
 std::vector<std::pair<Elements, Elements>> mixes() {
   return {{kNarrow, kWide}, {kWide, kNarrow}, {kUnsigned, kWide}, {kWide, kUnsigned}};
 }
@@ -102,8 +101,8 @@ TEST(CortexMMixedElements, FunctionsOfOneElement) {
   }
 }
 
-// A row of floats beside elements. Products and quotients whose row 16 bits are too few for stay, until the model
-// quantizes it.
+// A row of floats beside elements. A product or quotient whose row needs more than 16 bits stays in floats, until the
+// model quantizes the row.
 TEST(CortexMMixedElements, RowsOfFloatsBesideElements) {
   const std::string row = constant_line("r", "f32[5]", std::vector<std::string>{"0.7", "-1.3", "0.11", "2.1", "-0.9"});
   for (const Elements& from : {kNarrow, kWide}) {
@@ -127,7 +126,7 @@ TEST(CortexMMixedElements, RowsOfFloatsBesideElements) {
   }
 }
 
-// Writes to a part of a tensor, of numbers that no quantizer annotated.
+// Writes of values that no quantizer annotated to a part of a tensor.
 TEST(CortexMMixedElements, NumbersThatAreWrittenIntoATensor) {
   std::vector<std::pair<Elements, Elements>> all = mixes();
   all.insert(all.end(), {{kNarrow, kNarrow}, {kWide, kWide}});
@@ -154,7 +153,7 @@ TEST(CortexMMixedElements, NumbersThatAreWrittenIntoATensor) {
   }
 }
 
-// A number that is known only at run time has no element.
+// A scalar that is known only at run time has no element.
 TEST(CortexMMixedElements, ComputedNumbersAreNotFilledIn) {
   for (const Elements& from : {kNarrow, kWide}) {
     for (const Elements& to : {kNarrow, kWide}) {
@@ -176,7 +175,7 @@ TEST(CortexMMixedElements, ComputedNumbersAreNotFilledIn) {
   }
 }
 
-// Bounds of operators on a scalar, and along sizes that are known only at run time.
+// Number bounds of operators on scalars, and along dynamic sizes.
 TEST(CortexMMixedElements, NumbersOfScalarsAndOfUnknownSizes) {
   for (const char* sizes : {"", "s0", "s0, 4", "4, s0", "s0, 4, 3, 5", "2, 4, s0, 5"}) {
     for (const char* call :
@@ -204,7 +203,7 @@ TEST(CortexMMixedElements, NumbersOfScalarsAndOfUnknownSizes) {
   }
 }
 
-// Each element of int8 has one in the table, whatever the function does between them.
+// The table has an entry for each int8 element, however the function behaves between them.
 TEST(CortexMMixedElements, TablesOfInt8AreExact) {
   std::vector<float> x;
   for (int element = -128; element <= 127; ++element) x.push_back(static_cast<float>(element - 5) * 0.03125f);
@@ -228,7 +227,7 @@ TEST(CortexMMixedElements, TablesOfInt8AreExact) {
   }
 }
 
-// Roundings of the quantizer on the way to a result of int16 are kept.
+// A quantization on the way to an int16 result is kept.
 TEST(CortexMMixedElements, FunctionsOfOneInt8ValueAreOneTable) {
   const std::string text = "graph f(%x: f32[4, 9]) {\n" + on_grid("b", "x", kNarrow, 2.5) + "  %t = aten.tanh(%b)\n" +
                            on_grid("u", "t", kNarrow, 1) + "  %s = aten.sigmoid(%b)\n" + on_grid("v", "s", kWide, 1) +
@@ -255,13 +254,13 @@ TEST(CortexMMixedElements, OperatorsOfTwoTensors) {
   }
 }
 
-// The kernel's own rounding is the only one: elements differ from it by the zero point.
+// Only the kernel rounds: its int16 elements differ from int8 by the zero point.
 TEST(CortexMMixedElements, ResultsOfInt8AreRoundedOnce) {
   Pipeline p = std::move(
       Pipeline::from_text(of_two("4", "4", "aten.add.Tensor(%b, %v)", kWide, kWide, kNarrow)).backend("cortex-m"));
   p.at(Stage::lower).check_count("wick_cortex_m.add_int16", 1).check_count("wick_cortex_m.requantize", 1);
   EXPECT_EQ(p.failures(), "");
-  // 2^30 and -13: elements of int16, shifted by 14, as they are.
+  // Multiplier 2^30 and shift -13: int16 elements, shifted left by 14, are unchanged.
   EXPECT_NE(p.dump(Stage::lower).find("0, 5, 1073741824, -13, -128, 127, i8"), std::string::npos)
       << p.dump(Stage::lower);
   EXPECT_NE(p.dump(Stage::lower).find("-133, 122)"), std::string::npos) << p.dump(Stage::lower);
@@ -328,7 +327,7 @@ TEST(CortexMMixedElements, FunctionsThatNoTableOfInt16HoldsStayOutside) {
   ASSERT_EQ(p.outside().size(), 1u);
 }
 
-// Nodes of training with quantization, which round numbers to those of elements.
+// Fake-quantize nodes of quantization-aware training.
 TEST(CortexMFakeQuantized, NodesAreElementsAndBack) {
   const auto rounded = [](const char* to, const char* x, const char* q, bool masked) {
     return fmt::format("  %{}{} = aten.fake_quantize_per_tensor_affine{}(%{}, {})\n", to,

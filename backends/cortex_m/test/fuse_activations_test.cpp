@@ -38,19 +38,19 @@ TEST(CortexMFuseActivations, AlsoWhereTheOperandHasTheScaleOfTheResult) {
 
 TEST(CortexMFuseActivations, NotWhereItWouldChangeElements) {
   const char* const unchanged[] = {
-      // Another scale: two roundings.
+      // With another scale there are two roundings.
       "  %y: i8[4]q(scale=0.25, zero=0) = aten.add.Tensor(%x, %w)\n"
       "  %z: i8[4]q(scale=0.5, zero=-7) = aten.relu(%y)\n",
-      // Another reader of the numbers.
+      // The value has another reader.
       "  %y: f32[4] = aten.add.Tensor(%x, %w)\n  %z: i8[4]q(scale=0.5, zero=-7) = aten.relu(%y)\n"
       "  %s: f32[4] = aten.sin(%y)\n",
-      // A result of floats.
+      // The result is in floats.
       "  %y: f32[4] = aten.add.Tensor(%x, %w)\n  %z: f32[4] = aten.relu(%y)\n",
-      // A result that is not the operator's first.
+      // The activation reads a result that is not the first.
       "  %s: f32[1, 1, 4] = aten.full([1, 1, 4], 0.0)\n  %u: f32[12, 4] = aten.full([12, 4], 0.0)\n"
       "  %y: f32[1, 1, 4], %h: f32[1, 1, 4] = aten.gru.input(%s, %s, [%u, %u], false, 1, 0.0, false, false, false)\n"
       "  %z: i8[1, 1, 4]q(scale=0.5, zero=3) = aten.relu(%h)\n",
-      // Nothing computes the operand.
+      // The operand has no producer.
       "  %z: i8[4]q(scale=0.5, zero=3) = aten.relu(%x)\n",
   };
   for (const char* text : unchanged) EXPECT_EQ(fused(text), text);

@@ -22,12 +22,12 @@ inline std::string quantize_line(const char* to, const char* from, const std::st
 inline std::string dequantize_line(const char* to, const char* from, const std::string& q, const char* dtype = "i8") {
   return fmt::format("  %{} = quantized_decomposed.dequantize_per_tensor(%{}, {}, {})\n", to, from, q, dtype);
 }
-/// %d is what is left of the number %x after quantizing it, the elements are %e.
+/// Quantizes %x to the elements %e, and dequantizes these to %d.
 inline std::string fake_quantized(const char* d, const char* x, const char* e, const std::string& q) {
   return quantize_line(e, x, q) + dequantize_line(d, e, q);
 }
 
-/// A dtype of elements, and the parameters that they have in these tests.
+/// A dtype of elements, and their parameters in these tests.
 struct Elements {
   const char* dtype;
   int zero, min, max;
@@ -35,11 +35,11 @@ struct Elements {
 inline constexpr Elements kNarrow = {"i8", 5, -128, 127}, kUnsigned = {"u8", 120, 0, 255},
                           kWide = {"i16", 0, -32767, 32767};
 
-/// Parameters for numbers up to `largest` in size.
+/// Parameters for numbers up to `largest` in magnitude.
 inline std::string scaled(const Elements& e, double largest) {
   return parameters(2.1 * largest / (e.max - e.min), e.zero, e.min, e.max);
 }
-/// %`to` is what is left of the number %`from` after quantizing it, the elements are %`to`q.
+/// Quantizes %`from` to the elements %`to`q, and dequantizes these to %`to`.
 inline std::string on_grid(const std::string& to, const std::string& from, const Elements& e, double largest) {
   const std::string q = scaled(e, largest);
   return quantize_line((to + "q").c_str(), from.c_str(), q, e.dtype) +

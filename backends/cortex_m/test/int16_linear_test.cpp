@@ -95,7 +95,7 @@ TEST(CortexMCompileInt16, ActivationsNarrowTheRange) {
   EXPECT_NE(linear_line(model).find(", -4096, 8192)"), std::string::npos) << linear_line(model);
 }
 
-// The sums of one output reach |w| * 32767 + |bias|, which must stay below 2^31.
+// The sum of an output can reach |w| * 32767 + |bias|, which must stay below 2^31.
 TEST(CortexMCompileInt16, SumsThatExceed32BitsHaveABiasOfInt64) {
   Model model;
   model.outputs = 1;

@@ -27,7 +27,7 @@ std::string refusal(const std::string& text) {
   return outside.empty() ? p.failures() : outside[0];
 }
 
-// The graph on every element of the scale `from`, before and after the passes of the backend: within one step.
+// Runs the graph on every element, before and after the passes of the backend: results are within one step.
 Pipeline run_on_every_element(const char* body, double from, double to, const char* cpu) {
   std::vector<float> x;
   for (int element = -32767; element <= 32767; ++element)
@@ -55,7 +55,7 @@ TEST(CortexMCompileInt16, FunctionsAreTablesWithinOneStep) {
   expect_table("aten.tanh(%b)", 0x1p-12, 0x1p-15, "2049");
 }
 
-// Numbers on the way that no quantizer annotated are not rounded.
+// Values in between that no quantizer annotated are not rounded.
 TEST(CortexMCompileInt16, ChainsInFloatsAreOneTable) {
   const auto expect_chain = [](const char* body, double from, double to, const char* op) {
     SCOPED_TRACE(body);
@@ -74,7 +74,7 @@ TEST(CortexMCompileInt16, ChainsInFloatsAreOneTable) {
   expect_chain("aten.abs(%b)\n  %s = aten.add.Scalar(%c, 0.01)\n  %c2 = aten.rsqrt(%s)", 0x1p-13, 0x1p-11, kGraded);
 }
 
-// Between elements of a table: lines are off there, by more than a step.
+// The kink or jump is between two entries of a table, where interpolation would be off by more than a step.
 TEST(CortexMCompileInt16, FunctionsWithKinksAndJumpsHaveATableForEachSide) {
   const auto expect_pieces = [](const char* call, double from, double to, size_t pieces) {
     SCOPED_TRACE(call);
@@ -102,7 +102,7 @@ TEST(CortexMCompileInt16, ProfileStockHasNoTablesOfChains) {
   EXPECT_EQ(p.failures(), "");
 }
 
-// The bound of the result lies between two elements of the table: lines go on behind it and are clamped.
+// The bound of the result is between two entries of the table: interpolation exceeds it and is clamped.
 TEST(CortexMCompileInt16, FunctionsMaySaturate) { expect_table("aten.mul.Scalar(%b, 3.0)", 0x1p-15, 0x1p-15, "65"); }
 
 TEST(CortexMCompileInt16, FunctionsThatLinesDoNotFollowStayOutside) {
@@ -112,7 +112,7 @@ TEST(CortexMCompileInt16, FunctionsThatLinesDoNotFollowStayOutside) {
             std::string::npos);
 }
 
-// Reciprocals, roots and logarithms are steep near 0: infinite there, and no numbers below.
+// Reciprocals, roots and logarithms are steep near 0, infinite at 0, and NaN below.
 TEST(CortexMCompileInt16, FunctionsThatAreSteepNearZeroHaveGradedTables) {
   for (const auto& [call, from, to] :
        {std::tuple("aten.reciprocal(%b)", 0x1p-10, 0x1p-10), std::tuple("aten.reciprocal(%b)", 0.000614, 0x1p-12),
@@ -151,7 +151,7 @@ void expect_integers(const std::string& text) {
 }
 
 TEST(CortexMCompileInt16, QuotientsOfAnyBroadcast) {
-  // Divisors of 1 and more.
+  // Divisors are at least 1.
   const auto quotient = [](const char* divisor, double to) {
     return "graph f(%x: f32[2, 3, 4]) {\n" + quantize_line("a", "x", wide(0x1p-14), "i16") +
            dequantize_line("b", "a", wide(0x1p-14), "i16") + divisor + quantize_line("e", "w", wide(0x1p-12), "i16") +
@@ -166,7 +166,7 @@ TEST(CortexMCompileInt16, QuotientsOfAnyBroadcast) {
   }
 }
 
-// Infinite quotients saturate: those by one step do, or the elements are compared.
+// Infinite quotients saturate: quotients by one step do, or else a comparison finds divisors of 0.
 TEST(CortexMCompileInt16, QuotientsByZero) {
   std::vector<float> x, z;
   for (int row = 0; row < 8; ++row) {
@@ -185,7 +185,7 @@ TEST(CortexMCompileInt16, QuotientsByZero) {
     SCOPED_TRACE(text);
     Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
     p.at(Stage::lower).check_count(selection, 1).check_count("cortex_m.quantized_div", 1);
-    // One conversion does not reach the end of the range from one step.
+    // A single conversion cannot map one step to the end of the range.
     p.check_count("wick_cortex_m.requantize", std::string_view(selection) == "aten.where.self" ? 2 : 0);
     p.run_and_compare(one_step(), {float_input({64}, x), float_input({64}, z)});
     EXPECT_EQ(p.failures(), "");
@@ -252,14 +252,14 @@ TEST(CortexMCompileInt16, SoftmaxAlongAnyDimension) {
   EXPECT_NE(refusal(graph("4", "aten._softmax(%b, 0, false)", 0x1p-12, 0x1p-40)), "");
 }
 
-// Factors down to 2^-31 have a shift.
+// Factors down to 2^-31 can be expressed.
 TEST(CortexMCompileInt16, ScalesOfProductsMustNotBeTooFarApart) {
   EXPECT_EQ(refusal(sum("4", "aten.mul.Tensor", 0x1p-15, 0x1p1)), "");
   EXPECT_NE(refusal(sum("4", "aten.mul.Tensor", 0x1p-15, 0x1p3)).find("too far from those of its operands"),
             std::string::npos);
 }
 
-// The kernels take rank 4: others become rows.
+// The kernels take rank 4; tensors of higher rank become rows.
 TEST(CortexMCompileInt16, SumsAndProductsOfAnyRank) {
   for (const char* op : {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor"}) {
     for (const char* sizes : {"1, 2, 3, 4", "2, 1, 2, 3, 4"}) expect_integers(sum(sizes, op, 0x1p-15, 0x1p-14));
@@ -281,7 +281,7 @@ TEST(CortexMCompileInt16, PreluWithASlopeForEachChannel) {
   }
 }
 
-// A plain convolution of each phase of the stride, whose outputs are woven together.
+// A plain convolution computes all phases of the stride; their outputs are interleaved.
 TEST(CortexMCompileInt16, TransposedConvolutionsBecomePlainOnes) {
   for (const char* form : {"[1, 1], [0, 0], [1, 1], true, [0, 0], 1", "[2, 2], [1, 1], [1, 1], true, [1, 1], 1",
                            "[2, 1], [0, 0], [1, 2], true, [0, 0], 2"}) {

@@ -1,4 +1,4 @@
-// Weights that a model quantizes to four bits: when they are packed, and that packing changes no element.
+// Weights that a model quantizes to four bits: when they are packed, and that packing changes no result.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -72,7 +72,7 @@ TEST(CortexMCompileInt4, WeightsOfALinearLayerArePacked) {
   }
 }
 
-// Sums take the place of a bias. Where there is none, the kernel computes them in each run.
+// kernel_sum replaces the bias. If there is no bias, the kernel computes the sums in each run.
 TEST(CortexMCompileInt4, TightMemoryStoresNoSumsWithoutABias) {
   for (const char* memory : {"", ",memory=tight"}) {
     for (const char* function : {"aten.linear(%d, %w, %b)", "aten.linear(%d, %w)"}) {
@@ -109,7 +109,7 @@ TEST(CortexMCompileInt4, ARangeOrAnElementBeyondFourBitsKeepsThemInt8) {
   expect_op(model, "cortex-m", kWhole);
 }
 
-// Packed rows are whole words, and one scale becomes two tensors of one element: 8 bytes more.
+// Packed rows are whole words, and one scale becomes two tensors with one element each: 8 bytes more.
 TEST(CortexMCompileInt4, TheyArePackedWhereThatTakesLessMemory) {
   Model model;
   model.outputs = 3;
@@ -144,7 +144,7 @@ struct Image {
   int64_t inputs = 8, outputs = 6, kernel = 3, groups = 1, min = -8;
   std::string sizes = "2, 8, 7, 6", more = "[1, 1], [1, 1], [1, 1]", x = parameters(0.03125, 3);
   bool transposed = false;
-  double first_bias = 0;  // negative weights of the first output, if it is not 0
+  double first_bias = 0;  // with the first output's weights negative, if it is not 0
   std::string text() const {
     Random random(6);
     const int64_t scales = transposed ? outputs / groups : outputs;
@@ -194,7 +194,7 @@ TEST(CortexMCompileInt4, ConvolutionsAreOfPackedWeights) {
   expect_convolution({.outputs = 70, .kernel = 1, .more = "[1, 1], [0, 0], [1, 1]"}, kConvolution);
 }
 
-// Phases have a bias, a multiplier and a shift each, and taps of zeros where the stride does not divide the kernel.
+// Each phase has a bias, a multiplier and a shift, and taps of zeros if the stride does not divide the kernel.
 TEST(CortexMCompileInt4, TransposedConvolutionsArePackedByPhasesWhereThatTakesLessMemory) {
   constexpr char kConvolution[] = "wick_cortex_m.conv2d_int4", kTransposed[] = "cortex_m.quantized_transpose_conv2d";
   const std::string sizes = "2, 32, 5, 4", by_two = "[2, 2], [0, 0], [1, 1]", padded = "[2, 2], [1, 1], [1, 1]";
@@ -205,7 +205,7 @@ TEST(CortexMCompileInt4, TransposedConvolutionsArePackedByPhasesWhereThatTakesLe
   expect_convolution({.inputs = 32, .sizes = sizes, .more = padded, .transposed = true}, kTransposed);
 }
 
-// One row of weights for each tap: whole words, so three channels are as small as int8, and four are not.
+// A tap has a row of weights in whole words: three channels take as much as int8, four take less.
 TEST(CortexMCompileInt4, DepthwiseConvolutionsAreOfPackedWeights) {
   constexpr char kDepthwise[] = "wick_cortex_m.depthwise_conv2d_int4", kBytes[] = "cortex_m.quantized_depthwise_conv2d";
   expect_convolution({.outputs = 8, .groups = 8}, kDepthwise);
@@ -217,7 +217,7 @@ TEST(CortexMCompileInt4, DepthwiseConvolutionsAreOfPackedWeights) {
   expect_convolution({.outputs = 8, .groups = 8}, kBytes, true);
 }
 
-// Two phases of four channels are one packed word; as a whole there is no kernel for them.
+// The four channels of two phases fill one packed word; no kernel computes the convolution as a whole.
 TEST(CortexMCompileInt4, TransposedDepthwiseConvolutionsArePackedByPhases) {
   for (const char* window : {"[1, 2], [1, 1], [1, 1]", "[2, 2], [0, 0], [1, 1]"}) {
     const Image image = {
@@ -240,7 +240,7 @@ TEST(CortexMCompileInt4, PackedDepthwiseWeightsAreHalfAsManyBytesInTheSameScratc
   }
 }
 
-// The bias and the sum of the weights times the zero point need more than 32 bits; the sums of the kernel do not.
+// bias + zero point * sum of the weights needs more than 32 bits; the sums that the kernel computes do not.
 TEST(CortexMCompileInt4, ALargeBiasBesideANarrowInput) {
   expect_convolution({.x = parameters(0.03125, 100, 100, 110), .first_bias = 4194296}, "wick_cortex_m.conv2d_int4");
 }
@@ -255,7 +255,7 @@ TEST(CortexMCompileInt4, OtherConvolutionsStayInEightBits) {
   expect_convolution({}, "cortex_m.quantized_conv2d", true);
 }
 
-// Unpacking pays for many positions, and takes scratch.
+// Unpacking is profitable for many positions, and needs scratch.
 TEST(CortexMCompileInt4, MveUnpacksWeightsUnlessMemoryIsTightOrPositionsAreFew) {
   const auto text = [](const Image& image, const char* backend) {
     return std::move(Pipeline::from_text(image.text()).backend(backend)).dump(Stage::lower);

@@ -94,7 +94,7 @@ TEST(CortexMIsa, AProgramSaysWhatItIsFor) {
   EXPECT_EQ(facts("graph f(%x: f32[4]) {\n" + body, "cortex-m"), "") << "nothing is taken";
 }
 
-// A request that nobody checked before.
+// Options that have not been checked before.
 TEST(CortexMIsa, CompilingChecksThePair) {
   compiler::CompileOptions options;
   options.targets = *compiler::find_targets("cortex-m");

@@ -20,11 +20,11 @@ struct Model {
   std::string x = parameters(0.0625, 3), y = parameters(0.125, -1);
   double weight_scale = 0.03125;
   int weight_zero = 0;
-  std::vector<double> channel_scales;  // instead of the two
-  std::vector<int64_t> channel_zeros;  // beside them
+  std::vector<double> channel_scales;  // instead of one scale and zero point
+  std::vector<int64_t> channel_zeros;  // zero points that belong to them
   std::vector<int64_t> weights;        // none: random ones
-  std::string bias;                    // its lines, which define %b; "": none
-  std::string activation;              // its operator, "aten.relu"
+  std::string bias;                    // lines that define %b; "": no bias
+  std::string activation;              // such as "aten.relu"
 
   std::string sizes(int64_t last) const { return fmt::format("{}, {}", fmt::join(leading, ", "), last); }
   std::string text() const {
@@ -184,8 +184,8 @@ TEST(CortexMCompileLinear, AZeroPointOfWeightsIsExact) {
   }
 }
 
-// Weights minus their zero points have nine bits: they are the sum of two or three of eight, as often as the input then
-// stands side by side.
+// Weights minus their zero points have nine bits: they are sums of two or three 8-bit weights, and the input is
+// repeated as often.
 TEST(CortexMCompileLinear, AZeroPointForEachOutputIsExact) {
   for (const std::vector<int64_t>& zeros : std::vector<std::vector<int64_t>>{{3, -5}, {-128, 127}, {0, 1}}) {
     for (const std::vector<int64_t>& weights :
@@ -228,7 +228,7 @@ TEST(CortexMCompileLinear, ActivationsNarrowTheRangeOfElements) {
   }
 }
 
-// The scale of the result need not end where the activation does.
+// The result's scale need not end where the activation ends.
 TEST(CortexMCompileLinear, ActivationsWhoseRangeEndsInsideInt8AreExact) {
   Model model = small();
   model.weight_scale = 0.5;
@@ -261,7 +261,7 @@ TEST(CortexMCompileLinear, EqualScalesForAllOutputsAreOne) {
   expect_runs(model, "cortex-m");
 }
 
-// The sums take the place of the bias; to compute them in each run takes as much of the arena, and more of the file.
+// The sums replace the bias; computing them in each run takes as much of the arena, and makes the file larger.
 TEST(CortexMCompileLinear, TightMemoryStoresTheSumsToo) {
   for (const compiler::Profile profile : {compiler::Profile::automatic, compiler::Profile::stock}) {
     for (const char* cpu : {"m55", "m4", "m3"}) {
@@ -311,8 +311,8 @@ std::string refusal(const Model& model, const std::string& backend = "cortex-m")
   return outside.empty() ? "" : outside[0];
 }
 
-// Rows that are known only at run time: of each leading dimension or of all, with one scale or one for each output, of
-// eight bits and of four, called with the fewest, some and the most.
+// Dynamic rows: one or all leading dimensions; with one scale or one for each output; weights of eight and of four
+// bits; called with the fewest, some and the most rows.
 TEST(CortexMCompileLinear, RowsMayBeKnownOnlyAtRunTime) {
   for (const size_t rank : {1u, 2u, 3u}) {
     for (size_t unknown = 1; unknown < size_t{1} << rank; ++unknown) {

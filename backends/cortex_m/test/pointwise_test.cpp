@@ -1,5 +1,5 @@
-// Element-wise operators and data movement between int8 values: what they become, and results within one step of the
-// quantized graph on portable kernels.
+// Element-wise operators and data movement between int8 values: the operators that they become, and results within one
+// step of the quantized graph on portable kernels.
 #include <gtest/gtest.h>
 
 #include "backends/cortex_m/test/graph_test_support.h"
@@ -13,14 +13,14 @@ using testing::Stage;
 constexpr char kTable[] = "cortex_m.quantized_activation", kDequantize[] = "cortex_m.dequantize_per_tensor",
                kQuantize[] = "cortex_m.quantize_per_tensor", kOld[] = "quantized_decomposed";
 
-// %x is quantized to %d; `body` computes %y of it, which is quantized to the result.
+// %d is the quantized %x; `body` computes %y from it, which is quantized to the result.
 std::string unary(const std::string& body, const std::string& from = parameters(0.03125, -11),
                   const std::string& to = parameters(0.0078125, -20), const char* sizes = "2, 300") {
   return fmt::format("graph f(%x: f32[{}]) {{\n", sizes) + fake_quantized("d", "x", "q", from) + "  " + body + "\n" +
          fake_quantized("o", "y", "p", to) + "  return %o\n}";
 }
 
-// Two inputs.
+// The same with two inputs.
 std::string binary(const std::string& body, const char* sizes_a, const char* sizes_b,
                    const std::string& to = parameters(0.0234375, 7), const std::string& a = parameters(0.015625, 5),
                    const std::string& b = parameters(0.00625, -30)) {
@@ -88,7 +88,7 @@ TEST(CortexMCompilePointwise, ChainsInFloatsAreOneTable) {
     expect_integers(unary(body), {{kTable, 1}, {kQuantize, 1}, {"cortex_m.quantized_mul", 0}}, "cortex-m", 1e-3);
 }
 
-// Each element in between is rounded as the model says.
+// Each value in between is rounded as in the model.
 TEST(CortexMCompilePointwise, ChainsOfQuantizedValuesAreOneTable) {
   const std::string q = parameters(0.0078125, -3), r = parameters(0.0231, 9);
   const std::string body = "%a = aten.sigmoid(%d)\n" + fake_quantized("b", "a", "e", q) +
@@ -129,7 +129,7 @@ TEST(CortexMCompilePointwise, TheReportNamesWhatATableHolds) {
   EXPECT_EQ(found, 1u);
 }
 
-// The operand has another reader, so that its producer cannot do the clamping.
+// The operand has another reader, so its producer cannot clamp.
 std::string beside_another(const std::string& body, const char* sizes = "2, 300") {
   const std::string q = parameters(0.03125, -11);
   return fmt::format("graph f(%x: f32[{}]) {{\n", sizes) + fake_quantized("d", "x", "q", q) + "  %c = " + body + "\n" +
@@ -236,7 +236,7 @@ TEST(CortexMCompilePointwise, ProfileStockExpandsOtherBroadcasts) {
 TEST(CortexMCompilePointwise, Quotients) {
   const std::string b = parameters(0.01, -128);
   for (const auto& [x, z] : {std::pair("40", "40"), std::pair("2, 3, 4", "3, 1")}) {
-    // The divisor: 0.5 to 1.5.
+    // The divisor is 0.5 to 1.5.
     std::string text =
         binary("%m = aten.add.Scalar(%e, 1.0)\n" + fake_quantized("n", "m", "l", b) + "  %y = aten.div.Tensor(%d, %n)",
                x, z, parameters(0.03, 3));
@@ -244,7 +244,7 @@ TEST(CortexMCompilePointwise, Quotients) {
   }
 }
 
-// Infinite quotients saturate as in eager. A divisor that is never 0 needs no comparison for that.
+// Infinite quotients saturate as in eager. If the divisor cannot be 0, no comparison is needed for that.
 TEST(CortexMCompilePointwise, QuotientsByZero) {
   const std::string of_two = parameters(0.25, 3), divisor = parameters(0.5, -2),
                     above_zero = parameters(0.5, -128, -127);
@@ -298,11 +298,11 @@ TEST(CortexMCompilePointwise, ClampsByTensorsAreExtrema) {
       }
     }
   }
-  // Bounds that are computed.
+  // The bounds are computed.
   expect_integers(binary("%y = aten.clamp.Tensor(%d, %e)", "2, 3", "2, 3"), {{"cortex_m.maximum", 1}});
 }
 
-// All sums round to 0.
+// Every sum rounds to 0.
 TEST(CortexMCompilePointwise, ResultsOnFarCoarserScalesAreTheirZeroPoint) {
   for (const char* body :
        {"%y = aten.add.Tensor(%d, %e)", "%y = aten.sub.Tensor(%d, %e)", "%y = aten.sub.Tensor(%d, %e, 3)",
@@ -319,7 +319,7 @@ TEST(CortexMCompilePointwise, ResultsOnFarCoarserScalesAreTheirZeroPoint) {
   }
 }
 
-// Observers choose such a scale where they see nothing but 0.
+// Observers choose such a scale if they see only 0.
 TEST(CortexMCompilePointwise, SumsOnFarFinerScalesSaturate) {
   const std::string q = parameters(0.78125, 3);
   struct Case {
@@ -378,7 +378,7 @@ TEST(CortexMCompileMovement, BetweenOtherOperatorsToo) {
   expect_integers(text, {{kTable, 2}, {kQuantize, 1}, {"cortex_m.transpose", 1}});
 }
 
-// The numbers of what is read are none of the elements that were written.
+// A quantized value is read on another scale than it was written on.
 TEST(CortexMCompileMovement, ElementsThatAreReadOnAnotherScale) {
   for (const std::string& read : {parameters(0.03125, -20), parameters(0.0625, -11), parameters(0.05, 40)}) {
     for (const char* body : {"%y = aten.view(%d, [3, 200])", "%y = aten.permute(%d, [1, 0])",

@@ -17,7 +17,7 @@ constexpr char kInputs[] =
     "graph f(%x: i8[1, 2, 4, 4]q(scale=0.5, zero=3), %f: f32[1, 2, 4, 4]) {\n"
     "  const %w: i8[1, 2, 3, 3]q(scale=0.75, zero=0) = [1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9]\n";
 
-// The nodes behind the pass; constants are left out.
+// The nodes after the pass, without constants.
 std::string behind(Result<Changed> (*pass)(Graph&), const std::string& nodes, const char* result) {
   compiler::known_targets();  // registers operators
   auto function = compiler::parse_graph(kInputs + nodes + "  return " + result + "\n}");
@@ -77,7 +77,7 @@ TEST(CortexMPrepare, NumbersThatTheGraphReturnsOrOthersReadStayNumbers) {
   EXPECT_EQ(behind(spread_quantization, read, "%v, %t"), read);
 }
 
-// A dequantize that is still there reads elements on another scale than they were written on.
+// A dequantize node that is left reads elements on another scale than they were written on.
 TEST(CortexMPrepare, WhatAnOperatorDequantizesStaysNumbers) {
   const std::string read =
       "  %d: f32[1, 2, 4, 4] = quantized_decomposed.dequantize_per_tensor(%x, 0.5, 1, -128, 127, i8)\n"
@@ -102,7 +102,7 @@ TEST(CortexMPrepare, AHardsigmoidBecomesAClampBehindItsLayer) {
              convolution("x", "[0, 0]", "f32[1, 1, 2, 2]") + "  %h: " + y + " = aten.hardsigmoid(%c)\n", "%h");
   EXPECT_NE(found.find("%h: " + y + " = aten.clamp(%c, 0.0, 1.0)"), std::string::npos) << found;
   EXPECT_EQ(found.find("hardsigmoid"), std::string::npos);
-  // Another reader wants what the layer computes.
+  // The layer's result has another reader.
   const std::string two = behind(fold_hardsigmoid,
                                  convolution("x", "[0, 0]", "f32[1, 1, 2, 2]") + "  %h: " + y +
                                      " = aten.hardsigmoid(%c)\n  %t: f32[1, 1, 2, 2] = aten.sigmoid(%c)\n",
@@ -115,7 +115,7 @@ TEST(CortexMPrepare, PointwiseNodesOfOneValueAreALookup) {
   const std::string chain = "  %s: f32[1, 2, 4, 4] = aten.sigmoid(%x)\n";
   EXPECT_EQ(behind(merge_all, chain + "  %m: " + y + " = aten.mul.Tensor(%x, %s)\n", "%m"),
             "  %lookup: " + y + " = wick.lookup(%x, %lut)\n");
-  // One node alone keeps its name; a float in between that the graph returns stays.
+  // A single node keeps its name; a value in floats that the graph returns stays.
   const std::string one = "  %m: " + y + " = aten.tanh(%x)\n";
   EXPECT_EQ(behind(merge_all, one, "%m"), one);
   EXPECT_EQ(behind(merge_all, chain + "  %m: " + y + " = aten.mul.Tensor(%x, %s)\n", "%m, %s"),

@@ -1,4 +1,4 @@
-// quantize_between: what a quantizer leaves in floats between quantized values computes on int16, or stays.
+// quantize_between: values in floats between quantized ones become int16, or stay.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::string model(const std::string& sizes, const std::string& body, const std::
          fake_quantized("o", "y", "p", to) + "  return %o\n}";
 }
 
-// Integers between the first quantize and the last dequantize, within a step of eager.
+// Expects integers between the first quantize and the last dequantize, and results within a step of eager's.
 void expect_integers(const std::string& text, const char* op) {
   SCOPED_TRACE(text);
   for (const char* cpu : {"m55", "m4", "m3"}) {
@@ -56,7 +56,7 @@ TEST(CortexMQuantizeBetween, FunctionsPoolsAndProductsOfThem) {
       "wick_cortex_m.layer_norm");
 }
 
-// The second function reads what the first mean gives, and comes before the last reader of the first function.
+// The second function reads the result of the first mean, and comes before the last reader of the first function.
 TEST(CortexMQuantizeBetween, GroupsThatReadOneAnotherKeepTheirOrder) {
   const std::string text =
       "graph f(%x: f32[2, 3, 4, 5]) {\n" + fake_quantized("d", "x", "q", kFrom) +
@@ -66,7 +66,7 @@ TEST(CortexMQuantizeBetween, GroupsThatReadOneAnotherKeepTheirOrder) {
   expect_integers(text, "wick_cortex_m.lookup_int16");
 }
 
-// Linear upsampling as run_decompositions() spells it out.
+// Linear upsampling, as run_decompositions() writes it.
 TEST(CortexMQuantizeBetween, IndexedNumbers) {
   expect_integers(
       model("2, 4",
@@ -121,8 +121,7 @@ TEST(CortexMQuantizeBetween, LayersWithWeightsInFloatsBehindNumbersInFloats) {
       "wick_cortex_m.conv2d_int16");
 }
 
-// A norm by hand of [1, channels, 2, 3], of which a quantizer for Cortex-M annotates only the variance and the last
-// sum.
+// A norm of [1, channels, 2, 3] that is written out; a quantizer for Cortex-M annotates only its variance and last sum.
 constexpr char kWeightAndBias[] = "  %g = aten.mul.Tensor(%w, %z)\n  %y = aten.add.Tensor(%g, %b)\n";
 std::string norm_by_hand(int channels, const std::vector<double>& weights, const std::vector<double>& bias,
                          const char* behind = kWeightAndBias) {
@@ -136,7 +135,7 @@ std::string norm_by_hand(int channels, const std::vector<double>& weights, const
          fake_quantized("o", "y", "p", parameters(0.03125, 4)) + "  return %o\n}";
 }
 
-// Where the variance is 0, quotients are infinite.
+// Quotients are infinite if the variance is 0.
 TEST(CortexMQuantizeBetween, QuotientsWhoseReadersSaturate) {
   const std::vector<double> weights = {0.9, 1.2, -0.7, 1.1}, bias = {0.1, -0.2, 0, 0.3};
   const char* numbers = "  %g = aten.mul.Scalar(%z, -0.9)\n  %y = aten.add.Scalar(%g, 0.1)\n";
@@ -153,7 +152,7 @@ TEST(CortexMQuantizeBetween, QuotientsWhoseReadersSaturate) {
   EXPECT_EQ(p.failures(), "");
 }
 
-// As eager computes it, in floats: no quotient is an element.
+// Expects eager's results from quotients in floats: none becomes elements.
 void expect_quotients_in_floats(const std::string& text, const std::vector<HostValue>& inputs) {
   SCOPED_TRACE(text);
   Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
@@ -163,11 +162,11 @@ void expect_quotients_in_floats(const std::string& text, const std::vector<HostV
 }
 
 TEST(CortexMQuantizeBetween, QuotientsByZeroThatOneStepDoesNotStandFor) {
-  // The bias takes back what saturated.
+  // The bias shifts saturated results back into the range.
   std::vector<float> x(24, 0.03125f);
   x[6] *= 2;
   expect_quotients_in_floats(norm_by_hand(4, {1, 1, 1, 1}, {20, -20, 0, 0}), {float_input({1, 4, 2, 3}, x)});
-  // One of many channels is a step above the others, whose difference from the mean is no step of int16.
+  // One of many channels is a step above the others: their distance from the mean is less than a step of int16.
   constexpr size_t kMany = 256;
   std::vector<float> many(kMany * 6, 0.03125f);
   many[6] *= 2;
@@ -196,7 +195,7 @@ TEST(CortexMQuantizeBetween, QuotientsByRoundedNumbers) {
   expect_quotients_in_floats(text, {float_input({2, 4}, x), float_input({2, 1024}, a)});
 }
 
-// Of %d and, where the body reads it, %e: rows of 24. Wherever it runs, it is within a step.
+// Rows of 24 of %d and, if the body reads it, %e. Whether on int16 or in floats, the result is within a step.
 void expect_rounding_hidden(const std::string& body, double scale, const std::string& to, float offset = 0,
                             const char* more_results = "") {
   SCOPED_TRACE(body);
@@ -215,7 +214,7 @@ void expect_rounding_hidden(const std::string& body, double scale, const std::st
   EXPECT_EQ(p.failures(), "");
 }
 
-// What rounds the largest number to 16 bits is more than the least ones, by which quotients and roots are large.
+// Rounding to 16 bits of the largest number exceeds the smallest numbers, for which quotients and roots are steep.
 TEST(CortexMQuantizeBetween, QuotientsAndFunctionsThatShowRounding) {
   const std::string probability = parameters(0.00390625, -128), exps = "  %a = aten.exp(%d)\n";
   const std::string softmax =
@@ -239,7 +238,7 @@ TEST(CortexMQuantizeBetween, QuotientsAndFunctionsThatShowRounding) {
   expect_rounding_hidden(exps + "  %b = aten.mul.Tensor(%a, %e)\n  %y = aten.add.Tensor(%b, %e)\n", 0.05,
                          parameters(0.015625, 0), -1);
   expect_rounding_hidden(exps + "  %y = aten._softmax(%a, -1, false)\n", 0.08, probability, -5);
-  // Near 0, but no number comes there.
+  // The function is steep near 0, but no number is there.
   expect_integers(model("3, 8",
                         "  %s = aten.sigmoid(%d)\n  %m = aten.mean.dim(%s, [1])\n  %a = aten.add.Scalar(%m, 0.01)\n"
                         "  %y = aten.log(%a)\n",
@@ -247,7 +246,7 @@ TEST(CortexMQuantizeBetween, QuotientsAndFunctionsThatShowRounding) {
                   "wick_cortex_m.graded_lookup_int16");
 }
 
-// Norms divide by a deviation, which may be as small as what rounds their input.
+// A norm divides by a standard deviation, which may be as small as the rounding of its input.
 TEST(CortexMQuantizeBetween, NormsThatShowRounding) {
   const std::string to = parameters(0.03125, 0);
   const std::string inputs[] = {"  %a = aten.exp(%d)\n",
@@ -261,12 +260,12 @@ TEST(CortexMQuantizeBetween, NormsThatShowRounding) {
   }
   const std::string norm = "  %y = aten.layer_norm(%s, [8])\n", exp = "  %s = aten.exp(%d)\n";
   expect_floats(model("2, 8", exp + norm, to));
-  // An eps beside which rounding is small.
+  // Rounding is small compared with this eps.
   expect_integers(model("2, 8", exp + "  %y = aten.layer_norm(%s, [8], none, none, 0.1)\n", to),
                   "wick_cortex_m.layer_norm");
 }
 
-// Whose multiples of a step of the model all have int16 elements.
+// All multiples of the model's step have int16 elements.
 TEST(CortexMQuantizeBetween, NormsOfNumbersThatAreExact) {
   const std::string to = parameters(0.03125, 0), norm = "  %y = aten.layer_norm(%s, [8])\n";
   expect_integers(model("2, 49, 8", "  %s = aten.mean.dim(%d, [1])\n" + norm, to), "wick_cortex_m.layer_norm");
@@ -277,7 +276,7 @@ TEST(CortexMQuantizeBetween, NormsOfNumbersThatAreExact) {
   expect_floats(model("2, 900, 8", "  %s = aten.mean.dim(%d, [1])\n" + norm, to));
 }
 
-// A number that is filled in is rounded, though the elements beside it are not.
+// A number that is filled in is rounded, although the elements beside it are not.
 TEST(CortexMQuantizeBetween, NumbersFilledInThatShowRounding) {
   std::vector<double> small, multiples;
   for (int i = 0; i < 24; ++i) small.push_back(0.0002 + 0.00002 * i);
@@ -319,13 +318,13 @@ TEST(CortexMQuantizeBetween, RecurrentLayersThatShowRounding) {
                             "  %y, %h, %c = aten.lstm.input(%v, [%i, %i], [%wi, %wh], false, 1, 0.0, false, false, "
                             "false)\n";
   expect_rounding_hidden("  %s = aten.exp(%d)\n" + layer, 0.08, parameters(0.0078125, 0), -5);
-  // Several results.
+  // A node with several results.
   expect_rounding_hidden("  %s = aten.exp(%d)\n" + layer + fake_quantized("g", "h", "hq", parameters(0.0078125, 0)),
                          0.08, parameters(0.0078125, 0), -5, ", %g");
   expect_integers(model("5, 24", "  %s = aten.tanh(%d)\n" + layer, parameters(0.0078125, 0)), "wick_cortex_m.lstm");
 }
 
-// Numbers that are all the same are off by the same, which weights of one sign add up.
+// Equal numbers have equal errors, which weights of one sign add up.
 TEST(CortexMQuantizeBetween, LayersOfEqualNumbersThatShowRounding) {
   const auto averaged = [](const char* function, const std::string& to) {
     return "graph f(%x: f32[2, 256]) {\n" + constant_line("w", "f32[4, 256]", std::vector<double>(1024, 0.00390625)) +
@@ -400,10 +399,10 @@ TEST(CortexMQuantizeBetween, TheLastStateOfAnLstmAndItsOutput) {
 }
 
 TEST(CortexMQuantizeBetween, WhatHasNoBoundOrTooCoarseStepsStays) {
-  // A mask that swallows the steps of what it is added to.
+  // The mask is so large that it swallows the steps of the value to which it is added.
   expect_floats(model("2, 4", constant_line("m", "f32[4]", std::vector<double>{0, -9000, 0, 0}) +
                                   "  %s = aten.add.Tensor(%d, %m)\n  %y = aten._softmax(%s, -1, false)\n"));
-  // The bound of products of products is far above its numbers.
+  // The bound of a product of products is far above its usual numbers.
   expect_floats(
       model("1, 64, 64", "  %s = aten.bmm(%d, %d)\n  %t = aten.bmm(%s, %s)\n  %y = aten.relu(%t)\n", parameters(4, 0)));
   expect_floats(model("2, 4", "  %s = aten.log(%d)\n  %y = aten.amax(%s, [1])\n"));
@@ -431,7 +430,7 @@ TEST(CortexMQuantizeBetween, BoundsOfNumbersThatAreNoneStay) {
   }
 }
 
-// Columns sum up to 1, not rows: the product is eight times as large as its right operand.
+// Columns add up to 1, not rows: the product can be eight times as large as its right operand.
 TEST(CortexMQuantizeBetween, ProductsWithProbabilitiesOfOtherRows) {
   const auto expect = [](const char* probabilities) {
     const std::string text = model("2, 8",

@@ -1,4 +1,4 @@
-// recognize_cells: what run_decompositions() makes of recurrent layers is the operator of the layer again.
+// recognize_cells: recurrent layers in the form of run_decompositions() become layers again.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ std::string parameters_of_cells(int gates) {
   return text;
 }
 
-// All steps' inputs, from the end if so asked; %h0 (and %c0) are zeros.
+// The inputs of all steps, in order or from the end; %h0 (and %c0) are zeros.
 std::string inputs_of(int gates, bool from_end) {
   const int rows = gates * kCells;
   std::string text = "  %t = aten.permute(%w, [1, 0])\n  %r = aten.view(%d, [3, 4])\n  %m = aten.addmm(%b, %r, %t)\n";
@@ -38,7 +38,7 @@ std::string inputs_of(int gates, bool from_end) {
          "  %c0 = aten.full([1, 1, 2], 0, f32, none, none, false)\n";
 }
 
-// Step n's input x and the products j of its state, all gates side by side.
+// The input x of step n and the products j of its state, with all gates concatenated.
 std::string products_of(int n, int gates) {
   return fmt::format(
       "  %s{0} = aten.slice.Tensor(%g, 0, {0}, {1})\n  %x{0} = aten.view(%s{0}, [1, {2}])\n"
@@ -124,7 +124,7 @@ TEST(CortexMRecognizeCells, PlainLayers) {
   }
 }
 
-// A layer of two values is no recurrence, though it has the form of a step.
+// A layer of two values has the form of a step, but is no recurrence.
 TEST(CortexMRecognizeCells, TwoLayersAreNoCell) {
   const std::string text = "graph f(%x: f32[1, 4], %h0: f32[1, 2]) {\n" + parameters_of_cells(1) +
                            fake_quantized("d", "x", "xq", parameters(0.03, 5)) +
@@ -138,7 +138,7 @@ TEST(CortexMRecognizeCells, TwoLayersAreNoCell) {
   EXPECT_EQ(p.failures(), "");
 }
 
-// Steps of one row, which is added to each row of the state.
+// A step has one row, which is added to each row of the state.
 TEST(CortexMRecognizeCells, StepsOfOtherRowsThanTheStateAreNoCells) {
   for (const int at : {0, 1}) {
     const std::string text = "graph f(%x: f32[3, 1, 4]) {\n" + parameters_of_cells(1) +
@@ -155,7 +155,7 @@ TEST(CortexMRecognizeCells, StepsOfOtherRowsThanTheStateAreNoCells) {
   }
 }
 
-// Another order of the gates is another recurrence: it stays as it is spelled out.
+// With another order of the gates it is another recurrence, and stays as it is.
 TEST(CortexMRecognizeCells, OtherGatesAreNoCells) {
   std::string text = model(true, false, "  %y = aten.view(%h3, [1, 2])\n");
   const std::string tanh = "%f1_2 = aten.tanh(%p1_2)";

@@ -1,5 +1,5 @@
-// LSTM and GRU layers between int8 values: integers throughout, within one step of the quantized graph on portable
-// kernels.
+// LSTM, GRU and plain recurrent layers between int8 values are computed on integers, within one step of the quantized
+// graph on portable kernels.
 #include <gtest/gtest.h>
 
 #include "backends/cortex_m/test/graph_test_support.h"
@@ -19,14 +19,14 @@ std::vector<double> random_numbers(Random& random, int count) {
 }
 
 struct Form {
-  const char* plain = nullptr;  // "rnn_tanh" or "rnn_relu" in the place of lstm or gru
+  const char* plain = nullptr;  // "rnn_tanh" or "rnn_relu" instead of lstm or gru
   bool is_lstm = true, has_biases = true, bidirectional = false, batch_first = false;
-  int layers = 1, steps = 5, batch = 2, read = 0;  // which result
+  int layers = 1, steps = 5, batch = 2, read = 0;  // `read`: the result that is read
   double first_state = 0, weight_factor = 1;
   std::string to = parameters(0.0078125, 3);
-  std::string state_scale = {};  // of a first state that is an input; "float": it is not quantized
-  int projected = 0;             // numbers that the h of lstm is projected to
-  std::vector<int> joined = {};  // instead of `read`: results that are read in floats and joined
+  std::string state_scale = {};  // of an initial state that is an input; "float": it is not quantized
+  int projected = 0;             // width of the projected h of lstm
+  std::vector<int> joined = {};  // instead of `read`: results that are concatenated in floats
 
   int outputs() const { return projected > 0 ? projected : kCells; }
 };
@@ -36,7 +36,7 @@ std::string kernel_of(const Form& form) {
   return std::string("wick_cortex_m.") + name_of(form) + (form.projected > 0 ? "_projected" : ".default");
 }
 
-// %j: a mean over the steps of the output beside the last states of the first layer.
+// %j: the mean of the output over the steps, concatenated with the last states of the first layer.
 std::string joined(const Form& form) {
   std::string text, names;
   for (const int result : form.joined) {
@@ -206,7 +206,7 @@ TEST(CortexMCompileRecurrent, SeveralResultsThatNoQuantizerAnnotated) {
   }
 }
 
-// One result has its elements from a quantizer, the other one none.
+// A quantizer annotates one result but not the other.
 TEST(CortexMCompileRecurrent, OneResultOfTwoThatAQuantizerAnnotated) {
   for (const bool is_lstm : {true, false}) {
     std::string text = layers({.is_lstm = is_lstm, .joined = {1}});
@@ -220,7 +220,7 @@ TEST(CortexMCompileRecurrent, OneResultOfTwoThatAQuantizerAnnotated) {
   }
 }
 
-// c could be so large that a step of 16 bits shows.
+// c can be so large that a step of 16 bits shows.
 TEST(CortexMCompileRecurrent, AStateThatSixteenBitsAreTooFewForStaysInFloats) {
   std::string text = layers({.steps = 500, .batch = 1, .joined = {1, 2}});
   const std::string cat = "aten.cat([%m1, %m2], 1)";
@@ -231,7 +231,7 @@ TEST(CortexMCompileRecurrent, AStateThatSixteenBitsAreTooFewForStaysInFloats) {
   EXPECT_FALSE(p.outside().empty());
 }
 
-// A first state beyond 1 leaves h fewer bits.
+// An initial state beyond 1 leaves h fewer fractional bits.
 TEST(CortexMCompileRecurrent, AFirstState) {
   for (const bool is_lstm : {true, false}) {
     for (const double number : {0.25, -1.0, 2.5}) expect_integers({.is_lstm = is_lstm, .first_state = number});
@@ -249,7 +249,7 @@ TEST(CortexMCompileRecurrent, StatesInFloatsAreQuantizedAtTheBorder) {
     expect_integers({.is_lstm = is_lstm, .layers = 2, .to = parameters(0.03, 3), .state_scale = "float"});
     Form form = {.is_lstm = is_lstm, .layers = 2, .to = parameters(0.03, 3), .state_scale = "float"};
     std::string text = layers(form);
-    text.replace(text.rfind("%o\n"), 2, is_lstm ? "%o, %r1, %r2" : "%o, %r1");  // the last ones, too
+    text.replace(text.rfind("%o\n"), 2, is_lstm ? "%o, %r1, %r2" : "%o, %r1");  // the last states, too
     Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
     p.at(Stage::lower).check_count(std::string("wick_cortex_m.") + name_of(form), 2);
     p.run_and_compare({.absolute = 2e-3, .relative = 0, .of_largest = 0, .quantization_steps = 1.001});
@@ -274,7 +274,7 @@ TEST(CortexMCompileRecurrent, SmallAndLargeWeights) {
   expect_integers({.weight_factor = 1e-30});
 }
 
-// Numbers far beyond 32 may go into a gate, where its function is flat.
+// The operands of gates may be far beyond 32, where the gate's function is flat.
 TEST(CortexMCompileRecurrent, GatesThatSaturate) {
   for (const bool is_lstm : {true, false}) {
     for (const double factor : {8.0, 15.0}) {
@@ -288,7 +288,7 @@ TEST(CortexMCompileRecurrent, GatesThatSaturate) {
   expect_integers({.plain = "rnn_tanh", .is_lstm = false, .weight_factor = 15});
 }
 
-// Steps written one by one, from h = c = 1/2: %h1, %c1, ..; the caller adds what is returned.
+// Steps written one by one, from h = c = 1/2: %h1, %c1, ..; the caller adds the graph's results.
 std::string cells(bool is_lstm, int steps, bool same_weights = true) {
   Random random(72);
   std::string text = fmt::format("graph f(%x: f32[2, {}, {}]) {{\n", steps, kInputs);
@@ -312,7 +312,7 @@ std::string cells(bool is_lstm, int steps, bool same_weights = true) {
   return text;
 }
 
-// The same in one call of a plain cell.
+// The same with one call of a plain cell.
 std::string plain_cell(const char* name) {
   Random random(73);
   return fmt::format("graph f(%x: f32[2, {}]) {{\n", kInputs) +
@@ -362,7 +362,7 @@ TEST(CortexMCompileRecurrent, APlainCell) {
     expect_cells(plain_cell(name), (std::string("wick_cortex_m.") + name).c_str(), 1);
 }
 
-// h and c between cells of other weights, which no quantizer annotated, are int16.
+// h and c between cells with different weights, which no quantizer annotated, become int16.
 TEST(CortexMCompileRecurrent, CellsOfOtherWeightsStayApart) {
   const std::string last = fake_quantized("o", "h2", "p", parameters(0.0078125, 3)) + "  return %o\n}";
   Pipeline p = std::move(Pipeline::from_text(cells(true, 2, false) + last).backend("cortex-m"));
@@ -382,7 +382,7 @@ std::string reasons(const Form& form, bool stock = false) {
   return all;
 }
 
-// They become their parts, which compute in floats; the first one says why.
+// They are decomposed and computed in floats; the first node has the reason.
 TEST(CortexMCompileRecurrent, WhatItDoesNotTake) {
   const auto says = [](const std::string& all, const char* part) { return all.find(part) != std::string::npos; };
   EXPECT_TRUE(says(reasons({.first_state = 128}), "its first state h could be 128 or more"));
@@ -409,7 +409,7 @@ TEST(CortexMCompileRecurrent, WhatItDoesNotTake) {
   }
 }
 
-// A value that becomes int16 between a layer and its readers is off by as much as elements of the result would be.
+// A value that becomes int16 between a layer and its readers is off by as much as a quantized result would be.
 TEST(CortexMCompileRecurrent, RoundingIsAskedOfEveryResult) {
   const auto says = [](const std::string& all, const char* part) { return all.find(part) != std::string::npos; };
   const auto of_weights = [](const char* weights) {
@@ -441,7 +441,7 @@ TEST(CortexMCompileRecurrent, RoundingIsAskedOfEveryResult) {
   }
 }
 
-// A layer of one cell with a factor for each row; 16 bits hold its weights.
+// A layer of one cell whose rows have different factors; 16 bits represent its weights.
 std::string scaled_gates(const char* name, const std::vector<double>& factors) {
   std::vector<double> weights, states;
   for (const double factor : factors) {
@@ -458,8 +458,8 @@ std::string scaled_gates(const char* name, const std::vector<double>& factors) {
          fake_quantized("o", "r0", "p", parameters(0.0078125, 3)) + "  return %o\n}";
 }
 
-// Three quarters of a step are 0.0059: the state's row of a gate with slope 1 may be about 220 long, of i, f and o of
-// an lstm four times that, of z of a gru twice.
+// Three quarters of a step are 0.0059: the row of a gate with slope 1 may have a length of about 220; rows of i, f and
+// o of lstm four times that, of z of gru twice.
 TEST(CortexMCompileRecurrent, RowsOfSigmoidCountTheirSlope) {
   const auto refused = [](const char* name, const std::vector<double>& factors) {
     Pipeline p = std::move(Pipeline::from_text(scaled_gates(name, factors)).backend("cortex-m"));

@@ -1,5 +1,5 @@
-// Pools, means, softmax, products of matrices and padding from quantize and dequantize nodes to kernels: results within
-// a step of the quantized graph on portable kernels, and what is refused.
+// Pools, means, softmax, matmuls and padding from quantize and dequantize nodes to kernels: results within a step of
+// the quantized graph on portable kernels, and refusals.
 #include <gtest/gtest.h>
 
 #include "backends/cortex_m/test/graph_test_support.h"
@@ -63,7 +63,7 @@ TEST(CortexMPools, AveragesOfAnotherScaleRoundOnce) {
     expect_integer(model(fmt::format("%y = aten.avg_pool2d(%d, {})", window), "2, 3, 8, 7", narrow), kSums);
 }
 
-// Whatever the window and the instruction set.
+// For any window and instruction set.
 TEST(CortexMPools, SumsTakeNoScratch) {
   const std::string narrow = parameters(0.001953125, -3);
   for (const char* sizes : {"1, 24, 12, 70", "2, 1, 12, 70", "1, 5, 300, 3"}) {
@@ -84,7 +84,7 @@ TEST(CortexMPools, SumsTakeNoScratch) {
   }
 }
 
-// Stock has no such operator: its depthwise convolution asks for 496 bytes of scratch for each tap on MVE.
+// Stock has no such operator: it gets a depthwise convolution, which needs 496 bytes of scratch for each tap on MVE.
 TEST(CortexMPools, ProfileStockTakesADepthwiseConvolution) {
   for (const char* memory : {"", ",memory=tight"}) {
     Pipeline p = std::move(
@@ -115,11 +115,11 @@ TEST(CortexMPools, MaximaTakePaddingCeilModeAndDilation) {
     expect_integer(model(fmt::format("%y = aten.max_pool2d(%d, {})", window), "2, 3, 8, 7", kInput),
                    "cortex_m.maximum");
   expect_integer(model("%m = aten.max_pool2d(%d, [2, 2])\n  %y = aten.relu(%m)", "1, 3, 6, 6", kInput), kMaximum);
-  expect_integer(model("%y = aten.max_pool2d(%d, [2, 2])", "1, 2, 4, 4"), kMaximum);  // on another scale
+  expect_integer(model("%y = aten.max_pool2d(%d, [2, 2])", "1, 2, 4, 4"), kMaximum);  // the result has another scale
   expect_integer(model("%y = aten.max_pool2d(%d, [3, 3], [1, 1], [1, 1], [2, 2])", "1, 2, 5, 5"), "cortex_m.maximum");
 }
 
-// Positions with equal windows are one sum_pool2d, with a divisor of their own.
+// Positions with equal windows become one sum_pool2d, each with its divisor.
 TEST(CortexMPools, AveragesWhoseWindowsDifferRoundOnce) {
   for (const char* window : {"[3, 3], [2, 2], [1, 1], true, false", "[3, 2], [2, 2], [1, 0], true, true",
                              "[3, 3], [1, 2], [1, 1], false, false", "[5, 4], [3, 3], [2, 2], true, true"})
@@ -131,7 +131,7 @@ TEST(CortexMPools, AveragesWhoseWindowsDifferRoundOnce) {
                  kSums);
 }
 
-// A position that only padding behind the image holds is none, also where padding counts.
+// A window that covers only padding behind the image is dropped, even if padding counts.
 TEST(CortexMPools, APositionInThePaddingIsDropped) {
   expect_integer(model("%y = aten.avg_pool2d(%d, [2, 2], [2, 2], [1, 1], true)", "1, 3, 11, 11", kInput), kSums);
   expect_integer(model("%y = aten.avg_pool2d(%d, [3, 2], [2, 3], [1, 1], true)", "2, 5, 10, 11", kInput), kSums);
@@ -149,7 +149,7 @@ TEST(CortexMSoftmax, IsAlongAnyDimension) {
     for (int64_t dim = -rank; dim < rank; ++dim)
       expect_integer(model(fmt::format("%y = aten._softmax(%d, {}, false)", dim), sizes, steps, input), kSoftmax);
   }
-  // A table behind it.
+  // A table converts the result.
   for (const double step : {0.005, 0.0024})
     expect_integer(model("%y = aten._softmax(%d, -1, false)", "3, 9", parameters(step, -120), input), kSoftmax);
 }
@@ -256,7 +256,7 @@ TEST(CortexMNormalization, RowsDividedByRootsOfTheirSquares) {
   expect_integer(form(square + mean + "%l = aten.pow.Tensor_Scalar(%t, 0.5)\n  " + divide, parameters(0.0157, 5)), op);
   expect_integer(
       form(square + sum + "%e = aten.add.Scalar(%t, 0.5)\n  %l = aten.rsqrt(%e)\n  %y = aten.mul.Tensor(%l, %d)"), op);
-  // A quotient that no quantizer annotated.
+  // No quantizer annotated the quotient.
   expect_integer(form("%l = aten.linalg_vector_norm(%d, 2, [-1], true)\n  %z = aten.div.Tensor(%d, %l)\n"
                       "  %y = aten.mul.Scalar(%z, 3.0)",
                       parameters(0.024, 5)),
@@ -289,7 +289,7 @@ TEST(CortexMNormalization, WhatIsNoLengthOfARowStays) {
   }
 }
 
-// A row of zeros divided by its length is not a number, which the graph returns, or asks for.
+// A row of zeros divided by its length is NaN, which the graph returns, or tests for.
 TEST(CortexMNormalization, QuotientsThatTheGraphReturnsAreEagers) {
   const std::string probe =
       "  %b = aten.isnan(%z)\n  %f = aten.full_like(%z, 0.5)\n  %y = aten.where.self(%b, %f, %z)\n";
@@ -325,7 +325,7 @@ TEST(CortexMNormalization, OtherDivisorsAreNotTheLengthOfARow) {
   Pipeline q =
       std::move(Pipeline::from_text(divided_by_length("aten.clamp_min(%l, 1e-12)", "[1], true")).backend("cortex-m"));
   EXPECT_EQ(q.count("wick_cortex_m.layer_norm", Stage::lower), 0u);
-  // The quotient repeats the elements of x: they are normalized once.
+  // The quotient repeats the elements of x, which are normalized once.
   std::string text = divided_by_length("aten.clamp_min(%l, 1e-12)");
   const std::string sizes = "%m, [", more = "5, ";
   text.insert(text.find(sizes) + sizes.size(), more);

@@ -1,4 +1,4 @@
-// What reports say of programs for Cortex-M: costs of nodes, and which nodes count for full delegation.
+// Reports on programs for Cortex-M: costs of nodes, and which nodes count for full delegation.
 #include <gtest/gtest.h>
 
 #include "backends/cortex_m/test/graph_test_support.h"
@@ -11,7 +11,7 @@ using testing::Stage;
 
 std::string q() { return parameters(0.03125, -11); }
 
-// Floats in front, a linear on integers, `between`, a tanh on integers, floats behind.
+// Nodes in floats, a linear on integers, `between`, a tanh on integers, nodes in floats.
 std::string model(const std::string& between) {
   return "graph f(%x: f32[2, 3]) {\n" +
          constant_line("e", "i8[4, 3]", std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}) +
@@ -80,7 +80,7 @@ TEST(CortexMReport, ConvolutionsCountTheirTaps) {
   EXPECT_EQ(found, 1u);
 }
 
-// A norm behind an exponential: `between` quantizes that, or leaves it to the backend.
+// A norm after an exponential: `between` quantizes the exponential, or leaves it to the backend.
 std::string norm_model(const std::string& between, const std::string& eps = "1e-05") {
   const std::string to = parameters(0.03125, 0);
   return "graph f(%x: f32[2, 8]) {\n" + fake_quantized("d", "x", "g", q()) + "  %s = aten.exp(%d)\n" + between +
@@ -120,7 +120,7 @@ TEST(CortexMReport, ANodeThatHidesRoundingSaysNothing) {
   }
 }
 
-// What has a reason of its own is named beside the norm; what follows from the norm is only counted.
+// A node with its own reason is named beside the norm; nodes that only follow from the norm are counted.
 TEST(CortexMReport, FullDelegationNamesCausesOnly) {
   const auto error_text = [](const std::string& text) {
     Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));

@@ -1,4 +1,4 @@
-// Upsampling, logarithms of softmax and tables of rows: integers throughout, within one step of the quantized graph on
+// Upsampling, log_softmax and embedding tables are computed on integers, within one step of the quantized graph on
 // portable kernels.
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ void expect_integers(const std::string& text, const char* op) {
   }
 }
 
-// Why the only node outside is there.
+// The reason of the only node outside of the backend.
 std::string refusal(const std::string& text, bool stock = false) {
   Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
   if (stock) p.options().profile = compiler::Profile::stock;
@@ -124,7 +124,7 @@ TEST(CortexMCompileEmbedding, TheTableHasTheScaleOfTheResult) {
 }  // namespace
 }  // namespace wick::cortex_m::resize_test
 
-// Operators that respell_dequantized writes as others, and pools of unequal windows.
+// Operators that respell_dequantized replaces by others, and pools with unequal windows.
 namespace wick::cortex_m::respelled_test {
 namespace {
 
@@ -137,7 +137,7 @@ std::string model(const std::string& sizes, const std::string& call, const Eleme
          on_grid("o", "c", to, largest) + "  return %o\n}";
 }
 
-// `most`: steps of int16. Numbers that no quantizer annotated may be off by three steps of it.
+// `most`: allowed error in steps of int16. Values that no quantizer annotated may be off by three of them.
 void expect_integers(const std::string& sizes, const std::string& call, double largest, double most = 1.001,
                      std::initializer_list<Elements> results = {kNarrow, kWide}) {
   for (const Elements& from : {kNarrow, kWide}) {
@@ -186,7 +186,7 @@ TEST(CortexMRespelled, MaximaOfUnequalWindows) {
   EXPECT_NE(p.outside()[0].find("more than 64 rows and columns of windows that differ"), std::string::npos);
 }
 
-// The root is steep at 0, where one step of the variance is many of its own.
+// The root is steep at 0: one step of the variance is many steps of the root.
 TEST(CortexMRespelled, DeviationsSayTheScaleThatTheyNeed) {
   const std::string fine = model("3, 16", "%c = aten.std.correction(%b, [1], 1)", kNarrow, kNarrow, 2);
   Pipeline p = std::move(Pipeline::from_text(fine).backend("cortex-m"));

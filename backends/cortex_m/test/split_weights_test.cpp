@@ -1,4 +1,4 @@
-// split_weights: layers between quantized values whose weights a quantizer left in floats are integers, or stay.
+// split_weights: layers between quantized values with weights in floats become integer layers, or stay.
 #include <gtest/gtest.h>
 
 #include "backends/cortex_m/test/graph_test_support.h"

@@ -1,4 +1,5 @@
-// Weights in all forms that models state: scales by channels, matmuls that run_decompositions() leaves of layers.
+// Weights in all forms in which models have them: per-channel scales, matmuls that run_decompositions() makes of
+// layers.
 #include <gtest/gtest.h>
 
 #include "backends/cortex_m/test/graph_test_support.h"
@@ -19,7 +20,7 @@ std::string by_channels(const char* to, const char* from, const std::string& nam
                      to[0] == 'q' ? "quantize" : "dequantize", from, name, name, axis, range, dtype);
 }
 
-// Scales and zero points %sNAME and %zNAME.
+// Per-channel scales %sNAME and zero points %zNAME.
 std::string channels(const std::string& name, const std::vector<double>& scales, const std::vector<int>& zeros) {
   return constant_line(("s" + name).c_str(), fmt::format("f32[{}]", scales.size()).c_str(), scales) +
          constant_line(("z" + name).c_str(), fmt::format("i64[{}]", zeros.size()).c_str(), zeros);
@@ -74,7 +75,7 @@ TEST(CortexMWeights, OneForAllElementsOfActivations) {
   }
 }
 
-// --- weights computed of constants ---
+// --- weights that are computed from constants ---
 
 TEST(CortexMWeights, ComputedOfConstantsAreConstants) {
   const std::string requantized[] = {fake_quantized("v", "r", "g", parameters(0.0078125, 2)),
@@ -162,7 +163,7 @@ TEST(CortexMLinearLayers, OneOutput) {
   EXPECT_EQ(p.failures(), "");
 }
 
-// Decomposed attention gives 0 for a row of scores without a finite one.
+// Decomposed attention replaces a row of scores without a finite one by 0.
 TEST(CortexMLinearLayers, AGuardOfAttentionIsNotNeeded) {
   const std::string text =
       "graph f(%x: f32[2, 6, 8]) {\n" + fake_quantized("d", "x", "q", parameters(0.03125, -11)) +
@@ -184,11 +185,11 @@ TEST(CortexMLinearLayers, FactorsAndOtherBiasesStay) {
   EXPECT_EQ(p.failures(), "");
 }
 
-// A matmul of %d, the numbers of elements, by %w: dequantized elements, i8 or u8, by channels along `axis`.
+// A matmul of the dequantized %d by %w, i8 or u8 elements that are dequantized per channel along `axis`.
 struct Product {
   std::string x, matrix;  // sizes
   int axis = 0, count = 0, channels = 0;
-  std::string lines;  // from %d and %w to %l
+  std::string lines;  // lines that compute %l from %d and %w
 };
 
 std::string text_of(const Product& product, const char* dtype, bool zeros) {
@@ -256,7 +257,7 @@ TEST(CortexMWeights, MatricesWithAScaleForEachOutput) {
   }
 }
 
-// No layer has such scales: weights are the floats that they stand for, in 16 bits.
+// No layer takes such scales: the weights become floats, and then 16 bits.
 TEST(CortexMWeights, MatricesWithAScaleForEachInput) {
   for (const Product& product :
        {Product{"2, 8", "8, 6", 0, 48, 8, "  %l = aten.mm(%d, %w)\n"},
@@ -273,7 +274,7 @@ TEST(CortexMWeights, MatricesWithAScaleForEachInput) {
   }
 }
 
-// Scales follow a matrix on the left that is transposed, to its rows.
+// A transposed left matrix has its scales along its rows.
 TEST(CortexMWeights, MovedMatricesOnTheLeft) {
   expect_integers(
       text_of({"8, 3", "8, 6", 1, 48, 6, "  %t = aten.permute(%w, [1, 0])\n  %l = aten.mm(%t, %d)\n"}, "i8", false));
@@ -283,7 +284,7 @@ TEST(CortexMWeights, MovedMatricesOnTheLeft) {
                           "u8", true));
 }
 
-// One scale is enough for a matmul. Layers that read one matrix share their weights.
+// A matmul takes a single scale. Layers that read one matrix share its weights.
 TEST(CortexMWeights, MatmulsStayAndWeightsAreShared) {
   const std::string one =
       "graph f(%x: f32[2, 4]) {\n" + constant_line("e", "i8[4, 2]", std::vector<int>{1, 2, 3, 4, 5, 6, 7, -8}) +
@@ -307,7 +308,7 @@ TEST(CortexMWeights, MatmulsStayAndWeightsAreShared) {
   EXPECT_EQ(constants, 1u) << lowered;
 }
 
-// Zero points between integers have no int8 form with 128 less.
+// Fractional zero points cannot be shifted by 128 to those of int8.
 TEST(CortexMWeights, OfUint8WithFractionalZeroPoints) {
   for (const double zero : {127.5, 0.25, 128.0}) {
     const std::string text =

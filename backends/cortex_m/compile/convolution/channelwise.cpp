@@ -16,9 +16,9 @@ using compiler::Value;
 namespace {
 
 constexpr double kLargestWeight = 127, kLargestBias = 0x1p29;
-constexpr double kFinestStep = 0x1p-10;  // of a sum, in steps of the result
+constexpr double kFinestStep = 0x1p-10;  // scale of a sum, in steps of the result
 
-// What a sum counts, so that its weight has 7 bits, its bias 29, and neither is finer than the result needs.
+// The scale of a channel's sum: its weight fits 7 bits, its bias 29, and it is not finer than the result needs.
 double step_of_channel(const Channelwise& c, size_t channel) {
   const double of_factor = std::abs(c.factors[channel]) * c.input.scale / kLargestWeight;
   const double of_offset = c.offsets.empty() ? 0 : std::abs(c.offsets[channel]) / kLargestBias;

@@ -1,4 +1,4 @@
-// A factor and an offset for each channel: a depthwise convolution with a kernel of one pixel. C++20.
+// Multiplies each channel by a factor and adds an offset, as a depthwise convolution with a 1x1 kernel. C++20.
 #pragma once
 #include <vector>
 
@@ -7,16 +7,16 @@
 
 namespace wick::cortex_m {
 
-/// y = x[:, c] * factors[c] + offsets[c], int8 or int16 both.
+/// y[:, c] = x[:, c] * factors[c] + offsets[c]; x and y are both int8 or both int16.
 struct Channelwise {
   Affine input, output;
-  std::vector<double> factors, offsets;  // of each channel; no offsets: none
+  std::vector<double> factors, offsets;  // one for each channel; offsets may be empty
   bool wide = false;                     // int16
 };
 
-/// Why it cannot be computed so, or "". The shape is that of `x`: [N, C, ..].
+/// Why the kernel cannot compute it, or "". `x` has the shape [N, C, ..].
 Refusal refuse_channelwise(const compiler::Value& x, const Channelwise& channelwise);
-/// Its result, with the sizes of `x`. Requires: it is not refused.
+/// The result, with the sizes of `x`. Requires: refuse_channelwise has no reason.
 compiler::Value* channelwise(compiler::Builder& builder, compiler::Value* x, const Channelwise& channelwise, Isa isa);
 
 }  // namespace wick::cortex_m

@@ -17,10 +17,10 @@ using compiler::Value;
 
 namespace {
 
-// Relative; a product of two scales that is stored as f32 is off by less.
+// A relative tolerance: a product of two scales that is stored as f32 has a smaller error.
 constexpr double kSameStep = 1e-6;
 
-// The entry for an axis of a list of one or two numbers; rows have none for their height.
+// The entry for an axis (height, width) of a list of one or two numbers. Rows have no height: `none` stands for it.
 int64_t along_axis(const std::vector<int64_t>& list, size_t axis, bool rows, int64_t none) {
   if (rows && axis == 0) return none;
   return list.size() == 1 ? list[0] : list[rows ? axis - 1 : axis];
@@ -66,15 +66,15 @@ Refusal refuse_filter(const Value& weight, bool transposed) {
   return refuse_zero_points(*q);
 }
 
-// [outputs, taps, group_channels] of [outputs, group_channels, taps], or of transposed [channels, outputs / groups,
-// taps].
+// The filter as [outputs, taps, group_channels], from [outputs, group_channels, taps], or if it is transposed from
+// [channels, outputs / groups, taps].
 std::vector<int8_t> filter_of(const Value& weight, const Convolution& c) {
   const std::vector<int8_t> from = compiler::layout::elements_of<int8_t>(weight);
   const auto inputs = static_cast<size_t>(c.shape.group_channels), outputs = static_cast<size_t>(c.shape.outputs);
   const size_t taps = c.taps(), group_outputs = outputs / static_cast<size_t>(c.groups);
   std::vector<int8_t> to(from.size());
   for (size_t o = 0; o < outputs; ++o) {
-    const size_t first = o / group_outputs * inputs;  // channel of the group
+    const size_t first = o / group_outputs * inputs;  // first channel of the group
     for (size_t i = 0; i < inputs; ++i) {
       const size_t row = c.transposed ? (first + i) * group_outputs + o % group_outputs : o * inputs + i;
       for (size_t tap = 0; tap < taps; ++tap) to[(o * taps + tap) * inputs + i] = from[row * taps + tap];
@@ -83,7 +83,7 @@ std::vector<int8_t> filter_of(const Value& weight, const Convolution& c) {
   return to;
 }
 
-// Which of the weights' channels has the scale and the zero point of an output.
+// The channel of the weights' quantization that belongs to an output.
 size_t channel_of(const Convolution& c, size_t output) {
   return c.transposed ? output % static_cast<size_t>(c.shape.outputs / c.groups) : output;
 }
@@ -99,7 +99,7 @@ void center_filter(const Quantization& q, Convolution* c) {
   c->shape.group_channels *= centered.copies;
 }
 
-// What the sum of no output exceeds, for elements of the input in their range.
+// An upper bound of the sum of `output`, for input elements in their range.
 int64_t largest_convolution_sum(const Convolution& c, size_t output) {
   const int64_t reach = std::max(std::abs(c.input.min - c.input.zero), std::abs(c.input.max - c.input.zero));
   const size_t count = c.filter.size() / static_cast<size_t>(c.shape.outputs);
@@ -126,7 +126,7 @@ Refusal read_sums(const Node& node, Convolution* c) {
 
 double step_of_output(const std::vector<double>& steps, size_t output) { return steps[steps.size() == 1 ? 0 : output]; }
 
-// Whether the elements of a bias count steps of the accumulator.
+// Whether the scale of a bias is that of the accumulator.
 bool has_steps(const Value& bias, const std::vector<double>& steps) {
   const auto& q = bias.tensor().quantization;
   if (!q || bias.dtype() != DType::i32) return false;

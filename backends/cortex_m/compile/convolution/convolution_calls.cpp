@@ -17,7 +17,7 @@ namespace {
 
 Ints pair(const int64_t values[2]) { return {values[0], values[1]}; }
 
-// multipliers, shifts and what stands around them; `groups` > 1 reads a bias in any case.
+// The constants for each output channel. The kernel reads a bias in any case if `groups` > 1.
 struct Channels {
   Value *bias, *multipliers, *shifts;
 };
@@ -52,14 +52,14 @@ Args start(Value* x, Value* filter, const Channels& channels, const Convolution&
   return {x, filter, optional(channels.bias), pair(c.shape.stride), paddings(c)};
 }
 
-// With the larger padding at both ends.
+// The shape with the larger one of the two paddings of each axis at both ends.
 ConvolutionShape widest(const Convolution& c) {
   ConvolutionShape shape = c.shape;
   for (size_t axis = 0; axis < 2; ++axis) shape.padding[axis] = std::max(shape.padding[axis], c.end_padding[axis]);
   return shape;
 }
 
-// The weights of each tap in a row.
+// The filter, with the weights of each tap in a row.
 Value* depthwise_weights(Builder& b, const Convolution& c, bool packed) {
   const ConvolutionShape& s = c.shape;
   std::vector<int8_t> filter = depthwise_filter(c);
@@ -103,7 +103,7 @@ namespace {
 
 size_t terms_of(const Convolution& c) { return c.taps() * static_cast<size_t>(c.shape.group_channels); }
 
-// bias[o] + input_offset * sum of the weights of o, as the kernel would add them: in 32 bits that wrap.
+// bias[o] + input_offset * sum of the weights of o, wrapped to 32 bits as in the kernel.
 std::vector<int32_t> kernel_sums(const Convolution& c) {
   std::vector<int64_t> sums(c.bias.begin(), c.bias.end());
   sums.resize(static_cast<size_t>(c.shape.outputs), 0);
@@ -114,8 +114,8 @@ std::vector<int32_t> kernel_sums(const Convolution& c) {
   return wrapped;
 }
 
-// Channels whose weights MVE unpacks at a time, in this many bytes at most; 0 where that does not pay: for few
-// positions.
+// How many channels' weights MVE unpacks at a time, in at most kMostBytes. 0: there are too few positions to make it
+// profitable.
 int64_t channels_to_unpack(const Convolution& c) {
   constexpr int64_t kMostBytes = 8192, kLeastPositions = 8;
   const ConvolutionShape& s = c.shape;
@@ -124,7 +124,7 @@ int64_t channels_to_unpack(const Convolution& c) {
   return unpacked_channels(kMostBytes + unpacked_window_bytes(terms, false), terms, s.outputs / c.groups, false);
 }
 
-// For MVE unpacked weights, or windows of three positions, unless they are pixels.
+// Scratch for MVE holds unpacked weights, or windows of three positions unless the kernel is 1x1.
 ScratchBytes packed_scratch(const Convolution& c, int64_t unpacked) {
   ScratchBytes bytes = conv2d_scratch(widest(c));
   const auto terms = static_cast<int64_t>(terms_of(c));

@@ -12,12 +12,12 @@ using compiler::Value;
 
 namespace {
 
-// Output position t - padding, t = q * stride + phase, adds up taps phase + m * stride of the dilated kernel on input
-// pixels q - m.
+// One axis. Output position t - padding, with t = q * stride + phase, is the sum over m of tap phase + m * stride of
+// the dilated kernel times input pixel q - m.
 struct Phases {
-  int64_t stride, taps;        // of one phase
-  int64_t before, after;       // padding of the input; negative: it is cut
-  int64_t positions, dropped;  // q; results before the first one that is wanted
+  int64_t stride, taps;        // taps of one phase
+  int64_t before, after;       // padding of the input; negative: pixels are cut off
+  int64_t positions, dropped;  // values of q; results before the first position
 };
 
 Phases phases_of(const Convolution& c, size_t axis) {
@@ -29,13 +29,13 @@ Phases phases_of(const Convolution& c, size_t axis) {
       stride, taps, taps - 1 - first, last - (s.input[axis] - 1), last - first + 1, s.padding[axis] - first * stride};
 }
 
-// The tap of the kernel that phase `phase` has at position `at` of its own kernel, which runs backwards; or -1.
+// The kernel's tap at position `at` of the filter of `phase`, which is reversed; -1: there is none.
 int64_t tap_of(const Convolution& c, const Phases& phases, size_t axis, int64_t phase, int64_t at) {
   const int64_t t = phase + phases.stride * (phases.taps - 1 - at), dilation = c.shape.dilation[axis];
   return t % dilation == 0 && t / dilation < c.shape.kernel[axis] ? t / dilation : -1;
 }
 
-// The filter with an output for each phase and output of a group: [groups * phases * O / groups, taps, taps, I].
+// The filter of all phases: [groups * phases * O / groups, taps, taps, I].
 std::vector<int8_t> phase_filter(const Convolution& c, const Phases phases[2]) {
   const auto inputs = static_cast<size_t>(c.shape.group_channels);
   std::vector<int8_t> filter;
@@ -53,7 +53,7 @@ std::vector<int8_t> phase_filter(const Convolution& c, const Phases phases[2]) {
   return filter;
 }
 
-// The plain convolution of all phases.
+// The plain convolution that computes all phases.
 Convolution phase_convolution(const Convolution& c, const Phases phases[2]) {
   Convolution plain = c;
   const int64_t count = phases[0].stride * phases[1].stride;
@@ -74,7 +74,7 @@ Convolution phase_convolution(const Convolution& c, const Phases phases[2]) {
   return plain;
 }
 
-// The input with what the convolution's own padding leaves of the padding before and after it.
+// The input with the part of its padding that the convolution does not add by itself.
 Value* padded(Builder& b, Value* x, const Phases phases[2], const Convolution& plain) {
   int64_t before[4] = {0, 0, 0, 0}, after[4] = {0, 0, 0, 0};  // N, H, W, C
   for (size_t axis = 0; axis < 2; ++axis) {
@@ -96,8 +96,8 @@ Value* padded(Builder& b, Value* x, const Phases phases[2], const Convolution& p
   return b.call("cortex_m.pad", {x, pre, post, int64_t{plain.input.zero}});
 }
 
-// [N, groups * sh * sw * O / groups, H, W] -> [N, O, H * sh, W * sw], without the rows and columns that nobody wants.
-// Channels-last, that is one permute; of one group it moves runs of sw * O elements.
+// [N, groups * sh * sw * O / groups, H, W] -> [N, O, H * sh, W * sw], without rows and columns beyond the result. In
+// channels-last layout that is one permute; with one group it moves runs of sw * O elements.
 Value* woven(Builder& b, Value* y, const Convolution& c, const Phases phases[2]) {
   const compiler::Sym batch = y->sizes()[0];
   const ConvolutionShape& s = c.shape;

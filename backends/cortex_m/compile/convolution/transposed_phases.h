@@ -1,4 +1,4 @@
-// A transposed convolution as a plain one with an output for each output and phase of the stride. C++20.
+// Computes a transposed convolution as a plain one with an output for each output and phase of the stride. C++20.
 #pragma once
 #include <functional>
 #include <vector>
@@ -7,7 +7,8 @@
 
 namespace wick::cortex_m {
 
-/// The part of each group `times` times: what the outputs of all phases have, phase by phase.
+/// Repeats the part of each of `groups` groups `times` times: from constants of the outputs, those of the outputs of
+/// all phases.
 template <typename T>
 std::vector<T> repeated(const std::vector<T>& list, int64_t groups, int64_t times) {
   std::vector<T> out;
@@ -18,12 +19,12 @@ std::vector<T> repeated(const std::vector<T>& list, int64_t groups, int64_t time
   return out;
 }
 
-/// Whether the constants of all phases take less memory if weights of four bits are packed: less than those of the
-/// phases as int8, or, if it can be computed whole, than the convolution's.
+/// Whether packing weights of four bits saves memory for all phases: compared with int8 phases or, if stock's kernel
+/// can compute the convolution as a whole, with its own constants.
 bool are_phases_smaller_packed(const Convolution& convolution, bool has_whole_form);
 
-/// Pads the image `x`, has `compute` make the plain convolution (whose bias, multipliers and shifts are those of
-/// `convolution`, repeated), and weaves its outputs together.
+/// Pads the image `x`, lets `compute` build the plain convolution (with the bias, multipliers and shifts of
+/// `convolution`, repeated), and interleaves its outputs.
 compiler::Value* by_phases(
     compiler::Builder& builder, compiler::Value* x, const Convolution& convolution,
     const std::function<compiler::Value*(compiler::Value* padded, const Convolution& plain)>& compute);

@@ -17,21 +17,21 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kScoreBits = 28;     // scores with the mask's bits stay below 2^28, words below 2^30
 constexpr double kVanishing = 32;  // exp(-32) of the largest weight is 0 in the kernel
 constexpr double kFineUnit = 1.0 / 4096, kCoarsestUnit = 1.0 / 512;
-// From here on f32 has no bits for scores beside the mask, and eager loses them.
+// From here on f32 has no bits left for scores beside the mask: eager loses them.
 constexpr double kMostOfRow = 8192;
 constexpr double kMostElements = 1 << 24;
 
-// The size of the scores at a dimension of the mask, which is aligned to the right.
+// The size of the scores in the mask's dimension rank - 1 - `back`; shapes are aligned at the last dimension.
 int64_t wanted_size(const Value& q, const AttentionScores& scores, size_t back) {
   if (back == 0) return scores.keys;
   if (back == 1) return scores.queries;
   return q.sizes()[q.rank() - 1 - back].value();
 }
 
-// The largest number that scores stand for, either way.
+// The largest magnitude of a score, in real numbers.
 double score_bound(const AttentionScores& s) { return s.most * s.unit; }
 
-// Sizes for the kernel: leading dimensions of 1 are one batch, others all of the query's.
+// Finds the batch and the rows that the kernel's mask needs. Leading dimensions that are all 1 make one batch.
 Refusal read_sizes(const Value& mask, const Value& q, const AttentionScores& scores, AttentionMaskElements* to) {
   if (mask.rank() > q.rank())
     return {"its mask has more dimensions than the query", "give the mask the dimensions of the scores"};
@@ -45,7 +45,7 @@ Refusal read_sizes(const Value& mask, const Value& q, const AttentionScores& sco
   return {};
 }
 
-// Which element of the mask belongs to a key of a row.
+// The index of the mask's element for a key of a row, with broadcasting.
 size_t source_index(const Value& mask, const Value& q, const AttentionScores& scores, int64_t batch, int64_t row,
                     int64_t key) {
   size_t index = 0, step = 1;
@@ -63,7 +63,7 @@ size_t source_index(const Value& mask, const Value& q, const AttentionScores& sc
   return index;
 }
 
-// The numbers of [batch, rows, keys]; none if there are too many, or of another dtype than numbers() reads.
+// The mask's numbers as [batch, rows, keys]; empty if there are too many, or if numbers() does not read its dtype.
 std::vector<double> spread(const Value& mask, const Value& q, const AttentionScores& scores,
                            const AttentionMaskElements& to) {
   const std::vector<double> from = numbers(mask);
@@ -78,7 +78,8 @@ std::vector<double> spread(const Value& mask, const Value& q, const AttentionSco
   return out;
 }
 
-// Keys that are so far below the largest number of their row that their weight is 0 whatever the scores are.
+// Replaces numbers by -inf where they are so far below the largest one of their row that the key's weight is 0 whatever
+// its score is.
 Refusal hide_keys(std::vector<double>& values, const AttentionScores& scores) {
   const size_t keys = static_cast<size_t>(scores.keys);
   for (size_t row = 0; row < values.size(); row += keys) {

@@ -11,17 +11,18 @@ using compiler::Value;
 namespace compare_products {
 namespace {
 
-constexpr int64_t kFarthest = 32768;  // of an element from its zero point
+constexpr int64_t kFarthest = 32768;  // the largest distance of an element from its zero point
 
 struct Fraction {
   int64_t above, below;
 };
 
-// {a fraction at most `number`, one above it}: no other fraction with numbers up to kFarthest lies in between.
+// The two fractions around `number`, the first at most `number` and the second above it. No other fraction with
+// numerator and denominator up to kFarthest lies between them.
 std::array<Fraction, 2> neighbors(double number) {
   Fraction low = {0, 1}, high = {1, 0};
   while (true) {
-    // As many steps towards one side as leave the number in between.
+    // As many steps towards one side as keep `number` between the two.
     const auto fits = [](const Fraction& f) { return f.above <= kFarthest && f.below <= kFarthest; };
     const auto towards = [&](Fraction& from, const Fraction& to, const auto& stays) {
       int64_t step = 0;
@@ -62,7 +63,8 @@ bool holds(std::string_view op, T a, T b) {
   return op == "aten.gt.Tensor" ? a > b : a >= b;
 }
 
-// How many pairs of elements compare otherwise than in f32: of each b those around where the comparison turns.
+// Counts pairs of elements that compare differently from f32. For each b only those a are tried that are near b's
+// value.
 int64_t count_others(std::string_view op, const Side& a, const Side& b, const Multiples& multiples) {
   constexpr int64_t kAround = 2;
   int64_t count = 0;
@@ -83,7 +85,7 @@ std::optional<Multiples> multiples_to_compare(std::string_view op, const Value& 
   const compare_products::Side left(a), right(b);
   const double ratio = static_cast<double>(right.scale) / static_cast<double>(left.scale);
   if (!std::isnormal(ratio)) return std::nullopt;
-  // x > y * ratio: multiples of x by what is below the fraction, and of y by what is above it.
+  // x > y * ratio, with ratio = above / below: x * below > y * above.
   const auto [low, high] = compare_products::neighbors(ratio);
   const Fraction between = {low.above + high.above, low.below + high.below};
   std::optional<Multiples> best;

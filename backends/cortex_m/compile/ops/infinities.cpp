@@ -15,9 +15,9 @@ Value* with_infinities(Builder& b, const Node& node, Value* quotient) {
   Value *self = node.tensor("self"), *other = node.tensor("other");
   if (!divisors_of(*other).has_zero) return quotient;
   Affine from = affine(*self), to = affine(*node.result());
-  to.scale = from.scale * 0x1p-15;  // one step of the dividend is beyond all elements
+  to.scale = from.scale * 0x1p-15;  // one step of the dividend is beyond the largest element
   Value* infinite = self;
-  if (self->dtype() == DType::i16) {  // one conversion makes steps at most 2^13 times finer
+  if (self->dtype() == DType::i16) {  // one requantization makes steps at most 2^13 times finer
     const Affine between{from.scale * 0x1p-8, 0, INT16_MIN, INT16_MAX};
     infinite = converted(b, self, from, between, DType::i16);
     from = between;

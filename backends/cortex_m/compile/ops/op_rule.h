@@ -1,4 +1,4 @@
-// One row per operator: what is taken, and what it becomes. C++20.
+// The rules of the backend: for each operator, which nodes it takes and how it rewrites them. C++20.
 #pragma once
 #include "backends/cortex_m/compile/isa.h"
 #include "backends/cortex_m/compile/refusal.h"
@@ -8,31 +8,32 @@
 
 namespace wick::cortex_m {
 
-/// Sizes that may be known only at run time: none, the first one, all but the last one.
+/// Which sizes may be dynamic: none, the first one, or all but the last one.
 enum class OpenSizes : uint8_t { none, batch, rows };
 
 struct OpRule {
   const char* op;
-  /// Whether the node is taken, as the configuration has it. Quantization is in the types of its values.
+  /// Whether the backend takes the node with this configuration. The quantization of values is in their types.
   compiler::Verdict (*supports)(const compiler::Node& node, const Configuration& configuration);
-  /// Makes the operators of a node that is taken, on elements, and returns what replaces its results.
+  /// Builds operators on elements for a node that is taken, and returns what replaces its results.
   std::vector<compiler::Value*> (*rewrite)(compiler::Builder& builder, compiler::Node& node,
                                            const Configuration& configuration);
-  /// The operators that `rewrite` makes keep to the range of the result (Affine::min, max). Otherwise bounds are added.
+  /// Whether the operators that `rewrite` builds clamp to the result's range (Affine::min, max). Else a clamp follows.
   bool clamps = false;
-  /// It computes on int8 beside int16 as they are, so that what `supports` refuses is refused on one dtype, too.
+  /// Whether the rule computes on int8 beside int16 as they are. What its `supports` refuses is then refused on one
+  /// dtype, too.
   bool takes_mixes = false;
-  /// Its operators give their results these sizes that operands have at run time, so that they may be unknown, unless
-  /// `supports` says otherwise.
+  /// Which sizes of the operands may be dynamic: the operators give their results the sizes that they find at run time.
+  /// `supports` may refuse some.
   OpenSizes open = OpenSizes::none;
 };
 
-/// The row of an operator; that of tables or of data movement if it has none; null.
+/// The rule of an operator, else the rule of tables or of data movement if one of them applies; null: none.
 const OpRule* find_rule(const compiler::Node& node);
 /// All rows, sorted by operator.
 const std::vector<const OpRule*>& all_rules();
 
-// Families, one file each: ops/rules_NAME.cpp.
+// A family of rules; each has a file ops/rules_NAME.cpp.
 struct RuleFamily {
   const OpRule* rows;
   size_t count;

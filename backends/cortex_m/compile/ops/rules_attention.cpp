@@ -1,6 +1,6 @@
-// Attention whole: softmax(q k^T scale) v of int8 or int16 operands and a result of the same. The model says nothing of
-// how scores and probabilities are quantized, so they are not: scores are exact sums (of int16, with 30 bits), and
-// probabilities have 22 bits (30).
+// Scaled dot-product attention as one operator: softmax(q k^T scale) v with int8 or int16 operands and a result of the
+// same dtype. Models do not quantize scores and probabilities. The kernels compute scores as exact sums (30 bits for
+// int16), and probabilities with 22 bits (30 for int16).
 #include <algorithm>
 #include <cmath>
 
@@ -20,15 +20,15 @@ namespace rules_attention {
 namespace {
 
 constexpr int64_t kMost = 32768;                     // keys, features
-constexpr int kExponentBits = 26, kWeightBits = 22;  // of exponents behind the point; of the sum of all probabilities
-constexpr int kWideSumBits = 15;                     // .. that the kernel for int16 keeps of it
-constexpr double kMostScore = 255.0 * 128.0;         // of a feature of int8
-// Of int16, where a step of the values is `ratio` steps of the result. Half a unit of scores is a factor of a weight,
-// and changes a sum of values of either sign by unit 2^15 / 2 of their steps. With this unit times ratio: an eighth of
-// a step of the result.
+constexpr int kExponentBits = 26, kWeightBits = 22;  // fractional bits of exponents; bits of a row's sum
+constexpr int kWideSumBits = 15;                     // .. of which the int16 kernel keeps 15
+constexpr double kMostScore = 255.0 * 128.0;         // largest score, for one feature of int8
+// The coarsest unit of int16 scores. A score is off by up to half a unit, which scales a weight by exp(unit / 2). It
+// puts a sum of values of either sign off by up to unit / 2 * 2^15 of their steps; one of these is `ratio` steps of the
+// result. With unit * ratio at this limit: an eighth of a step of the result.
 constexpr double kCoarsestUnit = 0x1p-17;
-// Each weight is off by half a unit of 2^-30 and a few units of 2^-31 of exp, in one direction where keys have the same
-// score. With as many keys times ratio: half a step of the result.
+// The largest number of keys times `ratio`. Each weight is off by half a unit of 2^-30, and by a few units of 2^-31
+// because of exp, all in one direction if keys have the same score. At this limit: half a step of the result.
 constexpr double kMostKeySteps = 0x1p13;
 
 struct Attention {
@@ -44,7 +44,7 @@ int64_t leading_product(const Value& value) {
   return product;
 }
 
-// As many heads of keys and values as of the query, or with enable_gqa a divisor of that.
+// Whether keys and values have as many heads as the query, or with enable_gqa a divisor of that.
 bool heads_fit(const Node& node) {
   const Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value");
   const size_t rank = q->rank(), leading = rank - 2;
@@ -81,7 +81,7 @@ Refusal refuse_form(const Node& node) {
   return {};
 }
 
-// What scores count, and how large they can be.
+// Finds the unit of scores and their largest magnitude.
 void read_scores(const Node& node, double scale, Attention* attention) {
   AttentionScores& scores = attention->scores;
   scores.unit = affine(*node.tensor("query")).scale * affine(*node.tensor("key")).scale * scale;

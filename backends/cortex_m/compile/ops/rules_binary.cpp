@@ -23,7 +23,7 @@ using compiler::Verdict;
 namespace rules_binary {
 namespace {
 
-constexpr int kLeftShift = 20;  // of the operands of quantized_add
+constexpr int kLeftShift = 20;  // quantized_add shifts its operands left by so many bits
 constexpr size_t kMaxRankOfBroadcast = 4;
 
 // --- operands ---
@@ -45,7 +45,7 @@ bool same_sizes(const Node& node) {
          node.tensor("other")->sizes() == node.result()->sizes();
 }
 
-// Whether stock's add and mul take the sizes as they are; `swap`: with the operands in the other order.
+// Whether stock's add and mul take the sizes as they are; `swap`: only with exchanged operands.
 bool stock_broadcasts(const Node& node, bool* swap) {
   const Value *a = node.tensor("self"), *b = node.tensor("other");
   *swap = false;
@@ -55,7 +55,7 @@ bool stock_broadcasts(const Node& node, bool* swap) {
   return image->sizes() == node.result()->sizes() && is_channel_row(*row, *image);
 }
 
-// How the operands come to the result's sizes: as stock's operators take them, by one of Wick's, or expanded.
+// How operands are broadcast: by stock's operators, by Wick's, or by an expand before the operator.
 enum class Form : uint8_t { stock, wick, expanded };
 Form form_of(const Node& node, const Configuration& configuration, bool* swap) {
   if (stock_broadcasts(node, swap)) return Form::stock;
@@ -78,7 +78,7 @@ double alpha_of(const Node& node) {
   return node.op->parsed->find("alpha") < 0 ? sign : sign * node.real("alpha");
 }
 
-// A factor of any sign: the multiplier takes it.
+// A multiplier and shift for a factor of either sign; the multiplier has the sign.
 std::optional<Requantization> signed_requantization(double factor) {
   auto found = requantization_of_sums(std::abs(factor));
   if (found && factor < 0) found->multiplier = -found->multiplier;
@@ -89,8 +89,9 @@ struct Sum {
   Requantization a, b, result;
 };
 
-// Whether a result on this scale is 0 or saturates, by the factor 1 too. Scales that are powers of two of each other
-// are multiplied exactly, so that sums are 0 where the numbers are, else at least the smaller scale.
+// Whether every sum on the result's scale is 0 or saturates, so that the factor 1 gives the same elements. If the ratio
+// of the operands' scales is a power of two, both are converted exactly: a sum is then 0, or at least the smaller
+// scale.
 bool saturates(double scale_a, double scale_b, double scale) {
   constexpr double kRange = 255;  // steps
   const double least = std::min(std::abs(scale_a), std::abs(scale_b)),
@@ -100,7 +101,7 @@ bool saturates(double scale_a, double scale_b, double scale) {
   return exact && least / scale >= kRange && std::ldexp(least / (2 * most), kLeftShift) >= kRange;
 }
 
-// Both operands, times 2^20, are brought to twice the larger scale.
+// Operands, times 2^20, are converted to twice the larger scale before they are added.
 std::optional<Sum> read_sum(const Affine& a, const Affine& b, double alpha, const Affine& result) {
   const double scale_b = b.scale * alpha, twice = 2 * std::max(a.scale, std::abs(scale_b));
   const auto first = signed_requantization(a.scale / twice), second = signed_requantization(scale_b / twice);
@@ -202,7 +203,8 @@ std::vector<Value*> rewrite_div(Builder& b, Node& node, const Configuration&) {
 
 Verdict supports_extremum(const Node& node, const Configuration&) { return verdict_of(refuse_int8(node)); }
 
-// The operands on the result's scale. The kernels take rank 4 at most, so tensors of a higher rank become rows.
+// Converts the operands to the result's scale first. The kernels take rank 4 at most; tensors of higher rank become
+// rows.
 std::vector<Value*> rewrite_extremum(Builder& b, Node& node, const Configuration&) {
   const Affine q = affine(*node.result());
   const compiler::Sizes& sizes = node.result()->sizes();

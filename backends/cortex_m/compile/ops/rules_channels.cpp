@@ -1,4 +1,4 @@
-// What each channel has a factor of its own for: batch norm alone, and prelu.
+// Operators with a factor for each channel: batch norm (alone), and prelu.
 #include <algorithm>
 #include <cmath>
 
@@ -28,7 +28,7 @@ Refusal refuse_elements_of(const Value& x, const Value& y) {
 
 // --- batch norm: y = x k + (bias - mean k), k = weight / sqrt(variance + eps) ---
 
-// The numbers of a constant with one for each channel; `usual` where it is left out; empty: it has none.
+// The numbers of a per-channel constant; `usual` if it is left out; empty: it is computed or has another size.
 std::vector<double> of_channels(const Value* constant, size_t channels, double usual) {
   if (!constant) return std::vector<double>(channels, usual);
   if (!constant->is_constant()) return {};
@@ -75,9 +75,9 @@ std::vector<Value*> rewrite_batch_norm(Builder& b, Node& node, const Configurati
   return results;
 }
 
-// --- prelu: the larger (or smaller) one of x and x times the slope, where no slope is above (or below) 1 ---
+// --- prelu: max(x, slope x) where every slope is at most 1, min(x, slope x) where every slope is at least 1 ---
 
-// One table is enough.
+// Whether one table for all channels computes it.
 bool has_one_slope(const Value& x, const Channelwise& prelu) {
   if (prelu.wide) return false;
   return x.rank() < 2 ||

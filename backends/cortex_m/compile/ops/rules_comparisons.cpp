@@ -1,6 +1,7 @@
-// Comparisons of elements by portable kernels: with a number the element from which on (or where) they hold, with
-// another tensor on the same scale the elements themselves, of int8 on two scales those of one side with what a table
-// gives for those of the other, and otherwise multiples of elements.
+// Comparisons of elements by portable kernels. With a number: elements are compared with the first element for which
+// the result changes. With another tensor: on one scale elements are compared as they are; on two scales int8 elements
+// of one side are compared with what a table gives for those of the other; otherwise integer multiples of elements are
+// compared.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -26,7 +27,7 @@ bool compares_with_number(const Node& node) {
   return std::count_if(operands.begin(), operands.end(), is_not_number) == 1;
 }
 
-// The comparison for all elements, from the least on.
+// The result of the comparison for every element, least element first.
 std::vector<double> truths(const Node& node, const Value& x) {
   OnAllElements all(x);
   all.add(node);
@@ -46,7 +47,7 @@ bool on_one_scale(const Value& a, const Value& b) {
   return a.dtype() == b.dtype() && same_numbers(affine(a), affine(b));
 }
 
-// The numbers of all elements of int8, in the arithmetic of dequantize_per_tensor.
+// The numbers that the int8 elements -128 .. 127 stand for, in the arithmetic of dequantize_per_tensor.
 std::vector<float> numbers_of_elements(const Value& x) {
   const Affine q = affine(x);
   std::vector<float> all;
@@ -55,20 +56,20 @@ std::vector<float> numbers_of_elements(const Value& x) {
   return all;
 }
 
-// A comparison of elements, those of each operand as they are or replaced by what a table gives for them.
+// A comparison of elements; each operand's elements are used as they are, or replaced by those of a table.
 struct ElementComparison {
   std::string_view op;
   Value *a = nullptr, *b = nullptr;
   std::vector<int8_t> table_of_a, table_of_b;  // empty: as they are
 };
 
-// Elements of `a` with a bound for each of `b`: the first beyond those that are less, or the last that is. Nothing: one
-// of `b` would need an element above all others, and one an element below.
+// Compares elements of `a` with a bound for each element of `b`: the first element of `a` that is not less, or the last
+// one that is. Nullopt: one element of `b` would need a bound above 127, and another one a bound below -128.
 std::optional<ElementComparison> compare_with_bound(std::string_view op, Value* a, Value* b) {
   const bool below = op == "aten.lt.Tensor" || op == "aten.le.Tensor";
   const bool equal_is_less = op == "aten.le.Tensor" || op == "aten.gt.Tensor";
   const std::vector<float> of_a = numbers_of_elements(*a);
-  std::vector<int> counts;  // of elements of `a` that are less
+  std::vector<int> counts;  // how many elements of `a` are less
   for (const float number : numbers_of_elements(*b)) {
     const auto end = equal_is_less ? std::upper_bound(of_a.begin(), of_a.end(), number)
                                    : std::lower_bound(of_a.begin(), of_a.end(), number);
@@ -82,7 +83,8 @@ std::optional<ElementComparison> compare_with_bound(std::string_view op, Value* 
   return made;
 }
 
-// Elements for the same number get the same name, and others different ones. Nothing: there are more than 256 names.
+// Replaces elements by names: equal numbers have the same name, different numbers different ones. Nullopt: more than
+// 256 names are needed.
 std::optional<ElementComparison> compare_names(std::string_view op, Value* a, Value* b) {
   constexpr int8_t kAloneInA = INT8_MIN, kAloneInB = INT8_MIN + 1;
   const std::vector<float> of_b = numbers_of_elements(*b);
@@ -105,7 +107,7 @@ std::optional<ElementComparison> compare_names(std::string_view op, Value* a, Va
   return made;
 }
 
-// Of int8 on two scales. Nothing: no table of int8 holds it.
+// Compares int8 elements on two scales. Nullopt: int8 tables cannot express the comparison.
 std::optional<ElementComparison> compare_by_table(const Node& node) {
   Value *a = node.operands()[0], *b = node.operands().back();
   const std::string_view op = node.op->name();
@@ -155,7 +157,7 @@ Verdict supports_comparison(const Node& node, const Configuration&) {
   return holds ? Verdict::yes() : refused({"the scale of an operand is 0 in f32", "use a scale that f32 holds"});
 }
 
-// (x - zero) * multiple, of 32 bits.
+// (x - zero point) * multiple, as int32.
 Value* multiple_of(Builder& b, Value* x, int64_t multiple) {
   const int64_t zero = affine(*x).zero;
   x = b.cast(x, DType::i32);
@@ -171,7 +173,7 @@ Value* compare_on_two_scales(Builder& b, const Node& node) {
   return b.call(node.op->name(), {multiple_of(b, left, multiples.of_a), multiple_of(b, right, multiples.of_b)});
 }
 
-// Whatever is compared, it holds from an element on, up to one, or at one (ne: everywhere else).
+// The comparison with a number holds from some element on, up to one, or at exactly one (ne: at all but one).
 std::vector<Value*> rewrite_comparison(Builder& b, Node& node, const Configuration&) {
   if (!compares_with_number(node)) {
     if (on_one_scale(*node.operands()[0], *node.operands().back())) return {b.call(node.op->name(), node.args())};

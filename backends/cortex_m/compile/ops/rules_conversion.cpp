@@ -1,4 +1,4 @@
-// Numbers to elements and back, and elements of one scale to those of another.
+// Quantization, dequantization, and conversion of elements between scales.
 #include <fmt/format.h>
 
 #include "backends/cortex_m/compile/ops/op_rule.h"
@@ -16,7 +16,7 @@ using compiler::Verdict;
 namespace rules_conversion {
 namespace {
 
-// Elements of int8 or int16, one scale that is positive as f32, a zero point of their dtype.
+// Requires int8 or int16 elements, one scale that is a positive normal f32, and a zero point within the dtype.
 Refusal refuse_parameters(const Value& value) {
   const Quantization& q = *value.tensor().quantization;
   const bool narrow = value.dtype() == DType::i8;
@@ -34,7 +34,7 @@ Refusal refuse_parameters(const Value& value) {
   return {};
 }
 
-// From uint8 to int8 or back, with elements that differ by 128: in their highest bit.
+// Whether this converts uint8 to int8 or back, with zero points 128 apart: only the highest bit of elements changes.
 bool flips_highest_bit(const Value& x, const Value& y) {
   const bool other_sign =
       (x.dtype() == DType::u8 && y.dtype() == DType::i8) || (x.dtype() == DType::i8 && y.dtype() == DType::u8);

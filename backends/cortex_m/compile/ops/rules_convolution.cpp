@@ -1,6 +1,6 @@
-// Convolutions: filters are permuted to [O, kH, kW, I] ahead of time, and each output has its multiplier and shift.
-// A transposed convolution that stock's kernel does not compute (groups, dilation, output padding, or a stride and
-// padding that together exceed the kernel) becomes a plain one, and so does one whose weights are packed.
+// Convolutions. Filters are permuted to [O, kH, kW, I] ahead of time; each output has its multiplier and shift. A
+// transposed convolution becomes a plain one if stock's kernel does not compute it (groups, dilation, output padding,
+// or stride + padding > kernel), or if its weights are packed.
 #include <algorithm>
 
 #include "backends/cortex_m/compile/centered_weights.h"
@@ -32,14 +32,14 @@ bool has_stock_form(const Convolution& c) {
   const ConvolutionShape& s = c.shape;
   if (c.groups != 1) return false;
   for (size_t axis = 0; axis < 2; ++axis) {
-    // CMSIS-NN writes behind its output where stride and padding together exceed the kernel.
+    // CMSIS-NN writes behind its output if stride + padding > kernel.
     if (c.output_padding[axis] != 0 || s.dilation[axis] != 1 || s.stride[axis] + s.padding[axis] > s.kernel[axis])
       return false;
   }
   return true;
 }
 
-// Whether its weights are packed: those of four bits that are many.
+// Whether weights of four bits are packed: if that saves memory.
 bool packs(const Node& node, const Convolution& c, const Configuration& configuration) {
   return !configuration.stock_only && keeps_to_four_bits(node, c) &&
          (c.transposed ? are_phases_smaller_packed(c, has_stock_form(c)) : is_smaller_packed(c));
@@ -52,10 +52,10 @@ Value* transposed(Builder& b, Value* x, const Convolution& c, const Configuratio
   });
 }
 
-// --- padding of one end, which absorb_padding leaves: that of the operator before ---
+// --- padding at one end only: absorb_padding leaves it in a node before the convolution ---
 
-// The padding of the image's rows and columns with the zero point, for this convolution alone; or null. `x` is an image
-// or, seen through a view, a row.
+// The node that pads the image's rows and columns with the zero point, and whose only reader is this convolution; or
+// null. `x` is an image, or a view of it as rows.
 const Node* padding_before(const Value* x, const Convolution& c) {
   const Node* node = x->producer;
   if (c.rows && node && node->is("aten.view.default") && x->num_uses() == 1) {
@@ -68,7 +68,7 @@ const Node* padding_before(const Value* x, const Convolution& c) {
   return spatial && node->static_integer("pad_value") == c.input.zero ? node : nullptr;
 }
 
-// Lets the convolution pad by itself, and returns what it then reads.
+// Makes the convolution pad by itself. Returns its new operand; null: there is no such padding.
 Value* without_padding(Value* x, Convolution* c) {
   const Node* pad = padding_before(x, *c);
   if (!pad) return nullptr;

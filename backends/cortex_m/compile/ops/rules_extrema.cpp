@@ -1,5 +1,5 @@
-// The largest or smallest elements of dimensions and windows, and sorted ones, by portable kernels: where elements are
-// in order, so are the numbers that they stand for.
+// Maxima and minima of dimensions and windows, and sorting, by portable kernels on elements: elements have the same
+// order as the numbers that they stand for.
 #include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/quantized.h"

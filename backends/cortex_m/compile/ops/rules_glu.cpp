@@ -1,5 +1,5 @@
-// Gated linear units: y = a sigmoid(b) for halves a and b of a dimension. The sigmoid is a table. Its elements have
-// eight bits where that leaves the product within half a step of the result; else the product is one of int16.
+// Gated linear units: y = a sigmoid(b) for halves a and b of a dimension. The sigmoid is a table. It has 8-bit elements
+// if the product is then within half a step of the result; else the product is computed on int16.
 #include <algorithm>
 #include <cmath>
 
@@ -19,11 +19,11 @@ namespace rules_glu {
 namespace {
 
 constexpr double kGateStep = 1.0 / 255, kWideGateStep = 1.0 / 32767;
-constexpr int kFinerBits = 6;      // of the product of int16 than of the result
-constexpr int kGateShift = 7;      // an element of b times 2^7 is one of int16, and an element of the table
-constexpr int kTableBits = 6;      // behind the point of a table's elements
-constexpr int kElementShift = 14;  // of requantize
-constexpr size_t kMaxRank = 4;     // of mul_int16
+constexpr int kFinerBits = 6;      // more bits of the int16 product than of the result
+constexpr int kGateShift = 7;      // b times 2^7 is int16, and indexes the table
+constexpr int kTableBits = 6;      // fractional bits of the table's entries
+constexpr int kElementShift = 14;  // wick_cortex_m.requantize shifts left by so many bits
+constexpr size_t kMaxRank = 4;     // mul_int16 takes no more
 
 struct Glu {
   Affine input, output;

@@ -1,10 +1,10 @@
 // Linear: y = x w^T + b on int8.
 //   y[n] = clamp(requantize(sum_k (x[k] + input_offset) (w[n][k] + filter_offset) + bias[n]) + output_offset)
-// The accumulator counts steps of scale(x) * scale(w); so does the bias. Vector code (MVE) gets what does not depend on
-// x in one number for each output, in the place of the bias:
+// The accumulator has the scale scale(x) * scale(w); so does the bias. The MVE kernel gets everything that does not
+// depend on x as one number for each output, instead of the bias:
 //   kernel_sum[n] = bias[n] + input_offset * sum_k (w[n][k] + filter_offset)
-// DSP and scalar code gets the bias, and no sum. Weights that the model quantizes to four bits are packed. Weights with
-// a zero point for each output become weights without.
+// DSP and scalar kernels get the bias alone. Weights that the model quantizes to four bits are packed. Weights with a
+// zero point for each output are replaced by weights without zero points.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct Linear {
   int32_t filter_zero = 0;
   std::vector<Requantization> requantizations;  // one, or one for each output
   std::vector<int32_t> bias;                    // empty: none
-  CenteredWeights centered;                     // of weights with several zero points; empty: they have one
+  CenteredWeights centered;                     // weights with several zero points; empty: they have one
   std::vector<uint8_t> packed;                  // the weights as four bits; empty: they stay int8
   bool per_channel() const { return requantizations.size() > 1; }
 };
@@ -62,7 +62,7 @@ std::vector<int8_t> weights_of(const Linear& linear, const Value& constant) {
   return centered ? linear.centered.elements : compiler::layout::elements_of<int8_t>(constant);
 }
 
-// What no sum exceeds, for elements of the input in their range.
+// An upper bound of every sum, for input elements in their range.
 int64_t largest_sum(const Linear& linear, const Value& constant) {
   const std::vector<int8_t> weights = weights_of(linear, constant);
   const size_t outputs = num_outputs(constant), inputs = weights.size() / outputs;
@@ -84,7 +84,7 @@ std::vector<double> scales_of(const Quantization& weights) {
   return scales;
 }
 
-// The zero point of all weights, or weights without any.
+// Reads the zero point that all weights share, or replaces the weights by centered ones.
 void read_zero_points(const Value& weights, Linear* linear) {
   const std::vector<double> zeros = weights.tensor().quantization->zero_points.all();
   linear->filter_zero = static_cast<int32_t>(zeros[0]);
@@ -124,8 +124,8 @@ Refusal refuse_large_sums(const Linear& linear, const Value& weights) {
 
 bool is_narrow(const Node& node) { return is_int4(*node.tensor("weight")); }
 
-// Fills `packed` if the weights have four bits and take less memory so, with the scales that such an operator reads as
-// tensors.
+// Fills `packed` if the weights have four bits and packing saves memory. The packed operator reads scales as tensors,
+// which counts against it.
 void pack_weights(const Node& node, const Configuration& configuration, Linear* linear) {
   if (configuration.stock_only || !is_narrow(node) || !linear->centered.elements.empty()) return;
   const Value& weights = *node.tensor("weight");
@@ -181,7 +181,7 @@ Value* kernel_sum(Builder& b, const Linear& linear, Value* weights) {
   return constant(b, {1, count}, std::move(sums), "kernel_sum");
 }
 
-// A scale for all outputs is repeated `count_of_scales` times.
+// A field of all requantizations; if there is one for all outputs, it is repeated `count_of_scales` times.
 Value* channel_constant(Builder& b, const Linear& linear, int32_t Requantization::* field, size_t count_of_scales,
                         const char* name) {
   std::vector<int32_t> list;
@@ -210,8 +210,8 @@ std::vector<Value*> rewrite_linear(Builder& b, Node& node, const Configuration& 
   Value* unpacked = weights;
   if (packed) weights = packed_weights(b, linear, *weights);
   Value *bias = nullptr, *sum = nullptr;
-  // The kernel for packed weights sums them in each run itself if it gets no sums, which saves them where they do not
-  // take the place of a bias.
+  // Without sums the kernel for packed weights computes them in each run. That saves their memory, but only if there is
+  // no bias, which the sums include.
   if (configuration.isa == Isa::mve && !(packed && configuration.tight && linear.bias.empty()))
     sum = kernel_sum(b, linear, unpacked);
   else

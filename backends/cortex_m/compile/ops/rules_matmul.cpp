@@ -1,4 +1,4 @@
-// Products of two computed matrices, and of stacks of them. The kernel reads the right one transposed.
+// Matmuls of two computed matrices, and of batches of them. The kernel reads the right operand transposed.
 #include <algorithm>
 
 #include "backends/cortex_m/compile/convolution/convolution_calls.h"
@@ -37,7 +37,7 @@ Value* swapped(Builder& b, Value* x) {
     const auto elements = compiler::layout::elements_of<int8_t>(*x);
     return constant(b, sizes, compiler::layout::permute_elements(elements.data(), x->sizes(), {0, 2, 1}), "transposed");
   }
-  // Transposing what is transposed is what was there before.
+  // A transpose of a transpose is the original matrix.
   const Node* made = x->producer;
   if (made && made->is("aten.permute.default") && made->static_ints("dims") == std::vector<int64_t>{0, 2, 1})
     return made->operands()[0];

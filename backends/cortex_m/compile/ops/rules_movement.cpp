@@ -1,5 +1,5 @@
-// Data movement: the same operator, on elements. Fills become elements; operands of another scale than the result are
-// brought to it first.
+// Data movement on elements, by the same operator. Fill values become elements. Operands whose scale differs from the
+// result's are converted to it first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 bool is_data(const Value& value) { return value.type.is_tensor() && value.is_quantized(); }
 
-// Numbers that become elements of the result when the program is compiled.
+// Whether it is a constant in floats, which becomes elements of the result at compile time.
 bool is_float_constant(const Value& value) {
   return value.is_constant() && !value.is_quantized() && value.dtype() == DType::f32;
 }
@@ -54,7 +54,7 @@ std::vector<T> quantized(const std::vector<double>& numbers, const Affine& q) {
   return elements;
 }
 
-// A constant's numbers as elements of int8 or int16.
+// A constant's numbers as int8 or int16 elements.
 Value* quantized_constant(Builder& b, const Value& x, const Affine& q, DType dtype) {
   const std::vector<double> all = numbers(x);
   compiler::ConstantData elements = dtype == DType::i16 ? compiler::layout::own(quantized<int16_t>(all, q))
@@ -62,7 +62,7 @@ Value* quantized_constant(Builder& b, const Value& x, const Affine& q, DType dty
   return b.constant(compiler::TensorType{dtype, x.sizes(), x.tensor().dim_order}, std::move(elements), x.name);
 }
 
-// The operand with the result's scale and range.
+// The operand converted to the result's scale and range.
 Value* brought(Builder& b, Value* operand, const Affine& to, DType dtype) {
   if (!operand) return nullptr;
   if (is_data(*operand)) return converted(b, operand, affine(*operand), to, dtype);
@@ -89,7 +89,7 @@ std::vector<Value*> rewrite_movement(Builder& b, Node& node, const Configuration
   return {b.call(node.op->name(), std::move(args))};
 }
 
-// The position of the largest or smallest number is that of the element.
+// The largest or smallest number is at the position of the largest or smallest element.
 Verdict supports_position(const Node& node, const Configuration&) {
   return verdict_of(refuse_elements(*node.tensor("self"), "its input"));
 }
@@ -98,7 +98,7 @@ std::vector<Value*> rewrite_position(Builder& b, Node& node, const Configuration
   return {b.call(node.op->name(), node.args())};
 }
 
-// Rows of a table whose numbers are constants: they are quantized as the result is when the program is compiled.
+// The table is constant; its numbers are quantized like the result at compile time.
 Verdict supports_embedding(const Node& node, const Configuration&) {
   const Refusal reason = refuse_elements(*node.result(), "its result");
   if (!reason.empty()) return refused(reason);
@@ -119,13 +119,13 @@ std::vector<Value*> rewrite_embedding(Builder& b, Node& node, const Configuratio
   return {b.call(node.op->name(), std::move(args))};
 }
 
-// Elements written at positions: others stay.
+// Writes elements at positions and keeps the others.
 Verdict supports_index_put(const Node& node, const Configuration& configuration) {
   if (node.boolean("accumulate")) return refused({"it adds to what is there", "add tensors of equal sizes instead"});
   return supports_movement(node, configuration);
 }
 
-// Outside of the triangle numbers are 0.
+// Numbers outside of the triangle are 0; their element is the zero point.
 std::vector<Value*> rewrite_triangle(Builder& b, Node& node, const Configuration&) {
   Value* x = node.tensor("self");
   const Affine to = affine(*node.result());
@@ -143,7 +143,7 @@ std::vector<Value*> rewrite_triangle(Builder& b, Node& node, const Configuration
   return {b.call("aten.masked_fill.Scalar", {x, mask, int64_t{to.zero}})};
 }
 
-// Operators that choose elements, and are not marked as data movement.
+// Operators that select elements but are not marked as data movement.
 constexpr OpRule kRules[] = {
     {"aten.argmax.default", supports_position, rewrite_position, true, false, OpenSizes::batch},
     {"aten.argmin.default", supports_position, rewrite_position, true, false, OpenSizes::batch},
@@ -184,7 +184,7 @@ Value* copy_to_dim_order(Builder& b, Value* value, const compiler::layout::DimOr
       std::any_of(sizes.begin() + (moves_batch || sizes.empty() ? 0 : 1), sizes.end(), is_open) ||
       compiler::layout::same_bytes(value->sizes(), from, order))
     return nullptr;
-  // In the order of memory both are contiguous.
+  // Permuted to the order of memory, both tensors are contiguous.
   compiler::Ints perm;
   std::vector<int64_t> back(order.size());
   for (size_t i = 0; i < order.size(); ++i) {

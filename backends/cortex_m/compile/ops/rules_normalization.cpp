@@ -1,5 +1,5 @@
-// Layer norm and RMS norm of rows, and group norm: operators of Wick, as stock has none. Scales and offsets count steps
-// of the result.
+// Layer norm, RMS norm and group norm, by operators of Wick: stock has none. Scales and offsets are in steps of the
+// result.
 #include <algorithm>
 #include <cmath>
 
@@ -19,12 +19,12 @@ namespace rules_normalization {
 namespace {
 
 constexpr int64_t kLongestRow = 32768, kLargestGroup = 262144, kLargestWideGroup = 32768;  // of int16
-constexpr double kLargestEpsilon = 0x1p60, kUsualEpsilon = 0x1p-23;                        // of rms_norm: that of f32
+constexpr double kLargestEpsilon = 0x1p60, kUsualEpsilon = 0x1p-23;  // rms_norm's default: that of f32
 constexpr int kScaleBits = 30, kMaxShift = 40, kOffsetBits = 16, kMaxEpsilonBits = 32;
 
 struct Norm {
   int64_t rows = 1, count = 1;  // elements of a row
-  int64_t parameters = 1;       // of all rows, or of the channels
+  int64_t parameters = 1;       // how many weights there are: one for each element of a row, or for each channel
   int64_t epsilon = 0, epsilon_bits = 0, shift = 0;
   bool centered = true;
   std::vector<int32_t> scales, offsets;
@@ -70,7 +70,8 @@ Refusal refuse_values(const Node& node) {
   return {};
 }
 
-// Epsilon in the kernel's units: those of (count * element)^2, of which variances of short rows are few.
+// Reads epsilon in units of the kernel's variance, (count * element)^2, with fractional bits: variances of short rows
+// are few units.
 Refusal read_epsilon(const Node& node, Norm* norm) {
   const double epsilon = node.is_none("eps") ? kUsualEpsilon : node.real("eps");
   const double in_steps = epsilon * std::pow(static_cast<double>(norm->count) / affine(*node.tensor("input")).scale, 2);
@@ -124,7 +125,7 @@ Verdict supports_norm(const Node& node, const Configuration& configuration) {
   return configuration.stock_only ? refused({"stock has no integer form of it", kProfileAuto}) : Verdict::yes();
 }
 
-// Nobody reads mean and deviation.
+// Mean and standard deviation have no reader: they become constants.
 std::vector<Value*> with_statistics(Builder& b, Node& node, Value* y) {
   std::vector<Value*> results = {y};
   for (size_t i = 1; i < node.results().size(); ++i)

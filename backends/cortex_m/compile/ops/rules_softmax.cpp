@@ -1,6 +1,6 @@
-// Softmax: the kernel works along the innermost dimension and gives steps of 1/256 from -128 on. Another scale of the
-// result is a table behind it. Where its steps are too coarse for the result, or its sums too short for the rows, the
-// probabilities are int16.
+// Softmax. Stock's kernel reduces the innermost dimension and gives steps of 1/256 from -128 on; a table converts them
+// to another scale. If these steps are too coarse for the result, or rows too long for its sums, int16 probabilities
+// are computed instead.
 #include <algorithm>
 #include <cmath>
 
@@ -20,12 +20,12 @@ using compiler::Verdict;
 namespace rules_softmax {
 namespace {
 
-constexpr int kIntegerBits = 5;                 // of differences to the maximum, before exp
-constexpr int64_t kLongestRow = (1 << 12) - 1;  // of equal elements, each of which adds 2^19 to a sum of 31 bits
+constexpr int kIntegerBits = 5;                 // of x - max, the operand of exp
+constexpr int64_t kLongestRow = (1 << 12) - 1;  // each of several equal elements adds 2^19 to a 31-bit sum
 constexpr Affine kSteps = {1.0 / 256, -128};
 constexpr double kFinestTable = compiler::kSoftmaxError * kSteps.scale;  // the result is within a step
 constexpr Affine kWide = {0x1p-15, 0, 0, INT16_MAX};
-constexpr int kExponentBits = 26, kQuotientBits = 30;  // of softmax_int16
+constexpr int kExponentBits = 26, kQuotientBits = 30;  // softmax_int16's
 constexpr int64_t kLongestWideRow = 1 << 20;
 
 std::optional<Requantization> factor_of(const Affine& x) {
@@ -67,7 +67,7 @@ Verdict supports_softmax(const Node& node, const Configuration& configuration) {
   return wide ? Verdict::yes() : refused(reason);
 }
 
-// Rows of elements whose numbers are `x`'s, as probabilities on the scale of the result.
+// Softmax of rows of elements that stand for numbers by `x`, as probabilities on the scale of `to`.
 Value* narrow_softmax(Builder& b, Value* rows, int64_t dim, const Affine& x, const Affine& to) {
   const Requantization factor = *factor_of(x);
   const double reach = std::floor(std::ldexp((1 << kIntegerBits) - 1, 31 - kIntegerBits - factor.shift));
@@ -90,14 +90,14 @@ std::vector<Value*> rewrite_softmax(Builder& b, Node& node, const Configuration&
   const auto dim = static_cast<int64_t>(dim_of(node)), last = static_cast<int64_t>(x->rank()) - 1;
   const Affine from = affine(*x), to = affine(*node.result());
   const bool narrow = refuse_narrow(node).empty();
-  // Channels of an image may lie innermost as they are.
+  // The kernel may reduce the channels of an image without a transpose.
   const bool in_place = dim == last || (narrow && x->rank() == 4 && dim == 1);
   Value* rows = in_place ? x : b.transpose(x, dim, last);
   Value* y = narrow ? narrow_softmax(b, rows, in_place ? dim : last, from, to) : wide_softmax(b, rows, from, to);
   return {in_place ? y : b.transpose(y, dim, last)};
 }
 
-// --- its logarithm: numbers with 20 bits behind the point ---
+// --- log_softmax: numbers with 20 fractional bits ---
 
 constexpr int kNumberBits = 20, kLargestShift = 22;
 constexpr int64_t kLongestLogRow = 1 << 20;

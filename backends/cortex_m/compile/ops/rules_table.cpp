@@ -1,6 +1,6 @@
-// What depends on one element only: a table of 256 elements, or bounds.
-//   table[q + 128] = clamp(round((f((q - zero) * scale)) / scale of the result) + zero of the result), halves away
-// f is computed by the portable kernels, as eager does.
+// Functions of one int8 element: a table of 256 elements, or a clamp.
+//   table[q + 128] = clamp(round(f((q - zero) * scale) / scale of the result) + zero of the result), halves away from 0
+// The portable kernels compute f, as eager does.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr size_t kMaxRankOfMinimum = 4;
 
-// The only operand that is not a number, however often the node reads it; null if there are others.
+// The only operand that is not a single constant number, however often the node reads it; null if there are others.
 Value* variable(const Node& node) {
   Value* found = nullptr;
   for (Value* operand : node.operands()) {
@@ -51,7 +51,7 @@ std::vector<int8_t> table_of(const std::vector<double>& results, const Affine& q
   return table;
 }
 
-// A node that only clamps, to the elements of its result.
+// Whether the node only clamps, and keeps scale and zero point.
 bool only_clamps(const Node& node, const Value& x) {
   return clamp_bounds(node) && same_numbers(affine(x), affine(*node.result())) && x.rank() <= kMaxRankOfMinimum;
 }
@@ -114,7 +114,7 @@ std::string names_of_nodes(const Node& node) {
   return origins.size() > kMaxShown ? names + ", .." : names;
 }
 
-// Comparisons that nothing quantizes have rows of their own.
+// Comparisons whose results are not quantized have rules of their own.
 bool is_tabulated(const Node& node) {
   const bool gives_truths = compiler::is_comparison(node.op->facts.binary) && !node.result()->is_quantized();
   return node.op->has(compiler::kPointwise) && rules_table::variable(node) != nullptr && !gives_truths &&

@@ -14,7 +14,7 @@ using compiler::Value;
 
 namespace {
 
-// The padding of zeros that a convolution reads; null if there is none.
+// The padding with zeros that feeds a convolution; null if there is none.
 const Node* padding_of(const Node& convolution) {
   const Value* x = convolution.tensor("input");
   const Node* pad = x->producer;
@@ -24,8 +24,8 @@ const Node* padding_of(const Node& convolution) {
   return x->dtype() == from->dtype() && same_numbers(affine(*x), affine(*from)) ? pad : nullptr;
 }
 
-// The padding with which the convolution needs no other, or an empty list: kernels pad both ends of a dimension alike,
-// and what the last position does not reach may lie behind the end.
+// The convolution's padding that replaces both its own and that of `pad`; empty if there is none. Kernels pad both ends
+// of a dimension alike, so the end may get more padding only where no window reaches it.
 Ints whole_padding(const Node& convolution, const Node& pad) {
   const Value *x = pad.tensor("self"), *weight = convolution.tensor("weight"), *y = convolution.result();
   const size_t spatial = x->rank() - 2;
@@ -64,11 +64,11 @@ bool absorb(Graph& graph, Node& node) {
 
 }  // namespace
 
-// A convolution pads by itself.
+// A convolution takes over the zero padding of its input.
 //   before: p = constant_pad_nd(x, [1, 1, 1, 1], 0); y = convolution(p, w, padding = 0)
 //   after:  y = convolution(x, w, padding = 1)
-// Requires: quantization is in types. Keeps: every element: positions start at the same places, and what lies outside
-// of the input is 0 either way. Padding of one end only stays, unless no position reaches the other end.
+// Requires: quantization is in types. Keeps: every element, because windows begin at the same positions, and padding is
+// 0 either way. Padding at one end only stays, unless no window reaches the other end.
 Result<Changed> absorb_padding(Graph& graph) {
   return compiler::for_each_graph(graph, [](Graph& g) {
     bool changed = false;

@@ -20,7 +20,7 @@ namespace {
 
 bool is_int8_constant(const Value& value) { return value.is_constant() && is_int8(value); }
 
-// A view of a constant, by the kernels that move any elements.
+// A view of a constant, computed by the kernels that move elements of any kind.
 std::optional<std::vector<int8_t>> moved(const Node& node) {
   const Value& constant = *node.operands()[0];
   const auto result = moved_elements(TensorType{DType::i8, constant.sizes(), {}},
@@ -64,11 +64,11 @@ bool fold(Graph& graph, Node& node) {
 
 }  // namespace
 
-// Views of quantized constants, and their conversion to another scale, are constants.
+// Views of quantized constants, and conversions of these to another scale, become constants.
 //   before: const t: i8 q(s, z); v = view(t, [1, 8]); c: i8 q(u, w) = convert(v)
 //   after:  const c: i8 q(u, w)
-// Requires: quantization is in types. Keeps: every element. Constants that grow more than fourfold stay expanded at run
-// time.
+// Requires: quantization is in types. Keeps: every element. A constant that would grow more than fourfold is expanded
+// at run time instead.
 Result<Changed> fold_elements(Graph& graph) {
   return compiler::for_each_graph(graph, [](Graph& g) {
     bool changed = false;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kSlope = 6, kOffset = 0.5;  // hardsigmoid(x) = clamp(x / 6 + 1/2, 0, 1)
 
-// The linear layer or convolution that computes the operand for nobody else.
+// The linear layer or convolution that computes the operand, if the node is its only reader.
 Node* layer_before(const Node& node) {
   const Value* x = node.operands()[0];
   Node* layer = x->producer;
@@ -26,7 +26,7 @@ Node* layer_before(const Node& node) {
   return is_layer && !x->is_quantized() && x->num_uses() == 1 ? layer : nullptr;
 }
 
-// The same elements, for numbers divided by the slope.
+// The same elements, on a scale divided by the slope.
 Value* divided_weight(Builder& b, const Value& weight) {
   compiler::TensorType type = weight.tensor();
   auto q = std::make_shared<Quantization>(*type.quantization);
@@ -67,11 +67,11 @@ bool fold_into_layer(Graph& graph, Node& node) {
 
 }  // namespace
 
-// A hardsigmoid is a clamp behind a layer that divides and adds by itself.
+// A hardsigmoid becomes a clamp; the layer before it divides and adds.
 //   before: y = convolution(x, w: i8 q(s), b); z: i8 q = hardsigmoid(y)
 //   after:  y = convolution(x, w: i8 q(s / 6), b / 6 + 1/2); z: i8 q = clamp(y, 0, 1)
-// fuse_activations makes one operator of the two. Requires: quantization is in types; nothing else reads y, whose
-// numbers are not quantized. Keeps: every number, apart from rounding in floats.
+// fuse_activations makes one operator of the two. Requires: quantization is in types; y has no other reader and is not
+// quantized. Keeps: every number, apart from rounding in floats.
 Result<Changed> fold_hardsigmoid(Graph& graph) {
   return compiler::for_each_graph(graph, [](Graph& g) {
     bool changed = false;

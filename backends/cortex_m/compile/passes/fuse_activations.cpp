@@ -17,8 +17,8 @@ using compiler::Value;
 
 namespace {
 
-// The producer of the activation's operand if it can do the clamping: that is its first result, nobody else reads it,
-// and it has no other scale of its own.
+// The producer of the activation's operand, if it can clamp: the operand is its first result, has no other reader, and
+// is either not quantized or has the activation's scale.
 Node* producer_of(const Node& activation) {
   const Value* x = activation.operands()[0];
   if (!x->producer || x->num_uses() != 1 || x->producer->results()[0] != x) return nullptr;
@@ -38,7 +38,7 @@ bool fuse(Graph& graph, Node& node) {
   const Affine q = affine(*result);
   int32_t min = quantize(bounds->low, q), max = quantize(bounds->high, q);
   if (x->is_quantized()) {
-    // Elements beyond the range of x do not occur.
+    // x has no elements beyond its range.
     min = std::clamp(min, affine(*x).min, affine(*x).max);
     max = std::clamp(max, affine(*x).min, affine(*x).max);
   }
@@ -56,11 +56,11 @@ bool fuse(Graph& graph, Node& node) {
 
 }  // namespace
 
-// An activation that only clamps is done by the operator before it: as the range of its elements.
+// The operator before an activation that only clamps does the clamping, by the range of its elements.
 //   before: y = linear(x, w); z: i8 q(s, p) = relu(y)        after: z: i8 q(s, p, range=p..127) = linear(x, w)
 //   before: y: i8 q(s, p) = linear(x, w); z: i8 q(s, p) = relu(y)        after: the same
-// Requires: quantization is in types. The operator's first result has one reader, and the backend a rule for it. Keeps:
-// every element, as quantizing is monotonic: the quantized bounds are bounds of the quantized numbers.
+// Requires: quantization is in types; the operator's first result has one reader, and the backend has a rule for the
+// operator. Keeps: every element: quantizing is monotonic, so the quantized bounds bound the quantized numbers.
 Result<Changed> fuse_activations(Graph& graph) {
   return compiler::for_each_graph(graph, [](Graph& g) {
     bool changed = false;

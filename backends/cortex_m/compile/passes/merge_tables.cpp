@@ -21,9 +21,9 @@ using compiler::Value;
 
 namespace {
 
-constexpr size_t kMaxNodes = 64;  // of one function
+constexpr size_t kMaxNodes = 64;  // in one function
 
-// Element i of the only result depends on elements i of the operands.
+// Whether the node has one result, whose element i depends only on elements i of the operands.
 bool is_pointwise(const Node& node) {
   if (node.results().size() != 1 || !is_known_but_batch(*node.result()) || !has_known_scalars(node)) return false;
   if (node.is("wick.convert.default"))
@@ -31,18 +31,18 @@ bool is_pointwise(const Node& node) {
   return node.op->has(compiler::kPointwise) && !node.op->has(compiler::kElements);
 }
 
-// Nodes that together compute the last one's result from one value of its dtype, in an order that runs from it to the
-// root.
+// A function of one value, the root: the nodes that together compute the result of the last one, from the last node
+// back to the root.
 struct Function {
   Value* root = nullptr;
-  std::vector<Node*> nodes;              // the last one first
-  std::unordered_set<const Node*> gone;  // the last one and those that nobody else reads
-  bool in_floats = false;                // an operand of one of them is not quantized
+  std::vector<Node*> nodes;              // last one first
+  std::unordered_set<const Node*> gone;  // nodes that become dead code: the last one, and those without other readers
+  bool in_floats = false;                // whether some operand inside is not quantized
 };
 
-// The nodes between `last` and `root`, or those up to where pointwise nodes end if there is no root; false if they read
-// anything else than numbers and the root. Behind int16 values, numbers that the model quantizes end a function: lines
-// between the elements of a table would have to follow their steps.
+// Collects the nodes between `last` and `root`. Returns false if they read anything but single numbers and the root, or
+// a node is not pointwise. A root of int16 allows no quantization in between: interpolation between the entries of a
+// table would have to follow its steps.
 bool collect(Node& last, Value* root, Function& function) {
   function = {root, {&last}, {&last}, false};
   const bool has_each_element = root && is_int8(*root);
@@ -62,7 +62,7 @@ bool collect(Node& last, Value* root, Function& function) {
   return true;
 }
 
-// Nodes whose results only nodes that are gone read are gone, too.
+// Finds the nodes that become dead code: all their readers do.
 void find_gone(Function& function) {
   const auto is_gone = [&](const Node* user) { return function.gone.count(user) > 0; };
   for (bool again = true; again;) {
@@ -76,7 +76,8 @@ void find_gone(Function& function) {
   }
 }
 
-// The values of int8 and of the result's dtype that pointwise nodes lead back to, from near to far.
+// The values that pointwise nodes lead back to and that a table can read: int8, or int16 for an int16 result; nearest
+// first.
 std::vector<Value*> possible_roots(const Node& last) {
   std::vector<Value*> roots, open = {last.result()};
   std::unordered_set<const Value*> seen = {last.result()};
@@ -93,7 +94,7 @@ std::vector<Value*> possible_roots(const Node& last) {
   return roots;
 }
 
-// The function that leaves the fewest nodes: of several ways the nearest root.
+// The function that leaves the fewest nodes; if there are several, the one with the nearest root.
 std::optional<Function> function_of(Node& last) {
   std::optional<Function> best;
   for (Value* root : possible_roots(last)) {
@@ -106,7 +107,7 @@ std::optional<Function> function_of(Node& last) {
   return is_profitable ? best : std::nullopt;
 }
 
-// From the root to the last node.
+// The nodes in the order in which they run.
 std::vector<const Node*> in_order(const Function& function) {
   std::vector<const Node*> order;
   std::unordered_set<const Node*> added;
@@ -138,7 +139,7 @@ Value* as_int16_steps(Graph& graph, Value* x, Node& before) {
   return node->result();
 }
 
-// The function as one operator in front of `last`; null: no table holds it.
+// Builds the function's table lookup before `last`; null: no table is accurate enough.
 Value* looked_up(Graph& graph, const Function& function, Node& last) {
   Builder b(graph, &last);
   const std::vector<double> all = numbers_of(function);
@@ -153,7 +154,7 @@ Value* looked_up(Graph& graph, const Function& function, Node& last) {
   return b.call("wick.lookup", {function.root, constant(b, {int64_t{kInt8Elements}}, std::move(table), "lut")});
 }
 
-// Puts a table in the place of the function that ends with `last`; the nodes that are gone then.
+// Replaces the function that ends with `last` by a table. Returns the nodes that become dead code.
 std::unordered_set<const Node*> merge(Graph& graph, Node& last, const PipelineOptions& options) {
   if (!is_pointwise(last) || !has_elements(*last.result())) return {};
   auto function = function_of(last);
@@ -174,16 +175,16 @@ std::unordered_set<const Node*> merge(Graph& graph, Node& last, const PipelineOp
 
 }  // namespace
 
-// Pointwise operators between one int8 value and another one are one table of 256 elements, however many they are.
-// Results of int16 are in one table with lines between its elements; of an int8 value it has each element.
+// Pointwise operators from one int8 value to another become one table of 256 elements, however many they are. For int16
+// results the table is interpolated; if the root is int8, it has an entry for each element.
 //   before: a = mul(x: i8 q, 0.5); b = tanh(a); c = sigmoid(x); y: i8 q(s, p) = mul(b, c)
 //   after:  y: i8 q(s, p) = lookup(x: i8 q, [256 elements])
-// Requires: quantization is in types. Ensures: no pointwise node that gives int8 reads numbers that pointwise nodes
-// compute of one int8 value alone; of int16 the same, where a table is fine enough. Keeps: every element of int8: the
-// table holds what the operators compute of all 256 elements, with every quantization on the way; elements of int16 but
-// for one step. Nodes that others read stay for them.
+// Requires: quantization is in types. Ensures: no pointwise node with an int8 result reads a value in floats that
+// pointwise nodes compute from a single int8 value; the same for int16 where a table is accurate enough. Keeps: every
+// int8 element, as the table holds what the operators compute for all 256 elements, with each quantization in between;
+// every int16 element to within one step. Nodes that have other readers stay.
 Result<Changed> merge_tables(Graph& graph, const PipelineOptions& options) {
-  const compiler::SymScope scope(graph.ranges);  // of sizes that rules leave open
+  const compiler::SymScope scope(graph.ranges);  // for sizes that rules leave open
   return compiler::for_each_graph(graph, [&](Graph& g) {
     std::unordered_set<const Node*> gone;
     std::vector<Node*> nodes = g.node_list();

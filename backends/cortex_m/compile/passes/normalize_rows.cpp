@@ -23,7 +23,7 @@ using compiler::Value;
 
 namespace {
 
-// Of the scale of x: a length at this bound is that of a row of zeros.
+// In steps of x: a bound of the length that is at most this counts only in rows of zeros.
 constexpr double kLargestBound = 1e-4;
 
 bool is_power(const Node& node, double exponent) {
@@ -39,13 +39,13 @@ bool is_square_of(const Arg& arg, const Value* x) {
          (node->is("aten.mul.Tensor") && node->arg(1).is<Value*>() && node->arg(1).as<Value*>() == x);
 }
 
-// sum(x * x, -1) or mean(x * x, -1), and what is added to it.
+// sum(x * x, -1) or mean(x * x, -1), plus `added`.
 struct Squares {
   bool is_mean = false;
   double added = 0;
 };
 
-// One dimension, the last one of x.
+// Whether the node reduces just the last dimension of x.
 bool is_over_rows(const Node& node, const Value* x, bool keepdim) {
   if (node.is_none("dim") || node.boolean("keepdim") != keepdim) return false;
   const auto dims = node.static_ints("dim");
@@ -76,7 +76,7 @@ bool is_length_of(const Node& node, const Value* x, bool keepdim) {
          is_over_rows(node, x, keepdim);
 }
 
-// Of the root of a node: sqrt, or 1 / sqrt.
+// The squares whose root the node computes: sqrt, or with `is_reciprocal` 1 / sqrt.
 std::optional<Squares> squares_under_root(const Node* node, const Value* x, bool is_reciprocal, bool keepdim = true) {
   if (!node) return std::nullopt;
   if (!is_reciprocal && is_length_of(*node, x, keepdim)) return Squares{};
@@ -89,7 +89,7 @@ bool is_lower_bound(const Node& node) {
   return node.is("aten.clamp_min.default") || (node.is("aten.clamp.default") && node.is_none("max"));
 }
 
-// The squares of rows of x whose root, if it is above a small bound, a divisor is.
+// The squares of rows of x whose root is the divisor; a lower bound of the root, if it is small, becomes `added`.
 std::optional<Squares> squares_of_divisor(const Arg& divisor, const Value* x) {
   const Node* node = float_maker_before_expand(divisor);
   if (!node || !is_lower_bound(*node)) return squares_under_root(node, x, false);
@@ -105,7 +105,7 @@ bool has_rows(const Value& x) {
   return x.rank() > 0 && x.sizes().back().is_const() && x.sizes().back().value() > 0 && has_elements(x);
 }
 
-// The length of a row of zeros, so that it is divided to zeros.
+// The squared length that stands for that of a row of zeros, so that the division gives zeros instead of NaN.
 double least_square(const Value& x) { return std::pow(kLargestBound * affine(x).scale, 2); }
 
 compiler::Args norm_args(Graph& graph, Node& before, Value* x, const Squares& squares) {
@@ -117,7 +117,7 @@ compiler::Args norm_args(Graph& graph, Node& before, Value* x, const Squares& sq
   return {x, Ints{count}, weight, squares.added / static_cast<double>(count)};
 }
 
-// Comparisons and positions, which tell what is no number from what is one.
+// Whether a result shows a difference between NaN and numbers: comparisons and positions.
 bool gives_no_numbers(const Node& node) {
   return std::any_of(node.results().begin(), node.results().end(), [](const Value* result) {
     return result->num_uses() > 0 && !result->is_quantized() &&
@@ -125,8 +125,7 @@ bool gives_no_numbers(const Node& node) {
   });
 }
 
-// Where numbers of a row of zeros are no numbers in eager, only quantized values may see them, and what is computed of
-// them.
+// Where eager gives NaN for a row of zeros, only quantized values may depend on the row: they have no NaN.
 bool ends_in_elements(const Value& value) {
   std::vector<const Value*> open = {&value};
   std::unordered_set<const Value*> seen = {&value};  // looked up only
@@ -169,7 +168,7 @@ Value* floats(Graph& graph, Node& before, const char* op, compiler::Args args, c
   return node->result();
 }
 
-// Of which a node may be the length; null: of none.
+// The value whose length (of each row) the node may compute; null: none.
 Value* measured(const Node& node) {
   const Node* from = &node;
   if (!node.is("aten.linalg_vector_norm.default")) {
@@ -180,8 +179,8 @@ Value* measured(const Node& node) {
   return from && from->arg(size_t{0}).is<Value*>() ? from->arg(size_t{0}).as<Value*>() : nullptr;
 }
 
-// The length of which a node takes the maximum with a number that counts in rows of zeros only; the node itself if it
-// takes none; null: it counts.
+// The node that computes the length: `node` itself, or the operand of a lower bound that counts only in rows of zeros.
+// Null: the bound counts in others, too.
 const Node* without_bound(const Node& node, const Value& result) {
   if (!is_lower_bound(node)) return &node;
   const auto bound = compiler::number_of(node.arg("min"), DType::f64);
@@ -191,7 +190,7 @@ const Node* without_bound(const Node& node, const Value& result) {
   return bound->real <= kLargestBound * std::min(affine(*x).scale, affine(result).scale) ? length : nullptr;
 }
 
-// A length that is an element is the sum of a row's products with its direction, which has 15 bits.
+// Replaces a quantized length by the sum of the products of a row and its direction, which has 15 bits.
 bool measures(Graph& graph, Node& node) {
   if (node.results().size() != 1 || !is_int8(*node.result())) return false;
   const Node* length = without_bound(node, *node.result());
@@ -209,15 +208,16 @@ bool measures(Graph& graph, Node& node) {
 
 }  // namespace
 
-// A row divided by its length, or by the root of its mean square, is an RMS norm, which has a kernel; a length is the
-// sum of a row's products with its direction.
+// A row divided by its length, or by the root of its mean square, becomes an RMS norm, which has a kernel. A length
+// becomes the sum of the products of the row and its direction.
 //   before: l = sqrt(sum(x * x, -1)); z = x / max(l, eps)       x: i8 q(s), rows of n
 //   after:  z = rms_norm(x, weight = 1 / sqrt(n), eps = eps^2 / n)
 //   before: l: i8 q = sqrt(sum(x * x, -1))
 //   after:  z = rms_norm(x, weight = 1 / sqrt(n)); l: i8 q = sum(x * z, -1)
-// x / sqrt(sum(x * x, -1) + eps), its mean instead of its sum, and factors 1 / sqrt(..) are norms, too. Requires:
-// quantization is in types, none in between; eps <= s / 10000 where it bounds a length, so that it counts in rows of
-// zeros only. Keeps: every number, apart from rounding in floats; rows of zeros that eager divides by 0 are zeros.
+// The same holds for x / sqrt(sum(x * x, -1) + eps), for the mean instead of the sum, and for factors 1 / sqrt(..).
+// Requires: quantization is in types, none in between; eps <= s / 10000 where it bounds a length, so that it counts
+// only in rows of zeros. Keeps: every number, apart from rounding in floats; rows of zeros, for which eager divides by
+// 0, give zeros.
 Result<Changed> normalize_rows(Graph& graph) {
   return compiler::for_each_graph(graph, [](Graph& g) {
     bool changed = false;

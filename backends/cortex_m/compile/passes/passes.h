@@ -1,11 +1,10 @@
-// The passes that only this backend asks for. The contract of each stands above its definition, in the file of the same
-// name.
+// The passes of this backend alone. The contract of each is above its definition, in the file of the same name. C++20.
 #pragma once
 #include "compiler/passes/pipeline.h"
 
 namespace wick::cortex_m {
 
-/// Their rows, in the order in which they run; target.cpp puts the shared ones between them.
+/// The backend's own passes, in the order in which they run; target.cpp puts the shared ones between them.
 Span<const compiler::Pass> own_passes();
 
 compiler::Result<compiler::Changed> absorb_padding(compiler::Graph& graph);

@@ -36,9 +36,9 @@ using compiler::Values;
 namespace {
 
 constexpr double kLargestInt16 = 32767;  // element of int16
-constexpr int kFinerSteps = 128;         // of int16 in one of int8: 255 times as many fit 16 bits
-constexpr double kGrains = 256;          // that numbers are divided into, at least
-constexpr double kMostSlack = 128;       // of numbers behind two loose bounds: leaves 256 steps for what is usual
+constexpr int kFinerSteps = 128;         // int16 steps in one of int8: 255 * 128 fit 16 bits
+constexpr double kGrains = 256;          // the least number of differences that count, up to the bound
+constexpr double kMostSlack = 128;  // for values behind two loose bounds: leaves 256 steps for the usual magnitudes
 
 bool is_float(const Value& value) {
   return value.type.is_tensor() && !value.is_quantized() && value.dtype() == DType::f32;
@@ -52,11 +52,11 @@ struct Between {
   TensorType before;
   std::vector<Value*> stands_for;
   bool is_loose = false;
-  double grain = 0;  // differences that count
-  double slack = 1;  // how far the numbers are below their bound
+  double grain = 0;  // smallest difference that counts
+  double slack = 1;  // bound divided by the largest magnitude to expect (Bound)
   Rounding rounding;
 };
-// By value; in an order that depends on nothing but the graph.
+// The values that may become int16: by value, and in an order that depends only on the graph.
 struct Candidates {
   std::unordered_map<const Value*, Between> of;  // looked up only
   std::vector<Value*> order;
@@ -77,7 +77,7 @@ Values read_results(const Node& node) {
   return read;
 }
 
-// Elements of a value, and besides constants and positions nothing else.
+// Whether all tensor operands have elements, are constant, or are indices, and at least one has elements.
 bool reads_elements(const Node& node) {
   bool any = false;
   for (const Value* operand : node.operands()) {
@@ -100,7 +100,8 @@ bool has_known_sizes(const Node& node) {
          std::all_of(node.results().begin(), node.results().end(), known);
 }
 
-// Differences that count, of what an operand adds to a result or of all results.
+// The smallest difference that counts in a result, or in a term of a sum. A node that adds or selects numbers inherits
+// it from its operands.
 double grain_of(const Node& node, const Bound& bound, const Candidates& candidates) {
   double grain = bound.largest / kGrains;
   if (!bound.keeps_steps) return grain;
@@ -115,7 +116,7 @@ double grain_of(const Node& node, const Bound& bound, const Candidates& candidat
   return grain;
 }
 
-// Of what a node computes of numbers that are below their own bounds.
+// The slack of a result: that of the node's own bound times what it inherits from its operands.
 double slack_of(const Node& node, const Bound& bound, const Candidates& candidates) {
   const bool multiplies = node.is(compiler::Binary::mul) || node.op->facts.gemm;
   double slack = 1;
@@ -153,7 +154,7 @@ void consider(const Node& node, Candidates& candidates) {
   for (Value* result : read_results(node)) consider_result(node, result, candidates);
 }
 
-// Differences that count between the numbers of all results of a node. 0: one has none.
+// The smallest difference that counts in any result of a node. 0: a result has no elements.
 double result_grain(const Node& node, const Candidates& candidates) {
   double grain = kUnknown;
   for (const Value* result : read_results(node)) {
@@ -164,7 +165,8 @@ double result_grain(const Node& node, const Candidates& candidates) {
   return std::isfinite(grain) ? grain : 0;
 }
 
-// Whether numbers end with this reader of some of them: it computes on elements alone, and gives some.
+// Whether a reader can take its operands as int16: it computes on elements alone, and its results are elements,
+// candidates or integers.
 bool reads_well(const Node& user, const Candidates& candidates) {
   const std::vector<Value*> operands = user.operands();
   const auto is_open = [](const Value* operand) { return is_float(*operand) && !operand->is_constant(); };
@@ -182,15 +184,15 @@ void give_up(Value* value, Candidates& candidates) {
   candidates.of.erase(value);
 }
 
-// Why nodes stay on floats: whose operands' rounding shows, and by value those that this leaves in floats.
+// Why nodes stay in floats: the nodes whose operands' rounding shows, and by value the node that keeps it in floats.
 struct Causes {
   std::vector<ShownRounding> shown;
   std::unordered_map<const Value*, const Node*> of;  // looked up only
-  std::unordered_set<const Node*> open;              // looked up only: nodes that stay whatever rounding does
+  std::unordered_set<const Node*> open;              // looked up only: nodes that stay for another reason
 };
 
-// Numbers whose rounding shows in what their readers give. Readers without a form on integers have that as their
-// reason.
+// Gives up values whose rounding shows in the results of their readers. A reader without an integer form has that as
+// its reason instead.
 void give_up_coarse(const std::vector<Node*>& nodes, Candidates& candidates, Causes& causes) {
   std::unordered_set<const Value*> coarse;  // looked up only
   for (const Node* node : nodes) {
@@ -213,7 +215,7 @@ void give_up_coarse(const std::vector<Node*>& nodes, Candidates& candidates, Cau
   std::erase_if(candidates.order, is_coarse);
 }
 
-// The cause of a value that this node reads or gives; null: none has one.
+// The cause of any operand or result of the node; null: none has one.
 const Node* cause_beside(const Node& node, const Causes& causes) {
   std::vector<Value*> values = node.operands();
   values.insert(values.end(), node.results().begin(), node.results().end());
@@ -269,7 +271,7 @@ bool reads_float_constant(const Node& node) {
   });
 }
 
-// Elements of int8 and of int16, for a rule that wants one of them.
+// Whether the node has int8 and int16 tensors, while its rule takes only one of them.
 bool mixes_elements(const Node& node) {
   const OpRule* rule = find_rule(node);
   if (!rule || rule->takes_mixes) return false;
@@ -280,7 +282,8 @@ bool mixes_elements(const Node& node) {
   return std::any_of(values.begin(), values.end(), is_narrow) && std::any_of(values.begin(), values.end(), is_wide);
 }
 
-// An operator on elements beside a constant in floats, or on elements of both dtypes.
+// Whether the node can be rewritten without others: it computes on elements beside a constant in floats, or mixes int8
+// and int16.
 bool stands_alone(const Node& node) {
   const bool beside_constant = reads_float_constant(node) && node.results().size() == 1;
   return (beside_constant || mixes_elements(node)) && has_elements(*node.result()) && reads_elements(node) &&
@@ -322,7 +325,7 @@ std::vector<Group> groups_of(const std::vector<Node*>& nodes, const Candidates& 
 
 // --- the nodes on int16 ---
 
-// Changes nodes until the backend takes them, or undoes it all.
+// Changes nodes until the backend takes all of them; undo() restores the graph.
 class Widening {
  public:
   Widening(Graph& graph, const PipelineOptions& options, const Candidates& candidates)
@@ -332,7 +335,7 @@ class Widening {
     for (Node* node : nodes) {
       if (options_.takes(*node)) continue;
       grain_ = result_grain(*node, candidates_);
-      // A table of a coarse result would be one of fewer lines.
+      // An int8 result would get a table with fewer entries.
       const int results = is_tabulated(*node) ? kFinerSteps : 1;
       widen_operands(*node, false);
       for (Value* result : read_results(*node)) widen_result(*node, result, results);
@@ -359,11 +362,11 @@ class Widening {
     return node->result();
   }
 
-  // The same numbers as int16; null: it stays.
+  // The operand as int16; null: it stays as it is.
   Value* widened(Value* x, bool constants, Node& reader) {
     if (!x || is_number(*x)) return nullptr;
     if (!x->is_constant() && is_int8(*x)) {
-      // Sums of products of fewer steps need fewer bits.
+      // Sums of products of coarser elements need fewer bits.
       const bool weighs = reader.op->facts.gemm || reader.is("aten.convolution.default");
       const int finer = weighs ? 1 : kFinerSteps;
       Value*& wide = wide_[{x, finer}];
@@ -374,7 +377,7 @@ class Widening {
                                                                                    : nullptr;
   }
 
-  // Null: rounding it would show in the reader's result.
+  // The constant as int16. Null: its rounding would show in the reader's result, or it is not finite.
   Value* wide_constant(const Value& x, const Node& reader) {
     const std::vector<double> all = numbers(x);
     const bool finite = std::all_of(all.begin(), all.end(), [](double number) { return std::isfinite(number); });
@@ -395,7 +398,7 @@ class Widening {
     return graph_.add_constant(std::move(type), compiler::layout::own(std::move(elements)), graph_.unique_name(x.name));
   }
 
-  // A layer whose weights are floats becomes two.
+  // Splits a layer whose weights are in floats into two layers.
   bool split_weights_of(Node& node) {
     if (!has_float_weights(node)) return false;
     const std::vector<Node*> parts = split_layer(graph_, node, grain_, options_);
@@ -410,7 +413,7 @@ class Widening {
     return true;
   }
 
-  // Weights have eight bits beside int16, too.
+  // Widens operands to int16, with `constants` also constants. Weights keep eight bits.
   void widen_operands(Node& node, bool constants) {
     for (size_t i = 0; i < node.args().size(); ++i) {
       const Arg before = node.arg(i);
@@ -430,9 +433,9 @@ class Widening {
     }
   }
 
-  // Elements of int8 right behind those of int16 that the node gives: other groups may have put readers there. Of as
-  // many steps they differ by the zero point, so that the node's operator is what rounds; of `finer` ones by a
-  // rounding.
+  // Gives the node an int16 result and converts it to int8 right behind the node: other groups may have put readers
+  // there. If both have equally many steps (finer = 1), they differ only by the zero point, so that the node itself
+  // rounds; otherwise the conversion rounds, too.
   void widen_result(Node& node, Value* y, int finer) {
     if (!is_int8(*y)) return;
     const TensorType type = y->tensor();
@@ -453,13 +456,13 @@ class Widening {
   Graph& graph_;
   const PipelineOptions& options_;
   const Candidates& candidates_;
-  double grain_ = 0;                                     // of the result of the node that is widened
-  std::map<std::pair<const Value*, int>, Value*> wide_;  // looked up only; by how many steps a step becomes
+  double grain_ = 0;                                     // of the result of the node that is being widened
+  std::map<std::pair<const Value*, int>, Value*> wide_;  // looked up only; by value and by how many steps one becomes
   std::vector<Node*> made_, replaced_;
   std::vector<std::function<void()>> undo_;
 };
 
-// Numbers that are mostly far below their bound have too few steps for results of int16.
+// Whether int16 results of the group can be accurate: numbers far below a loose bound have too few steps for them.
 bool is_fine_enough(const Group& group, const Candidates& candidates) {
   const auto is_loose = [&](Value* value) { return candidates.of.at(value).is_loose; };
   const auto is_wide = [&](const Node* node) {
@@ -497,19 +500,19 @@ bool widen_groups(Graph& graph, const PipelineOptions& options) {
 
 }  // namespace
 
-// Numbers that no quantizer annotated, between quantized ones, become int16, where all that computes with them has a
-// form on int16.
+// Values between quantized ones that no quantizer annotated become int16, provided all nodes that compute with them
+// have a form on int16.
 //   before: s = sigmoid(x: i8 q); y: i8 q(s, p) = mean(s)
 //   after:  w: i16 q = wick.convert(x); s: i16 q = sigmoid(w); m: i16 q = mean(s); y: i8 q(s, p) = wick.convert(m)
-// Their scale is the least with which no number saturates, whatever the input: that of what their operators compute at
-// most. Operators for which that is far more than what they usually compute (layers, products, norms) follow one
-// another only while 8 bits are left for the latter, and numbers to which far larger ones are added stay floats.
+// The scale is the smallest one with which no number saturates for any input: it covers the largest number that the
+// operator can compute. Layers, products and norms usually compute far smaller ones; such operators may follow one
+// another only while 8 bits are left for the usual numbers. Values to which far larger ones are added stay in floats.
 // Constants in floats beside elements become int16, too, and so does int8 beside int16. Requires: quantization is in
-// types. Ensures: no value's range is narrower than what its operator computes. Keeps: every number but for roundings
-// to 16 bits of the largest one.
+// types. Ensures: the range of each value covers what its operator can compute. Keeps: every number, apart from
+// rounding to 16 bits of the largest one.
 Result<Changed> quantize_between(Graph& graph, const PipelineOptions& options) {
   if (!options.takes) return Changed::no;
-  const compiler::SymScope scope(graph.ranges);  // of sizes that rules leave open
+  const compiler::SymScope scope(graph.ranges);  // for sizes that rules leave open
   return compiler::for_each_graph(graph, [&](Graph& g) { return Changed(widen_groups(g, options)); });
 }
 

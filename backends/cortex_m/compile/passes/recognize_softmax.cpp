@@ -16,20 +16,20 @@ using compiler::Value;
 
 namespace {
 
-constexpr double kLargestExponent = 60;  // whose exponentials, and sums of many of them, are finite
+constexpr double kLargestExponent = 60;  // exp of it, and a sum of many such, is finite
 
 bool reads_as_first(const Node& node, const Value* x) {
   return node.arg(size_t{0}).is<Value*>() && node.arg(size_t{0}).as<Value*>() == x;
 }
 
-// The only dimension of a reduction of x that keeps it; -1: there are others, or none.
+// The dimension that a node reduces in x, with keepdim; -1: it reduces several or none.
 int64_t reduced_dim(const Node& node, const Value& x) {
   if (!reads_as_first(node, &x) || node.is_none("dim") || !node.boolean("keepdim")) return -1;
   const auto dims = node.static_ints("dim");
   return dims.size() == 1 ? compiler::wrap_dim(dims[0], x.rank()) : -1;
 }
 
-// As elements it must have the scale of x: then none is rounded.
+// Whether `arg` is the maximum of x along `dim`. If it is quantized it must have the scale of x: then it is exact.
 bool is_maximum_of(const Arg& arg, const Value& x, int64_t dim) {
   if (!arg.is<Value*>()) return false;
   const Value* value = arg.as<Value*>();
@@ -44,7 +44,7 @@ bool is_maximum_of(const Arg& arg, const Value& x, int64_t dim) {
          compiler::wrap_dim(node->static_integer("dim"), x.rank()) == dim;
 }
 
-// Whose exponentials a node gives, up to a factor for each row; null: it is none.
+// The scores whose exponentials the node computes, up to a factor for each row; null: it computes others.
 Value* scores_of(const Node& exponentials, int64_t dim) {
   if (!exponentials.is("aten.exp.default") || !exponentials.arg(size_t{0}).is<Value*>()) return nullptr;
   Value* scores = exponentials.arg(size_t{0}).as<Value*>();
@@ -72,7 +72,7 @@ bool becomes_softmax(Graph& graph, Node& node) {
 
 }  // namespace
 
-// A softmax that is written out.
+// A softmax that is written out as exponentials and their sum becomes one node.
 //   before: e = exp(x - amax(x, d)); y = e / sum(e, d)        after: y = _softmax(x, d)
 // The maximum may be missing where x is quantized and no exponential of its elements is infinite. Requires:
 // quantization is in types, none in between. Keeps: every number, apart from rounding in floats.

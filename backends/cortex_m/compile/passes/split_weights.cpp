@@ -23,20 +23,20 @@ using compiler::Value;
 
 namespace {
 
-constexpr double kLargest = 127, kFiner = 254;  // steps of the rest in one of the rounded weights: half a step fits
-constexpr double kFinerSums = 64;               // than int8: 512 steps of it fit 16 bits
-constexpr double kCoarserSums = 2;              // than int16: parts are larger than their sum
+constexpr double kLargest = 127, kFiner = 254;  // steps of the rest in one of the rounded weights: half fits int8
+constexpr double kFinerSums = 64;               // int16 steps in one of the int8 result: 512 int8 steps fit 16 bits
+constexpr double kCoarserSums = 2;  // int16 steps of the result in one of the parts, which may exceed their sum
 
 bool is_int8_layer(const Node& node) { return is_int8(*node.tensor("input")) && is_int8(*node.result()); }
 bool is_int16_layer(const Node& node) { return is_int16(*node.tensor("input")) && is_int16(*node.result()); }
 
 struct Split {
-  std::vector<int8_t> rounded, rest;  // of weights: rounded * steps + rest * steps / kFiner
-  std::vector<double> steps;          // of each channel
-  size_t dim = 0;                     // whose sizes are the channels
+  std::vector<int8_t> rounded, rest;  // weight = rounded * steps + rest * steps / kFiner
+  std::vector<double> steps;          // scale of `rounded` for each channel
+  size_t dim = 0;                     // of the weights' channels
 };
 
-// Nothing: what is left of the weights could add up to more than half of `tolerance`.
+// Nullopt: the remaining errors of the weights could add up to more than half of `tolerance`.
 std::optional<Split> split(const Node& node, double tolerance) {
   const Value& weight = *node.tensor("weight");
   const std::vector<double> all = numbers(weight);
@@ -53,7 +53,7 @@ std::optional<Split> split(const Node& node, double tolerance) {
     out.steps[channel_of(i)] = std::max(out.steps[channel_of(i)], std::abs(all[i]) / kLargest);
   }
   for (double& step : out.steps) step = step > 0 ? step : 1;
-  std::vector<double> left(channels);  // of the weights of each channel, added up
+  std::vector<double> left(channels);  // sum of the weights' errors in each channel
   for (size_t i = 0; i < all.size(); ++i) {
     const double step = out.steps[channel_of(i)], rounded = round_half_even(all[i] / step);
     const double rest = round_half_even((all[i] / step - rounded) * kFiner);
@@ -71,7 +71,7 @@ class Splitting {
  public:
   Splitting(Graph& graph, Node& node) : graph_(graph), node_(node) {}
 
-  // From int8 to int8, by way of int16.
+  // From int8 to int8, with int16 in between.
   void build_narrow(const Split& split) {
     Value *x = node_.tensor("input"), *y = node_.result();
     Value* input = add("wick.convert.default", {x}, as_int16(x->tensor(), affine(*x).scale));
@@ -84,7 +84,7 @@ class Splitting {
     sum_of_parts(split, node_.tensor("input"), as_int16(type, affine(*node_.result()).scale * kCoarserSums), type);
   }
 
-  // The nodes if the backend takes them; otherwise they are gone.
+  // Returns the new nodes if the backend takes all of them; otherwise erases them.
   std::vector<Node*> finish(const PipelineOptions& options) {
     if (std::all_of(made_.begin(), made_.end(), [&](const Node* node) { return options.takes(*node); })) return made_;
     for (auto node = made_.rbegin(); node != made_.rend(); ++node) graph_.erase(*node);
@@ -159,16 +159,16 @@ std::vector<Node*> split_layer(Graph& graph, Node& node, double tolerance, const
   return splitting.finish(options);
 }
 
-// Layers from int8 to int8 whose weights no quantizer annotated are two layers: weights rounded to int8, and what that
-// leaves of them.
+// A layer from int8 to int8 whose weights no quantizer annotated becomes two layers: one with weights rounded to int8,
+// and one with the remainder of the weights, as int8 on a finer scale.
 //   before: y: i8 q(s, z) = linear(x: i8, w: f32, b)
 //   after:  h: i16 = linear(c, w0: i8 q(t), b); l: i16 = linear(c, w1: i8 q(t / 254)); y: i8 q(s, z) = convert(h + l)
 //           with c: i16 = convert(x)
-// Weights have 16 bits so. Requires: quantization is in types. Keeps: every number but for what is left of the weights,
-// which is half a step of the result at most. Layers for which it could be more stay.
+// Together the weights have 16 bits. Requires: quantization is in types. Keeps: every number, apart from the remaining
+// errors of the weights: at most half a step of the result. Layers in which they could exceed that stay.
 Result<Changed> split_weights(Graph& graph, const PipelineOptions& options) {
   if (!options.takes) return Changed::no;
-  const compiler::SymScope scope(graph.ranges);  // of sizes that rules leave open
+  const compiler::SymScope scope(graph.ranges);  // for sizes that rules leave open
   return compiler::for_each_graph(graph, [&](Graph& g) {
     bool changed = false;
     for (Node* node : g.node_list()) {

@@ -1,4 +1,4 @@
-// Computes layers whose weights a quantizer left in floats on integers. The contract: split_weights.cpp. C++20.
+// Splits layers with float weights into layers with integer weights. The contract: split_weights.cpp. C++20.
 #pragma once
 #include <vector>
 
@@ -6,13 +6,12 @@
 
 namespace wick::cortex_m {
 
-/// Whether the node is a linear layer or a convolution whose weights are constant floats.
+/// Whether the node is a linear layer or a convolution with constant weights in floats.
 bool has_float_weights(const compiler::Node& node);
 
-/// Two layers in front of a layer from int16 to int16 with such weights, and their sum, which comes last: nodes that
-/// the backend takes. Their result is off by 3 steps of the node's at most, besides what 16 bits leave of the weights.
-/// Empty, and the graph is as it was: what is left could add up to more than half of `tolerance`, or the backend does
-/// not take a node.
+/// Builds two layers before an int16 layer with such weights, and their sum, which comes last. The result is off by at
+/// most 3 steps of the node's result, besides the remaining errors of the weights. Empty, with the graph unchanged:
+/// these errors could add up to more than half of `tolerance`, or the backend refuses a node.
 std::vector<compiler::Node*> split_layer(compiler::Graph& graph, compiler::Node& node, double tolerance,
                                          const compiler::PipelineOptions& options);
 

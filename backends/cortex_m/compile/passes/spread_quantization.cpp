@@ -16,14 +16,14 @@ using compiler::Value;
 
 namespace {
 
-// f32 numbers that only nodes of the graph read. What an operator dequantizes stays numbers: it is left where elements
-// are read on another scale than they were written on.
+// Whether the value is f32 and only nodes read it, so that it may become quantized. A dequantized value is excluded: it
+// stands between elements of two different scales.
 bool may_be_elements(const Value& value) {
   return value.type.is_tensor() && !value.is_quantized() && value.dtype() == DType::f32 && value.producer &&
          !value.producer->op->has(compiler::kDequantizes) && value.users().size() == value.num_uses();
 }
 
-// A view, or padding with zeros: each number of the result is one of the operand's, or 0.
+// Whether each number of the result is one of the operand's, or 0: a view, or padding with zeros.
 bool moves(const Node& node) {
   if (node.results().size() != 1) return false;
   if (node.is("aten.constant_pad_nd.default")) return compiler::literal(node.arg("value")) == 0.0;
@@ -40,7 +40,7 @@ void quantize_as(Value* value, const Value& like) {
 
 bool joins(const Node& node) { return node.is("aten.cat.default"); }
 
-// Elements of one scale in all operands: those of the result lie in the range of any of them.
+// The operands must have one scale. The result's range covers all of their ranges.
 bool join_forward(const Node& node) {
   const std::vector<Value*> operands = node.operands();
   const bool all = !operands.empty() && std::all_of(operands.begin(), operands.end(), [&](const Value* operand) {
@@ -65,7 +65,7 @@ bool forward(const Node& node) {
   return true;
 }
 
-// Whether all that reads x moves it to elements like those of `result`.
+// Whether all readers of x only move it, to elements like those of `result`.
 bool only_becomes(const Value& x, const Value& result) {
   const std::vector<Node*>& users = x.users();
   return std::all_of(users.begin(), users.end(), [&](const Node* user) {
@@ -105,13 +105,13 @@ bool backward(Graph& graph, const Node& node) {
 
 }  // namespace
 
-// Numbers that a view or cat takes from quantized ones, or that only become elements behind such, are elements there,
-// too.
+// A view, zero padding or cat of quantized values computes on elements. So does the operator before a value that its
+// readers only move to quantized results.
 //   before: v = view(q: i8 q(s, z)); y = bmm(v, w)             after: v: i8 q(s, z) = view(q: i8 q(s, z)); ..
 //   before: y = bmm(v, w); z: i8 q(s, p) = view(y)            after: y: i8 q(s, p) = bmm(v, w); ..
 //   before: z: i8 q(s, p) = view(x), x an input               after: e: i8 q(s, p) = wick.convert(x); z: .. = view(e)
 // Decompositions leave such views between the operators that a model quantizes. Requires: quantization is in types.
-// Keeps: every number, as quantizing what is quantized changes nothing, and moving and quantizing commute.
+// Keeps: every number: quantizing twice equals quantizing once, and data movement and quantization commute.
 Result<Changed> spread_quantization(Graph& graph) {
   return compiler::for_each_graph(graph, [](Graph& g) {
     bool changed = false;

@@ -15,7 +15,7 @@ using compiler::Value;
 
 namespace {
 
-// One number, with which the clamp is a function of one element.
+// A bound with a single number: with such bounds the clamp is a function of one element.
 bool is_number(const Value* bound) { return !bound || (numel(bound->sizes()).is(1) && is_constant_numbers(*bound)); }
 
 Value* extrema_of(Builder& b, Node& node) {
@@ -30,9 +30,9 @@ Value* extrema_of(Builder& b, Node& node) {
 
 }  // namespace
 
-// Clamps by tensors are maxima and minima, which have integer forms.
+// Clamps by tensors become maxima and minima, which have integer forms.
 //   before: y = clamp(x, low, high)        after: y = minimum(maximum(x, low), high)
-// Keeps: every value, NaN too. Clamps by one number each stay: they are tables.
+// Keeps: every value, including NaN. Clamps by single numbers stay: they are tables.
 Result<Changed> tensor_bounds(Graph& graph) {
   return compiler::for_each_graph(graph, [](Graph& g) {
     constexpr compiler::Rule kRules[] = {extrema_of};

@@ -13,7 +13,7 @@ constexpr size_t kArgsWithoutActivation = 13;
 
 Tensor& output(Span<EValue*> args) { return *args[args.size() - 2]->tensor; }
 
-/// All but `operands`.
+/// Reads everything but `operands`.
 bool read_terms(KernelContext& context, Span<EValue*> args, Add* add) {
   if (!read_addend(context, args.subspan(1, 3), &add->first) ||
       !read_addend(context, args.subspan(5, 3), &add->second) ||

@@ -5,7 +5,7 @@
 
 namespace wick::cortex_m {
 
-/// One operand on the scale of the sum: requantize((value - zero_point) * 2^20).
+/// An operand converted to the scale of the sum: requantize((value - zero_point) * 2^20).
 struct Addend {
   int32_t zero_point = 0;
   OutputStage scale;
@@ -26,7 +26,7 @@ struct Add {
 };
 bool read_add(KernelContext& context, Span<EValue*> args, Add* add);
 
-/// `operands` of `add` says nothing.
+/// The arguments of wick_cortex_m::add; `add.operands` is not used.
 struct BroadcastAdd {
   Add add;
   Broadcast broadcast;

@@ -23,7 +23,7 @@ Input random_input(Random& random) {
   return input;
 }
 
-/// add of a and b, one of which may be a row of channels; both in the order of memory.
+/// Checks the sum of a and b, one of which may be a row of channels. Elements are in memory order.
 void check(Random& random, bool a_row, bool b_row) {
   const std::vector<int32_t> sizes = {static_cast<int32_t>(random.in(1, 2)), static_cast<int32_t>(random.in(1, 6)),
                                       static_cast<int32_t>(random.in(1, 4)), static_cast<int32_t>(random.in(1, 4))};
@@ -46,7 +46,7 @@ void check(Random& random, bool a_row, bool b_row) {
   ASSERT_TRUE(runs(kName, {a, x.zero_point, x.scale.multiplier, x.scale.shift, b, y.zero_point, y.scale.multiplier,
                            y.scale.shift, p.offset, p.multiplier, p.shift, p.min, p.max, out}));
   ASSERT_TRUE(equals(out, expected));
-  // ExecuTorch 1.2 has no activation: nothing is clamped but to int8.
+  // ExecuTorch 1.2 passes no activation: the result is only clamped to int8.
   const auto sum = [&](std::vector<Arg> limits) {
     TestTensor y_out = make_out(DType::i8, sizes, order);
     std::vector<Arg> args = {a,

@@ -1,4 +1,4 @@
-// quantized_add, eight elements at a time: differences to the zero point fit 16 bits, scaled ones 32. The equation:
+// quantized_add, eight elements at a time: (value - zero_point) fits 16 bits, shifted values fit 32. The equation:
 // reference.cpp.
 #include "backends/cortex_m/kernels/add/add.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
@@ -7,7 +7,7 @@
 namespace wick::cortex_m::mve {
 namespace {
 
-/// What becomes of an operand's elements.
+/// How an operand is scaled.
 enum class Scale {
   half,   // multiplier 2^30, no shift: half of the value, exactly
   right,  // a shift to the right
@@ -49,7 +49,7 @@ int16x8_t sum(const Add& add, int16x8_t a, int16x8_t b, int16x8_t min, int16x8_t
 
 template <Scale kA, Scale kB, bool kRight>
 void add_elements(const Add& in, const int8_t* a, const int8_t* b, int8_t* y, int32_t count) {
-  const Add add = in;  // nothing that a store could change
+  const Add add = in;  // a copy that no store can change
   const int16x8_t min = vdupq_n_s16(static_cast<int16_t>(add.stage.min)),
                   max = vdupq_n_s16(static_cast<int16_t>(add.stage.max));
   for_eights(

@@ -1,5 +1,5 @@
-// quantized_add on cores without vectors. The operand with the larger scale has the multiplier 2^30 and no shift, which
-// makes (a - zero_point) * 2^19 of it: that needs no multiplication. C++17, freestanding.
+// quantized_add on cores without vectors. The operand with the larger scale has the multiplier 2^30 and no shift, so it
+// becomes (a - zero_point) * 2^19: no multiplication is needed. C++17, freestanding.
 #include "backends/cortex_m/kernels/add/add.h"
 #include "backends/cortex_m/kernels/isa/chosen.h"
 #include "backends/cortex_m/kernels/reference.h"
@@ -14,7 +14,7 @@ struct AddLine {
   int32_t out_multiplier, out_right, out_offset, min, max;
 };
 
-/// One line of elements. `kBoth`: both operands are shifted only.
+/// One line of elements. `kBoth`: both operands need only a shift.
 template <bool kBoth>
 __attribute__((noinline)) void add_line(const AddLine p, const int8_t* shifted, const int8_t* other, int32_t count,
                                         int8_t* y) {
@@ -34,7 +34,7 @@ __attribute__((noinline)) void add_line(const AddLine p, const int8_t* shifted, 
 }
 
 void add_lines(const Add& add) {
-  // The sum is less than 2^28 in size.
+  // The magnitude of the sum is less than 2^28.
   const bool swaps = !is_shifted_only(add.first);
   const Addend &shifted = swaps ? add.second : add.first, &other = swaps ? add.first : add.second;
   const bool both = is_shifted_only(other);
@@ -51,7 +51,7 @@ void add_lines(const Add& add) {
   }
 }
 
-/// Can add_lines compute it?
+/// Whether add_lines can compute it.
 bool is_usual(const Add& add) {
   const bool first = is_shifted_only(add.first), second = is_shifted_only(add.second);
   return add.stage.shift < 0 && (first || second) && (first || add.first.scale.shift < 0) &&

@@ -22,9 +22,9 @@ bool check_sizes(KernelContext& context, const Tensor& q, const Tensor& k, const
                  "wanted 1 to 32768 keys of 1 to 32768 features");
 }
 
-/// Scores with as many bits more have room in 31 bits.
+/// Reads `mask_bits`. Scores with so many additional fractional bits must fit 31 bits.
 bool read_mask_bits(KernelContext& context, const EValue& mask, const EValue& value, int32_t features, int32_t* bits) {
-  constexpr int32_t kMostScore = 255 * 128;  // of one feature
+  constexpr int32_t kMostScore = 255 * 128;  // largest score, for one feature
   return mask.is_none() || (read_int(context, value, 0, 30, bits, "the bits of the mask are outside 0 to 30") &&
                             require(context, int64_t{features} * kMostScore <= (int64_t{1} << 30) >> *bits,
                                     "the bits of the mask leave no room for the scores"));
@@ -45,7 +45,7 @@ bool read_attention_sizes(KernelContext& context, Span<EValue*> args, const Tens
   return true;
 }
 
-// [B or 1, M or 1, N]: int32, or boolean.
+// The mask is [B or 1, M or 1, N], int32 or boolean.
 bool read_attention_mask(KernelContext& context, const EValue& value, int32_t bits, AttentionForm* form) {
   if (value.is_none()) return true;
   const Tensor& mask = *value.tensor;
@@ -124,7 +124,7 @@ int32_t weights_of_scores(const Attention& attention, int32_t* scores, int32_t c
     scores[n] = scores[n] == kHidden ? 0 : exp_of_negative(exponent);
     sum += scores[n];
   }
-  if (sum == 0) return 0;  // all are hidden
+  if (sum == 0) return 0;  // all keys are hidden
   const WeightScale scale = scale_of_weights(sum, kWeightBits);
   int32_t total = 0;
   for (int32_t n = 0; n < count; ++n)

@@ -14,7 +14,7 @@ struct Case {
   bool causal = false;
   int64_t output_zero = 0, output_multiplier = 1 << 30, output_shift = -21;
   int32_t scratch_words = -1;
-  int32_t group = 1;                     // batches of the query for each of keys and values
+  int32_t group = 1;                     // how many query batches share keys and values
   std::vector<int32_t> mask_sizes = {};  // {}: none
   std::vector<int64_t> mask = {};
   bool boolean = false;
@@ -74,7 +74,7 @@ Case random_case(Random& random) {
   return c;
 }
 
-// What the numbers say: the output of one query and column before it is rounded, and how far weights may be off.
+// The exact output of one query and column before it is rounded; `slack`: the largest error that the weights may cause.
 double exact_output(const Case& c, int32_t b, int32_t m, int32_t e, double* slack) {
   const auto at = [](const std::vector<int64_t>& list, int64_t index) {
     return static_cast<double>(list[static_cast<size_t>(index)]);
@@ -152,7 +152,7 @@ TEST(CortexMAttention, MaskedKeysHaveNoWeight) {
   c.mask = {-5, INT32_MIN, -5, INT32_MIN, INT32_MIN, INT32_MIN};
   ASSERT_TRUE(c.run(&found));
   EXPECT_EQ(found, (std::vector<int64_t>{7 + 48, 7}));
-  // The ends of int32: sums saturate, and differences of them do.
+  // At the ends of int32, sums and their differences saturate.
   c.shift = 20;
   c.mask_bits = 5;
   c.mask = {INT32_MAX, INT32_MIN + 1, 0, INT32_MIN + 1, INT32_MIN + 1, INT32_MIN};

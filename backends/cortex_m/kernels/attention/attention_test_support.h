@@ -1,5 +1,5 @@
-// What the tests of attention and attention_int16 share: sizes and masks of a `Case`, which has the members of both.
-// C++20, hosted.
+// Shared by the tests of attention and attention_int16: sizes and masks of a `Case`, which both tests define. C++20,
+// hosted.
 #pragma once
 #include "backends/cortex_m/kernels/oracle_test_support.h"
 
@@ -30,7 +30,7 @@ void add_mask(Random& random, int64_t most, Case* c) {
   }
 }
 
-/// A score with the mask, whose numbers count units of 2^-bits of one.
+/// A score after the mask, whose numbers are in units of 2^-bits of a score.
 template <typename Case>
 double masked(const Case& c, int32_t b, int32_t m, int32_t n, double score, int64_t bits = 0) {
   if (c.mask_sizes.empty()) return score;

@@ -5,7 +5,7 @@
 namespace wick::cortex_m::mve {
 namespace {
 
-/// sum_d (q[d] + offset) k[d] of four keys, `stride` bytes apart.
+/// sum_d (q[d] + offset) k[d] for four keys, `stride` bytes apart.
 void four_scores(const int8_t* q, const int8_t* k, int32_t stride, int32_t depth, int32_t offset, int32_t* scores) {
   int32_t dots[4] = {0, 0, 0, 0}, sums[4] = {0, 0, 0, 0};
   const int8_t *k1 = k + stride, *k2 = k1 + stride, *k3 = k2 + stride;
@@ -37,7 +37,7 @@ void scores_of(const Attention& a, const int8_t* q, const int8_t* k, int32_t cou
   }
 }
 
-/// weights_of_scores().
+/// weights_of_scores(), vectorized.
 int32_t weights_of(const Attention& a, int32_t* scores, int32_t count) {
   const int32_t left = a.shift > 0 ? a.shift : 0, right = a.shift - left;
   int32_t max = INT32_MIN;

@@ -33,7 +33,7 @@ class AttentionRows {
     for (int32_t n = 0; n < count; n += 4, k += 4 * depth) {
       const int32_t rows = count - n < 4 ? count - n : 4;
       int32_t sums[4] = {0, 0, 0, 0};
-      // Rows behind the last are not read: the first one stands for them.
+      // Rows beyond the last one are not read; the first one replaces them.
       if (groups > 0) Isa::dot1(tile_, k, rows == 4 ? depth : 0, groups, sums);
       for (int32_t i = 0; i < rows; ++i) {
         if (rows < 4 && i > 0) sums[i] = one_score(k + i * depth, groups);

@@ -1,14 +1,14 @@
 // attention(q, k, v, mask?, mask_bits, query_zero_point, value_zero_point, score_multiplier, score_shift, is_causal,
 // output_zero_point, output_multiplier, output_shift, scratch): int8 q [B, M, D], k [G, N, D], v [G, N, E] -> [B, M,
-// E]. B is a multiple of G; as many batches of the query read the same keys one after another. For each query:
+// E]. B is a multiple of G; B / G consecutive batches of the query read the same keys. For each query:
 //   s[n] = sum_d (q[d] - query_zero_point) k[n][d]         the zero point of k adds the same to all, and cancels out
-//   s[n] = 2^mask_bits s[n] + mask[n]                      of a mask of int32; INT32_MIN hides the key. Saturating
-//   e[n] = exp((s[n] - max s) multiplier 2^(shift - 31 - 26)), a number without integer bits (that of softmax)
+//   s[n] = 2^mask_bits s[n] + mask[n]                      for an int32 mask; saturates. INT32_MIN hides the key
+//   e[n] = exp((s[n] - max s) multiplier 2^(shift - 31 - 26)), a number without integer bits (softmax's)
 //   p[n] = round(2^22 e[n] / sum of e)
 //   y[e] = clamp(requantize(sum_n p[n] (v[n][e] - value_zero_point)) + output_zero_point)
-// With is_causal, query m sees the keys 0 .. m; a boolean mask hides keys where it is false. A query that sees no key
-// has only weights of 0. Scores and sums are exact in 32 bits, so the result is that of the numbers, rounded once: N
-// weights are off by half a unit of 2^-22 each, and exp by a few units of 2^-31.
+// With is_causal, query m sees the keys 0 .. m; a boolean mask hides keys where it is false. If a query sees no key,
+// all its weights are 0. Scores and sums are exact in 32 bits, so the result is rounded once, apart from the errors of
+// the N weights: half a unit of 2^-22 each, and a few units of 2^-31 because of exp.
 #include "backends/cortex_m/kernels/attention/attention.h"
 
 namespace wick::cortex_m::reference {

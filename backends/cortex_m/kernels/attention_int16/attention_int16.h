@@ -13,9 +13,9 @@ struct AttentionInt16 : AttentionForm {
 
   const int16_t* keys_of(int32_t of_batch) const { return k + of_batch / group * keys * features; }
   const int16_t* values_of(int32_t of_batch) const { return v + of_batch / group * keys * outputs; }
-  /// r: sums of products keep 32 bits if as many bits are dropped.
+  /// r: with so many bits dropped, sums of products fit 32 bits.
   int32_t score_shift() const { return features == 1 ? 0 : 32 - __builtin_clz(static_cast<uint32_t>(features - 1)); }
-  /// From weighted sums of values.
+  /// The element for a weighted sum of values.
   int16_t finish(int64_t sum) const {
     const auto rounded = static_cast<int32_t>((sum + (1 << (kWideSumBits - 1))) >> kWideSumBits);
     return clamp_int16(requantize(rounded, stage.multiplier, stage.shift), stage.min, stage.max);
@@ -28,7 +28,8 @@ inline int32_t rounded_score(int64_t sum, int32_t shift) {
   return static_cast<int32_t>(shift == 0 ? sum : (sum + (int64_t{1} << (shift - 1))) >> shift);
 }
 
-/// weights[0 .. count): scores become weights that add up to about 2^kWideWeightBits, or 0 if all keys are hidden.
+/// Converts the scores in weights[0 .. count) to weights that add up to about 2^kWideWeightBits, or to 0 if all keys
+/// are hidden.
 void weigh_scores(const AttentionInt16& attention, int32_t count);
 
 }  // namespace wick::cortex_m

@@ -10,7 +10,7 @@ constexpr char kName[] = "wick_cortex_m::attention_int16.out";
 
 struct Case {
   int32_t batch = 1, queries = 1, keys = 1, features = 1, outputs = 1;
-  int32_t group = 1;  // batches of the query for each of keys and values
+  int32_t group = 1;  // how many query batches share keys and values
   std::vector<int64_t> q = {}, k = {}, v = {};
   int64_t multiplier = 1 << 30, shift = 0;
   bool causal = false;
@@ -76,7 +76,7 @@ Case random_case(Random& random) {
   return c;
 }
 
-// What the numbers say: the output of one query and column before it is rounded, and how far it may be off.
+// The exact output of one query and column before it is rounded; `slack`: the largest error that is allowed.
 double exact_output(const Case& c, int32_t b, int32_t m, int32_t e, double* slack) {
   const auto at = [](const std::vector<int64_t>& list, int64_t index) {
     return static_cast<double>(list[static_cast<size_t>(index)]);
@@ -102,7 +102,7 @@ double exact_output(const Case& c, int32_t b, int32_t m, int32_t e, double* slac
     total += weight;
   }
   const double step = std::ldexp(static_cast<double>(c.to.multiplier), c.to.shift - 31 + 15);
-  // Half a unit of scores, of exponents and of weights, and what exp is off by.
+  // Half a unit of scores, of exponents and of weights, and the error of exp.
   *slack = step * 65535 * (factor / 2 + std::ldexp(1, -21) + count * std::ldexp(1, -30)) + std::ldexp(1, -8);
   return sum / total * step;
 }

@@ -5,7 +5,7 @@
 namespace wick::cortex_m::mve {
 namespace {
 
-/// sum_d q[d] k[d] of two keys, `stride` elements apart, rounded.
+/// sum_d q[d] k[d] for two keys, `stride` elements apart, rounded.
 void two_scores(const int16_t* q, const int16_t* k, int32_t stride, int32_t depth, int32_t shift, int32_t* scores) {
   int64_t first = 0, second = 0;
   const int16_t* next = k + stride;
@@ -29,7 +29,7 @@ void scores_of(const AttentionInt16& a, const int16_t* q, const int16_t* k, int3
   a.weights[n] = scores[0];
 }
 
-/// weigh_scores().
+/// weigh_scores(), vectorized.
 void weigh(int32_t* scores, int32_t count, const Exponents& exponents) {
   int32_t max = INT32_MIN;
   for (int32_t n = 0; n < count; n += 4) {
@@ -54,7 +54,7 @@ void weigh(int32_t* scores, int32_t count, const Exponents& exponents) {
   }
 }
 
-/// Four keys' values at a time, which lie `outputs` elements apart.
+/// Weighted sums, for the values of four keys at a time, which are `outputs` elements apart.
 void sums_of(const AttentionInt16& a, const int16_t* v, int32_t count, int16_t* y) {
   const int32_t stride = a.outputs;
   const uint32x4_t places = vmulq_n_u32(vidupq_n_u32(0, 1), static_cast<uint32_t>(stride));

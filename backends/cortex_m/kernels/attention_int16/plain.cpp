@@ -5,7 +5,7 @@
 namespace wick::cortex_m::plain {
 namespace {
 
-/// Of columns [e, e + 4) of the values.
+/// The weighted sums of columns [e, e + 4) of the values.
 void four_weighted_sums(const AttentionInt16& a, const int16_t* v, int32_t count, int16_t* y) {
   int64_t sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
   const int32_t stride = a.outputs, *const end = a.weights + count;

@@ -1,12 +1,12 @@
 // attention_int16(q, k, v, mask?, score_multiplier, score_shift, is_causal, output_multiplier, output_shift,
-// activation_min, activation_max, scratch): attention of int16 tensors without zero points, with a word of scratch for
-// each key. For each query:
+// activation_min, activation_max, scratch): attention of int16 tensors without zero points; scratch has a word for each
+// key. For each query:
 //   s[n] = round(2^-r sum_d q[d] k[n][d]) + mask[n]   r: the least with 2^r >= D. INT32_MIN in the mask hides the key
-//   e[n] = exp(2^-26 round((s[n] - max s) multiplier 2^(shift - 31))), that of softmax; of -32 at least
+//   e[n] = exp(2^-26 round((s[n] - max s) multiplier 2^(shift - 31))), softmax's; the exponent is at least -32
 //   p[n] = round(2^30 e[n] / sum of e), 0 if all keys are hidden
 //   y[e] = clamp(requantize(round(2^-15 sum_n p[n] v[n][e])))
-// Sums are exact in 64 bits, so weights are off by what half a unit of scores is, by half a unit of 2^-30, and by a few
-// units of 2^-31 of exp.
+// Sums are exact in 64 bits. The error of a weight is that of half a unit of scores, plus half a unit of 2^-30, plus a
+// few units of 2^-31 because of exp.
 #include "backends/cortex_m/kernels/attention_int16/attention_int16.h"
 
 namespace wick::cortex_m::reference {

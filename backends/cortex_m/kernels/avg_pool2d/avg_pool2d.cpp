@@ -2,8 +2,8 @@
 
 namespace wick::cortex_m {
 
-// ExecuTorch 1.4 has no ceil_mode, which is false then, and versions before it no scratch tensor either. The return
-// slot counts.
+// ExecuTorch 1.4 passes no ceil_mode (it is false), and earlier versions pass no scratch tensor either. The return slot
+// counts as an argument.
 constexpr size_t kArgs = 11, kArgsWithoutScratch = 9;
 
 bool read_avg_pool2d(KernelContext& context, Span<EValue*> args, ImageSizes sizes, AvgPool2d* pool) {

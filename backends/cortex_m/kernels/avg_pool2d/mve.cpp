@@ -1,4 +1,4 @@
-// quantized_avg_pool2d, eight channels at a time. The quotient is a product with the reciprocal of the window's size.
+// quantized_avg_pool2d, eight channels at a time. Division by the window's size is multiplication by its reciprocal.
 // The equation: reference.cpp.
 #include "backends/cortex_m/kernels/avg_pool2d/avg_pool2d.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
@@ -7,7 +7,7 @@
 namespace wick::cortex_m::mve {
 namespace {
 
-/// Sums of that many elements, and half their number more, fit 16 bits.
+/// With at most so many taps, a sum of elements plus half the number of taps fits 16 bits.
 constexpr int32_t kMostTaps = 255;
 
 struct Taps {
@@ -29,7 +29,7 @@ int16x8_t average(int16x8_t sum, int32_t half, int32_t reciprocal) {
 
 void average_channels(const Taps& taps, int8_t* out) {
   const int32_t count = taps.rows * taps.columns;
-  // 2^32 / count, rounded up; for 1 it would not fit, but then there is nothing to divide.
+  // 2^32 / count, rounded up. For 1 it would not fit, but then no division is needed.
   const int32_t reciprocal = static_cast<int32_t>(UINT32_MAX / static_cast<uint32_t>(count) + 1);
   const int8_t* x = taps.x;
   for (int32_t left = taps.channels; left > 0; left -= 8, x += 8, out += 8) {

@@ -42,7 +42,7 @@ void average_one(const PoolTaps& taps, int8_t* out) {
 void write_average_pools(KernelContext& context, Span<EValue*> args, ImageSizes sizes, KernelFn reference) {
   AvgPool2d pool;
   if (!read_avg_pool2d(context, args, sizes, &pool)) return;
-  // As many taps as a sum of 32 bits takes; images of more would have 16 MB.
+  // Sums of more taps might not fit 32 bits; an image with so many has 16 MB.
   if (pool.from.h * pool.from.w >= 1 << 24) return reference(context, args);
   write_pools(pool.window, pool.from, pool.x, pool.to, pool.y, average_four, average_one);
 }

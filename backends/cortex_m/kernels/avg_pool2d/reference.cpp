@@ -1,7 +1,7 @@
 // quantized_avg_pool2d(input, kernel_size, stride, padding, ceil_mode, zero_point, multiplier, shift, scratch):
 //   y = round_half_away(sum of the taps on the input / their number)
-// The padding never counts. Stock's kernel ignores zero_point, multiplier and shift, which only its reference in Python
-// reads; so does this one. Only code for DSP needs the scratch tensor. Source: arm_avgpool_s8.
+// Padding never counts. Like stock's kernel, this one ignores zero_point, multiplier and shift, which only stock's
+// reference in Python reads. Only DSP code needs the scratch tensor. Source: arm_avgpool_s8.
 // quantized_avg_pool2d_nhwc: the same on contiguous images whose sizes are NHWC.
 #include "backends/cortex_m/kernels/avg_pool2d/avg_pool2d.h"
 
@@ -14,7 +14,7 @@ int8_t average(const int8_t* x, const Image& from, const Extent& rows, const Ext
     for (int64_t i = columns.begin; i < columns.end; ++i) sum += x[(y * from.w + i) * from.c];
   }
   const int64_t count = (rows.end - rows.begin) * (columns.end - columns.begin);
-  // A quotient of at most 128, bit by bit: a 32-bit core needs a large function to divide int64.
+  // Computes a quotient of at most 128 bit by bit: dividing int64 takes a large function on a 32-bit core.
   int64_t rest = (sum > 0 ? sum : -sum) + (count >> 1);
   int32_t mean = 0;
   for (int bit = 7; bit >= 0; --bit) {

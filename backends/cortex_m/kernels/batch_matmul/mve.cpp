@@ -1,4 +1,4 @@
-// quantized_batch_matmul by rows of a matrix product. The equation: reference.cpp.
+// quantized_batch_matmul, as one matmul for each batch. The equation: reference.cpp.
 #include "backends/cortex_m/kernels/batch_matmul/batch_matmul.h"
 #include "backends/cortex_m/kernels/mve/gemm.h"
 

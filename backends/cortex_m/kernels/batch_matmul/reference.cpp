@@ -1,7 +1,7 @@
 // quantized_batch_matmul(lhs [B, M, K], lhs_zero_point, rhs_transposed [B, N, K], rhs_zero_point, output_zero_point,
-// multiplier, shift, scratch): the zero points of the operands come negated, as offsets.
+// multiplier, shift, scratch): the operands' zero points are passed negated, as offsets.
 //   y[b, m, n] = clamp(requantize(sum_k (lhs[b, m, k] + lhs_offset) (rhs[b, n, k] + rhs_offset)) + output_zero_point)
-// On MVE the scratch tensor takes the sums of rhs, anew for each batch; other code needs none. Source:
+// On MVE the scratch tensor holds the sums of rhs, recomputed for each batch; other code needs none. Source:
 // arm_batch_matmul_s8.
 #include "backends/cortex_m/kernels/batch_matmul/batch_matmul.h"
 

@@ -1,4 +1,4 @@
-// The checked arguments of batch_matmul_int16, and what all variants do. C++17, freestanding.
+// The checked arguments of batch_matmul_int16, and the loops that all variants share. C++17, freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/int16.h"
 

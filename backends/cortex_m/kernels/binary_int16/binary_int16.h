@@ -15,6 +15,6 @@ struct BinaryInt16 {
 bool read_add_int16(KernelContext& context, Span<EValue*> args, BinaryInt16* add);
 bool read_mul_int16(KernelContext& context, Span<EValue*> args, BinaryInt16* mul);
 
-constexpr int32_t kAddShift = 15;  // of the operands of a sum, to the left
+constexpr int32_t kAddShift = 15;  // add_int16 shifts its operands left by so many bits
 
 }  // namespace wick::cortex_m

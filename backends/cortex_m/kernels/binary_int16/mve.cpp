@@ -1,4 +1,5 @@
-// Four elements at a time, of runs along which each operand advances by 1 or stays. The equations: reference.cpp.
+// add_int16 and mul_int16, four elements at a time, along runs in which each operand advances by 1 or stays. The
+// equations: reference.cpp.
 #include "backends/cortex_m/kernels/binary_int16/binary_int16.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
 #include "backends/cortex_m/kernels/reference.h"
@@ -10,7 +11,8 @@ int32x4_t load(const int16_t* from, int32_t step, int32_t at, mve_pred16_t live)
   return step == 0 ? vdupq_n_s32(*from) : vldrhq_z_s32(from + at, live);
 }
 
-/// y = clamp(requantize(combine(a, b))). False, without a write, if an operand strides along the runs.
+/// y = clamp(requantize(combine(a, b))). Returns false, without a write, if an operand has another stride along the
+/// runs.
 template <typename Combine>
 bool write_runs(const BinaryInt16& c, const Combine& combine) {
   RunPlan runs;

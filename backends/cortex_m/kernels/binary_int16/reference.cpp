@@ -6,7 +6,7 @@
 // wick_cortex_m::mul_int16(self, other, multiplier, shift, activation_min, activation_max):
 //   y = clamp(requantize(self other)). Source: arm_elementwise_mul_s16.
 //
-// int16 all, rank 4 at most; operands broadcast to the output.
+// All tensors are int16 of rank 4 at most; operands broadcast to the output.
 #include "backends/cortex_m/kernels/binary_int16/binary_int16.h"
 
 namespace wick::cortex_m::reference {

@@ -3,14 +3,14 @@
 namespace wick::cortex_m {
 namespace {
 
-/// What arm_convolve_wrapper_s8 needs at least, whatever the instruction set.
+/// The least scratch that arm_convolve_wrapper_s8 needs on any instruction set.
 int64_t least_scratch_bytes(const Window& window, const Image& from, int64_t inputs) {
   const int64_t taps = static_cast<int64_t>(window.kernel[0]) * window.kernel[1];
   const bool dilated = window.dilation[0] != 1 || window.dilation[1] != 1;
   const bool padded =
       window.padding[0] != 0 || window.padding[1] != 0 || window.end_padding[0] != 0 || window.end_padding[1] != 0;
   if (taps == 1 && !padded && !dilated && inputs == from.c) return 0;
-  const int64_t column = taps * inputs;  // below 2^31: the weights have as many
+  const int64_t column = taps * inputs;  // below 2^31, like the number of weights
   return from.h == 1 && window.kernel[0] == 1 ? column : 4 * ((column + 3) & ~int64_t{3});
 }
 

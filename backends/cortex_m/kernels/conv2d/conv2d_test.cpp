@@ -54,7 +54,7 @@ TEST(CortexMConv2d, IsItsEquation) {
   }
 }
 
-// With a padding of its own at each end it is the convolution of the input with these rows and columns.
+// With different padding at both ends, it is the convolution of the input with these rows and columns added.
 TEST(CortexMConv2d, PaddingOfEachEnd) {
   Random random(77);
   const std::vector<uint8_t> order{0, 2, 3, 1};

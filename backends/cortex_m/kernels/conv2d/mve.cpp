@@ -1,7 +1,7 @@
-// quantized_conv2d as products of matrices: each position is a row, the bytes of its window on the input, line by line.
-// Positions whose windows leave out the same taps, because these lie on padding, are computed together. Where lines are
-// short or taps lie apart, windows are copied to scratch; and by threes where few positions or many channels make that
-// cheaper (mve_forms.h). The equation: reference.cpp.
+// quantized_conv2d as a matmul: each output position is a row that holds the bytes of its window on the input, line by
+// line. Positions whose windows have the same taps on padding are computed together. If lines are short or taps are not
+// contiguous, windows are copied to scratch. If positions are few or channels many, three windows at a time are copied
+// if that is cheaper (mve_forms.h). The equation: reference.cpp.
 #include "backends/cortex_m/kernels/conv2d/conv2d_mve.h"
 #include "backends/cortex_m/kernels/conv2d/mve_forms.h"
 #include "backends/cortex_m/kernels/conv2d/mve_tiles.h"
@@ -31,7 +31,7 @@ WICK_SELDOM ConvolutionForms forms_of(const Conv2d& c) {
           static_cast<int32_t>(scratch)};
 }
 
-/// The positions of one image for the channels of a pass.
+/// Computes the positions of one image for the channels of a pass.
 class Positions {
  public:
   Positions(const Conv2d& c, const ConvolutionForms& forms, int8_t* memory, int32_t memory_bytes)
@@ -46,7 +46,7 @@ class Positions {
         memory_(memory),
         memory_bytes_(memory_bytes) {}
 
-  /// For all positions of an image; `image` and `out` are at the first channel.
+  /// Computes all positions of an image; `image` and `out` begin at the first channel.
   void run(GemmPass& pass, const int8_t* image, int8_t* out) const {
     if (forms_.copies_windows()) return run_windows(pass, image, out);
     const WindowAxis &height = forms_.axis(0), &width = forms_.axis(1);
@@ -83,7 +83,7 @@ class Positions {
     }
     const bool by_height = rows.height > 1 && 2 * rows.width <= kGemmRows;
     if (by_height && rows.width % 2 == 1) {
-      // The last column of an odd number by itself.
+      // If the number of columns is odd, the last column is computed by itself.
       --rows.width;
       GemmRows column = {rows.x + rows.width * rows.step, rows.next, 0, rows.height, 1, rows.pitch};
       pass.run(column, {to.y + rows.width * to.step, to.next, 0});
@@ -91,7 +91,7 @@ class Positions {
     if (rows.width > 0) pass.run(rows, to);
   }
 
-  /// Each position's window copied to memory.
+  /// Copies each position's window to memory first.
   WICK_SELDOM void run_windows(GemmPass& pass, const int8_t* image, int8_t* out) const {
     const int32_t width = static_cast<int32_t>(c_.to.w), out_step = static_cast<int32_t>(c_.out_step());
     const int32_t room = memory_bytes_ / terms_, most = room < kGemmRows ? room : kGemmRows;

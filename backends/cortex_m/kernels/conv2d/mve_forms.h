@@ -1,5 +1,5 @@
-// Which form a convolution takes on MVE: estimates of what each takes, in instructions, from counts of what it does.
-// The kernel chooses by them, and the compiler predicts costs with them. C++17, freestanding.
+// Chooses the form of a convolution on MVE by estimating the instructions of each form. The kernel chooses by these
+// estimates, and the compiler predicts costs with them. C++17, freestanding.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -8,7 +8,7 @@
 
 namespace wick::cortex_m {
 
-/// One axis of a convolution's window.
+/// One axis of a convolution.
 struct WindowAxis {
   int32_t from, to, kernel, stride, padding, dilation;
 };
@@ -29,11 +29,11 @@ inline TapSpan taps_at(const WindowAxis& axis, int32_t position) {
   return {position, position + 1, first, end < axis.kernel ? end : axis.kernel};
 }
 
-/// The span that begins at a position before axis.to.
+/// The span that begins at position `begin`. Requires: begin < axis.to.
 inline TapSpan span_at(const WindowAxis& axis, int32_t begin) {
   TapSpan span = taps_at(axis, begin);
   if (span.taps() == axis.kernel) {
-    // All taps, up to the last window that ends on the input.
+    // The span has all taps, up to the last window that ends on the input.
     const int32_t last = (axis.from - 1 - (axis.kernel - 1) * axis.dilation + axis.padding) / axis.stride;
     span.end = last < axis.to ? last + 1 : axis.to;
     return span;
@@ -45,15 +45,15 @@ inline TapSpan span_at(const WindowAxis& axis, int32_t begin) {
   return span;
 }
 
-/// What the spans of an axis add up to.
+/// Sums over the spans of an axis.
 struct SpanCounts {
-  float spans = 0, taps = 0;  // of each span once
-  float position_taps = 0;    // of each position
-  float vectors = 0;          // of 16 terms, in a line of each span
-  float position_blocks = 0;  // of 32 terms, in a line of each position
+  float spans = 0, taps = 0;  // each span counts once
+  float position_taps = 0;    // each position counts
+  float vectors = 0;          // of 16 terms, in a line; each span counts once
+  float position_blocks = 0;  // of 32 terms, in a line; each position counts
 
   WICK_SELDOM SpanCounts(const WindowAxis& axis, int32_t inputs) {
-    constexpr int kMost = 1000;  // spans that differ; no window of a sane program has as many
+    constexpr int kMost = 1000;  // different spans; no window of a sane program has as many
     int32_t begin = 0;
     for (int i = 0; i < kMost && begin < axis.to; ++i) {
       const TapSpan span = span_at(axis, begin);
@@ -69,11 +69,11 @@ struct SpanCounts {
   }
 };
 
-/// A convolution as its forms on MVE see it.
+/// The properties of a convolution that decide its form on MVE.
 class ConvolutionForms {
  public:
-  /// {height, width}; channels of a group; bytes of scratch. The terms of a window fit 31 bits, and so do sums of three
-  /// positions (near_positions.h).
+  /// `height` and `width` are axes, `inputs` and `outputs` channels of a group, `scratch` bytes. Requires: the terms of
+  /// a window fit 31 bits, and so do sums of three positions (near_positions.h).
   ConvolutionForms(const WindowAxis& height, const WindowAxis& width, int32_t batch, int32_t groups, int32_t inputs,
                    int32_t outputs, int32_t scratch)
       : axes_{height, width},
@@ -88,17 +88,17 @@ class ConvolutionForms {
 
   const WindowAxis& axis(size_t d) const { return axes_[d]; }
   int32_t scratch() const { return scratch_; }
-  /// Whether windows are copied in any form: where taps of a line lie apart, and where lines are so short that a vector
+  /// Whether every form copies windows: the taps of a line are not contiguous, or lines are so short that a vector
   /// would be mostly empty.
   bool copies_windows() const {
     const bool contiguous = axes_[1].kernel == 1 || (!grouped_ && axes_[1].dilation == 1);
     return !contiguous || (axes_[0].kernel > 1 && axes_[1].kernel * inputs_ < kLeastLineBytes);
   }
-  /// A tile of windows on the stack, for programs whose scratch has room for fewer.
+  /// Bytes of a tile of windows on the stack, for programs whose scratch is smaller.
   static constexpr int32_t kStackBytes = 320;
   bool copies_to_stack() const { return copies_windows() && terms_ <= kStackBytes / 4 && scratch_ < kStackBytes; }
 
-  /// Whether scratch has room for tiles of three windows, and one window more unless all copies are whole vectors.
+  /// Whether scratch holds a tile of three windows, plus one window unless all copies are whole vectors.
   bool has_room_for_tiles() const {
     const int64_t vectors = (int64_t{terms_} + 15) / 16;
     return terms_ > 0 && scratch_ >= kTileRows * vectors * 16 + (copies_vectors() ? 0 : terms_);
@@ -125,7 +125,7 @@ class ConvolutionForms {
     return 2000 + groups_ * (outputs_ * (74 + 3 * vectors) + pairs * (9.5F + 11.8F * vectors) + tiles * passes * 205 +
                              positions_ * (outputs_ * 2.8F + passes * window));
   }
-  /// gemm.h: two windows and three channels at a time, for each span of positions by itself.
+  /// gemm.h: two windows and three channels at a time, separately for each span of positions.
   WICK_SELDOM float span_instructions() const {
     const float triples = pieces(outputs_, 3), passes = pieces(outputs_, 33);
     if (copies_windows()) {
@@ -143,7 +143,7 @@ class ConvolutionForms {
     const float sums = 110 * batch_ * spans + 11 * batch_ * y.position_taps * x.position_blocks + 22 * positions_;
     return 3600 + groups_ * (initial + triples * sums + 275 * spans * passes);
   }
-  /// Of a window whose taps are copied one by one.
+  /// Instructions to copy the taps of a window one by one; 0 if they are contiguous.
   float tap_copies() const {
     const bool apart = grouped_ || axes_[1].dilation > 1;
     return apart ? 18 * static_cast<float>(axes_[0].kernel) * static_cast<float>(axes_[1].kernel) : 0;

@@ -8,10 +8,11 @@ namespace wick::cortex_m::mve {
 namespace {
 
 int32_t terms_of(const Conv2d& c) { return static_cast<int32_t>(c.window.kernel[0] * c.window.kernel[1] * c.inputs); }
-/// Whether all that is copied at a time are whole vectors, so that it goes straight to its place in the tile.
+/// Whether each copy consists of whole vectors, which go straight to their places in the tile.
 bool copies_straight(const Conv2d& c) { return c.inputs % kTileVector == 0; }
 
-/// All positions of one image for the channels of a pass. On its own, for its registers.
+/// Computes all positions of one image for the channels of a pass. A separate function, so that it gets enough
+/// registers.
 template <bool kStraight>
 __attribute__((noinline)) void write_image(const Conv2d& c, const Windows& windows, const int8_t* image, TilePass& pass,
                                            int8_t* out) {

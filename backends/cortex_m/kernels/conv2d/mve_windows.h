@@ -1,11 +1,11 @@
-// The bytes of a convolution's windows, copied. C++17, freestanding.
+// Copies the windows of a convolution. C++17, freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/conv2d/conv2d.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
 
 namespace wick::cortex_m::mve {
 
-/// Windows of one group of channels. `to = copy(to, from, count)` copies `count` bytes and returns where the next go.
+/// Windows of one group of channels. `to = copy(to, from, count)` must copy `count` bytes and return where the next go.
 class Windows {
  public:
   explicit Windows(const Conv2d& c)
@@ -18,7 +18,7 @@ class Windows {
     fill_bytes(padding_, static_cast<int8_t>(-c.quantization.input_offset), kPaddingBytes);
   }
 
-  /// The window of position (y, x) of an image, which is at the first channel of the group.
+  /// Copies the window of position (y, x); `image` begins at the first channel of the group.
   template <typename Copy>
   void copy(const int8_t* image, int32_t y, int32_t x, int8_t* to, const Copy& copy) const {
     const int32_t left = x * window_.stride[1] - window_.padding[1];
@@ -34,7 +34,7 @@ class Windows {
  private:
   static constexpr int32_t kPaddingBytes = 64;
 
-  /// Taps of the padding: the input's zero point, which adds nothing.
+  /// Writes taps in the padding: the input's zero point, which adds nothing.
   template <typename Copy>
   int8_t* pad(int8_t* to, int32_t count, const Copy& copy) const {
     for (; count > 0; count -= kPaddingBytes) to = copy(to, padding_, count < kPaddingBytes ? count : kPaddingBytes);
@@ -59,11 +59,11 @@ class Windows {
 
   const Window& window_;
   int32_t inputs_, channels_, width_, height_;
-  bool adjacent_;  // the taps of a line are contiguous in the input
+  bool adjacent_;  // whether the taps of a line are contiguous in the input
   int8_t padding_[kPaddingBytes];
 };
 
-/// copy_bytes() as Windows::copy wants it. Not inline, as it is called from many places.
+/// copy_bytes() in the form that Windows::copy needs. Not inline, as many places call it.
 __attribute__((noinline)) inline int8_t* append_bytes(int8_t* to, const int8_t* from, int32_t count) {
   copy_bytes(to, from, count);
   return to + count;

@@ -1,8 +1,8 @@
 // quantized_conv2d(input, weight [O, kH, kW, I], bias?, stride, padding, dilation, input_offset, output_offset,
 // multipliers, shifts, activation_min, activation_max, scratch): I is per group, and groups = C / I.
 //   y[o] = clamp(requantize(sum over taps and i of (x + input_offset) w[o, tap, i] + bias[o]) + output_offset)
-// A tap in the padding adds nothing. The scratch tensor is for the im2col of other instruction sets; this kernel
-// needs none, but refuses one that is too small for all of them. Source: arm_convolve_wrapper_s8.
+// A tap in the padding adds nothing. The scratch tensor is for the im2col of other instruction sets; this kernel does
+// not use it, but refuses one that would be too small on any of them. Source: arm_convolve_wrapper_s8.
 // wick_cortex_m::conv2d: the same with padding {top, left, bottom, right}.
 // quantized_conv2d_nhwc: the same on contiguous images whose sizes are NHWC.
 #include "backends/cortex_m/kernels/conv2d/conv2d.h"

@@ -1,6 +1,5 @@
-// quantized_conv2d as a matrix multiplication on cores without vectors (gemm.h): a row is the taps of one output pixel,
-// a multiplication for each group. The scratch tensor holds the tile if it is larger than what the stack offers. C++17,
-// freestanding.
+// quantized_conv2d as a matmul on cores without vectors (gemm.h): a row holds the taps of one output pixel; there is
+// one matmul for each group. The tile is in scratch if that is larger than the tile on the stack. C++17, freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/conv2d/conv2d.h"
 #include "backends/cortex_m/kernels/gemm/gemm.h"
@@ -9,14 +8,14 @@
 
 namespace wick::cortex_m {
 
-/// The windows of a convolution on elements of `Element` as rows of a matrix.
+/// The windows of a convolution on elements of type `Element`, as the rows of a matrix.
 template <typename Element>
 struct Conv2dRows {
-  const Element* x;  // from the first channel of the group on
+  const Element* x;  // begins at the first channel of the group
   int32_t height, width, channels, out_height, out_width, inputs;
   int32_t kernel[2], stride[2], padding[2], dilation[2];
-  bool pixels_are_rows;    // one tap, each pixel once
-  bool taps_are_adjacent;  // those of one line of the window
+  bool pixels_are_rows;    // one tap, and each pixel is read once
+  bool taps_are_adjacent;  // for the taps of one line of the window
 
   /// Conv2d or Conv2dInt16.
   template <typename Convolution>
@@ -61,7 +60,7 @@ struct Conv2dRows {
   }
 
  private:
-  /// `count` values of a line of the window after the first `skip`, whose first tap is at column `left`.
+  /// Appends `count` values of a line of the window, after the first `skip`; its first tap is at column `left`.
   template <typename Row>
   void append_line(const Element* pixels, int32_t left, int32_t skip, int32_t count, Row& to) const {
     if (taps_are_adjacent && left >= 0 && left + kernel[1] <= width)
@@ -79,7 +78,7 @@ struct Conv2dRows {
   }
 };
 
-/// `row_bytes`: of the weights of an output.
+/// `row_bytes`: bytes of the weights of one output.
 template <typename Isa, GemmWeights kWeights = GemmWeights::int8>
 __attribute__((noinline)) void convolve_groups(const Conv2d& c, int32_t row_bytes, Span<uint32_t> tile) {
   Conv2dRows<int8_t> rows(c);

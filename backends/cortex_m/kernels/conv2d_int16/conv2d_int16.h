@@ -8,7 +8,7 @@ namespace wick::cortex_m {
 struct Conv2dInt16 {
   Window window;
   Image from, to;
-  int64_t inputs = 0, outputs = 0;  // channels of a group
+  int64_t inputs = 0, outputs = 0;  // channels of one group
   Int16Channels channels;
   const int16_t* x = nullptr;
   const int8_t* weights = nullptr;
@@ -17,7 +17,7 @@ struct Conv2dInt16 {
 };
 bool read_conv2d_int16(KernelContext& context, Span<EValue*> args, Conv2dInt16* c);
 
-/// The tensors of a convolution on int16, as read_images().
+/// Reads the tensors of a convolution on int16, like read_images().
 bool read_int16_images(KernelContext& context, const Tensor& input, const Tensor& weights, Tensor& out, Image* from,
                        Image* to);
 

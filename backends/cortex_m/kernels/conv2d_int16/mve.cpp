@@ -1,5 +1,5 @@
-// conv2d_int16 as products of matrices: three positions at a time, each a row of its window. Rows that are contiguous
-// in the input are taken from there; others are gathered in scratch. The equation: reference.cpp.
+// conv2d_int16 as a matmul: three positions at a time, whose rows are their windows. Rows that are contiguous in the
+// input are used in place; others are gathered in scratch. The equation: reference.cpp.
 #include "backends/cortex_m/kernels/conv2d_int16/conv2d_int16.h"
 #include "backends/cortex_m/kernels/mve/gemm_int16.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
@@ -31,7 +31,7 @@ class Rows {
     contiguous_ = pointwise || (adjacent_ && window_.kernel[0] == 1);
   }
 
-  /// The row of output position (y, x), gathered in place `slot` of scratch if it has to be.
+  /// The row of output position (y, x); if it is not contiguous, it is gathered in slot `slot` of scratch.
   const int16_t* row(int32_t slot, int32_t y, int32_t x) const {
     const int32_t top = y * window_.stride[0] - window_.padding[0], left = x * window_.stride[1] - window_.padding[1];
     if (contiguous_ && top >= 0 && top < height_ && left >= 0 && left + window_.kernel[1] <= width_)
@@ -68,7 +68,7 @@ class Rows {
   const int16_t* image_;
   int32_t inputs_, channels_, height_, width_, terms_;
   int16_t* scratch_;
-  bool adjacent_, contiguous_;  // the taps of a line; whole rows, where they lie inside of the image
+  bool adjacent_, contiguous_;  // the taps of a line; whole rows, if they lie inside the image
 };
 
 void convolve_group(const Conv2dInt16& c, const GemmInt16& gemm, const Rows& rows, int16_t* out) {

@@ -1,5 +1,5 @@
-// conv2d_int16 as a matrix multiplication on cores without vectors (gemm_int16.h). The scratch tensor holds the tile if
-// it is larger than what the stack offers. C++17, freestanding.
+// conv2d_int16 as a matmul on cores without vectors (gemm_int16.h). The tile is in scratch if that is larger than the
+// tile on the stack. C++17, freestanding.
 #include "backends/cortex_m/kernels/conv2d/without_vectors.h"
 #include "backends/cortex_m/kernels/conv2d_int16/conv2d_int16.h"
 #include "backends/cortex_m/kernels/gemm/gemm_int16.h"

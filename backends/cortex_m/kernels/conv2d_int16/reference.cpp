@@ -2,8 +2,9 @@
 // activation_min, activation_max, scratch): int16 images, int8 weights, C = groups I, multipliers and shifts for each
 // output or one of each.
 //   y[o] = clamp(requantize(sum over taps and the channels of o's group of x w + bias[o]))
-// A tap in the padding adds nothing. With a bias of int32, or none, sums wrap at 32 bits. With a bias of int64 they
-// have 64, and the multiplier is rounded to 16 bits (requantize_wide). Any scratch will do. Source: arm_convolve_s16.
+// A tap in the padding adds nothing. With an int32 bias or none, sums wrap at 32 bits. With an int64 bias they have 64
+// bits, and the multiplier is rounded to 16 bits (requantize_wide). Scratch may have any size. Source:
+// arm_convolve_s16.
 #include "backends/cortex_m/kernels/conv2d_int16/conv2d_int16.h"
 
 namespace wick::cortex_m::reference {

@@ -3,7 +3,7 @@
 namespace wick::cortex_m {
 namespace {
 
-/// A row of packed weights for each output: those of all taps, the inputs of a tap behind one another.
+/// Reads the packed weights: a row for each output, tap by tap, with the inputs of a tap next to one another.
 bool read_filter(KernelContext& context, const Tensor& weights, const EValue& kernel_size, const EValue& groups,
                  Conv2dInt4* c) {
   int32_t count = 0;

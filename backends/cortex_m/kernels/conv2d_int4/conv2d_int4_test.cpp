@@ -10,7 +10,7 @@ struct Packed {
   std::vector<int64_t> w;  // [O, kH, kW, I]
 
   int64_t terms() const { return c.kernel[0] * c.kernel[1] * inputs; }
-  /// With the kernel for weights of int8, whose equation has a test of its own.
+  /// The result of the kernel for int8 weights, whose equation has a test of its own.
   TestTensor whole() const {
     const TestTensor weights = make_ints(DType::i8,
                                          {static_cast<int32_t>(c.outputs), static_cast<int32_t>(c.kernel[0]),

@@ -1,6 +1,6 @@
-// conv2d_int4 as convolutions with the weights of some channels at a time, which are unpacked to scratch. Without room
-// for that, or with sums, as products of matrices, three positions at a time: their windows are copied to scratch,
-// unless they are pixels. The equation: reference.cpp.
+// conv2d_int4 as int8 convolutions: the weights of some channels at a time are unpacked to scratch. Without room for
+// that, or with kernel_sum, as a matmul of three positions at a time: their windows are copied to scratch unless the
+// kernel is 1x1. The equation: reference.cpp.
 #include "backends/cortex_m/kernels/conv2d/conv2d_mve.h"
 #include "backends/cortex_m/kernels/conv2d/mve_windows.h"
 #include "backends/cortex_m/kernels/conv2d_int4/conv2d_int4.h"
@@ -19,7 +19,7 @@ bool windows_are_pixels(const Window& window) {
   return true;
 }
 
-/// The positions of one image for the channels of a pass; `image` and `out` are at the first channel.
+/// Computes the positions of one image for the channels of a pass; `image` and `out` begin at the first channel.
 void run_image(const Conv2dInt4& c, const Windows& windows, bool pixels, Int4Pass& pass, const int8_t* image,
                int8_t* out) {
   const int32_t width = static_cast<int32_t>(c.to.w), positions = static_cast<int32_t>(c.to.h) * width;
@@ -65,11 +65,11 @@ __attribute__((noinline)) void convolve_packed(const Conv2dInt4& c, bool pixels)
   }
 }
 
-/// `count` rows of weights. A vector of packed bytes has the even words of 32 weights in its low halves, and the odd
-/// ones in its high halves.
+/// Unpacks `count` rows of weights. Of 32 weights, a vector of packed bytes has the even words in its low halves and
+/// the odd words in its high halves.
 __attribute__((noinline)) void unpack_rows(const int8_t* packed, int32_t row_bytes, int32_t terms, int32_t count,
                                            int8_t* to) {
-  alignas(16) int32_t words[8];  // where words may not be stored straight away
+  alignas(16) int32_t words[8];  // used if words cannot be stored directly
   const auto* const bytes = reinterpret_cast<const int8_t*>(words);
   const int8x16_t zero = vdupq_n_s8(kInt4Zero);
   for (; count > 0; --count, packed += row_bytes) {
@@ -91,7 +91,7 @@ __attribute__((noinline)) void unpack_rows(const int8_t* packed, int32_t row_byt
   }
 }
 
-/// Leaves `c` behind its last channels: a copy would take stack.
+/// Changes `c`: it points behind the last channels afterwards, since a copy would take stack.
 __attribute__((noinline)) void convolve_unpacked(Conv2dInt4& c, int32_t most) {
   auto* const unpacked = reinterpret_cast<int8_t*>(c.scratch.data());
   const auto unpacked_bytes = static_cast<size_t>(most) * static_cast<size_t>(c.terms);

@@ -2,9 +2,9 @@
 // output_offset, multipliers, shifts, activation_min, activation_max, scratch): as quantized_conv2d, with weights in
 // [-8, 7] that are packed, uint8 [O, 4 ceil(K / 8)] for the K = kH kW C / groups weights [kH, kW, I] of an output.
 //   y[o] = clamp(requantize(sum over taps and i of (x + input_offset) w[o, tap, i] + bias[o]) + output_offset)
-// A program for MVE has kernel_sum instead of the bias, bias[o] + input_offset * sum of w[o]: then x counts without the
-// offset, and taps in the padding as -input_offset. That is the same number. The padding is one for both ends of each
-// dimension, or {top, left, bottom, right}.
+// A program for MVE has kernel_sum instead of the bias: bias[o] + input_offset * sum of w[o]. Then x is used without
+// the offset, and taps in the padding count as -input_offset, which gives the same number. The padding has one entry
+// for both ends of each dimension, or is {top, left, bottom, right}.
 #include "backends/cortex_m/kernels/conv2d_int4/conv2d_int4.h"
 
 namespace wick::cortex_m::reference {

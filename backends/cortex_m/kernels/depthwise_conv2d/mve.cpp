@@ -1,7 +1,7 @@
-// quantized_depthwise_conv2d, 16 input channels at a time: four rows of their columns are interleaved, so that the 4 x
-// 4 taps that begin at a column are four words, and one instruction multiplies and sums them. Taps beyond the kernel
-// have the weight 0. For 3 x 3 windows of stride 1, the 4 x 4 taps hold four windows, for four outputs. A channel's
-// weights and constants stay in registers for all outputs of a tile. The equation: reference.cpp.
+// quantized_depthwise_conv2d, 16 input channels at a time. Four rows of their columns are interleaved: the 4 x 4 taps
+// that begin at a column are then four words, which one instruction multiplies and sums. Taps beyond the kernel have
+// the weight 0. For 3 x 3 windows of stride 1, the 4 x 4 taps contain four windows, which give four outputs. A
+// channel's weights and constants stay in registers for all outputs of a tile. The equation: reference.cpp.
 #include "backends/cortex_m/kernels/conv2d/conv2d_mve.h"
 #include "backends/cortex_m/kernels/depthwise_conv2d/depthwise_mve.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
@@ -14,27 +14,27 @@ namespace {
 
 constexpr int32_t kLanes = 16, kColumnBytes = 4 * kLanes;  // a column: a word of four rows for each channel
 constexpr int32_t kStackBytes = 1024;
-constexpr int32_t kMostChannels = UINT16_MAX / 7;  // of the output: eight positions apart by 16 bits
+constexpr int32_t kMostChannels = UINT16_MAX / 7;  // of the output: eight positions must be less than 2^16 bytes apart
 
-/// How outputs are computed at a time: some of a row, or whole rows. A step is one row of outputs, or two.
+/// How outputs are computed at a time: a part of a row, or whole rows. A step is one row of outputs, or two.
 struct Tile {
-  bool four_outputs;           // 3 x 3 at most, stride 1: the windows of two rows and two columns at once
+  bool four_outputs;           // 3 x 3 at most, stride 1: windows of two rows and two columns at once
   int32_t row_groups, groups;  // of four taps each: rows of the window; rows times columns
   int32_t column_groups;
   int32_t outputs;         // of a row
   int32_t steps;           // more than one only for whole rows
-  int32_t columns;         // of input for them, of one row group
-  int32_t weight_columns;  // of one row group
+  int32_t columns;         // input columns for them, in one row group
+  int32_t weight_columns;  // in one row group
   int32_t weight_groups;   // row groups of weights; one more for the second row of four outputs
 
   int32_t rows_per_step() const { return four_outputs ? 2 : 1; }
   int32_t input_bytes() const { return steps * row_groups * columns * kColumnBytes; }
-  /// Of one channel, and what vectors read or write behind them.
+  /// Bytes for the sums of one channel, and for what vectors read or write beyond them.
   int32_t sums_bytes() const { return (steps * rows_per_step() * outputs + 8) * 4; }
   int32_t bytes() const { return input_bytes() + weight_groups * weight_columns * kColumnBytes + sums_bytes(); }
 };
 
-/// Writes the sums of one channel: positions behind each other.
+/// Writes the results of one channel, position by position.
 class Writer {
  public:
   Writer(const OutputStage& stage, int32_t channels)
@@ -66,7 +66,7 @@ class Writer {
   }
 
  private:
-  /// For any shift.
+  /// Writes with any shift.
   WICK_SELDOM static void write_any(OutputStage stage, int32_t channels, const int32_t* sums, int32_t count, Channel c,
                                     int8_t* out) {
     stage.multiplier = c.multiplier;
@@ -110,7 +110,7 @@ class Depthwise {
     int32_t y, x, rows, outputs;
   };
 
-  /// Channels [first, first + count) of the input, and of each the output channel number `phase`.
+  /// Computes channels [first, first + count) of the input, and for each of them output channel number `phase`.
   WICK_SELDOM void run_channels(int32_t first, int32_t count, int32_t phase) {
     interleave_weights(first, count, phase);
     const int32_t height = static_cast<int32_t>(c_.to.h), rows = tile_.steps * tile_.rows_per_step();
@@ -137,7 +137,7 @@ class Depthwise {
     write_channels(part, steps, count, out);
   }
 
-  /// The output's channels of the tile's columns.
+  /// Writes the output channels for the columns of the tile.
   void write_channels(const Part& part, int32_t steps, int32_t count, int8_t* out) const {
     const ChannelQuantization quantization = c_.quantization;
     const bool four_outputs = tile_.four_outputs, whole_rows = part.outputs == width_;
@@ -162,7 +162,8 @@ class Depthwise {
     }
   }
 
-  /// Four rows of the input's columns for the outputs from (y, x) on; padding where there is no input.
+  /// Interleaves four rows of the input's columns for the outputs from (y, x) on; outside of the input it writes
+  /// padding.
   void interleave_input(const int8_t* image, int32_t count, int32_t y, int32_t x, int32_t group, int8_t* to) const {
     const int32_t width = static_cast<int32_t>(c_.from.w), height = static_cast<int32_t>(c_.from.h);
     const int32_t channels = static_cast<int32_t>(c_.from.c), dilation = c_.window.dilation[0];
@@ -196,8 +197,8 @@ class Depthwise {
     for (; at < end; ++at, to += kColumnBytes) vst4q_s8(to, none);
   }
 
-  /// The weights as columns like those of the input, one column of zeros before and as many behind as taps are missing.
-  /// Four outputs have them twice, the second time a row lower.
+  /// Interleaves the weights like the input's columns. One column of zeros precedes them, and as many follow as taps
+  /// are missing. For four outputs there are two copies, the second one shifted down by a row.
   WICK_SELDOM void interleave_weights(int32_t first, int32_t count, int32_t phase) const {
     const int32_t lead = tile_.four_outputs ? 1 : 0;
     int8_t* to = weights_;
@@ -211,7 +212,7 @@ class Depthwise {
     }
   }
 
-  /// The weights of one tap for 16 channels; zeros beyond the kernel.
+  /// The weights of one tap for 16 channels; zeros if the tap is beyond the kernel.
   WICK_SELDOM int8x16_t weights_of(int32_t ky, int32_t kx, int32_t first, int32_t count, int32_t phase) const {
     const int32_t taps_x = c_.window.kernel[1];
     if (kx < 0 || kx >= taps_x || ky < 0 || ky >= c_.window.kernel[0]) return vdupq_n_s8(0);
@@ -222,13 +223,13 @@ class Depthwise {
     return vreinterpretq_s8_s32(vldrwq_gather_offset_s32(reinterpret_cast<const int32_t*>(from), offsets));
   }
 
-  /// What the assembly reads of a tile, in this order.
+  /// A tile as the assembly reads it, in this order.
   struct Patches {
     int32_t pairs;      // of columns of outputs
-    int32_t next_step;  // from the end of a step's columns to those of the next, in bytes
-    int32_t next_sums;  // the same of the sums
+    int32_t next_step;  // bytes from the end of a step's columns to those of the next
+    int32_t next_sums;  // the same for the sums
     int32_t steps;
-    bool odd;  // a last column
+    bool odd;  // whether there is a last single column
 
     Patches(const Tile& tile, int32_t outputs, int32_t all_steps)
         : pairs(outputs == 1 ? 1 : outputs / 2), steps(all_steps), odd(outputs % 2 == 1 && outputs > 1) {
@@ -271,8 +272,8 @@ class Depthwise {
                  [wd] "w"(wd)                                                                                       \
                : "lr", "cc", "memory")
 
-  /// Sums of one channel of a tile; `at` is its word in a column. Returns the sum of the weights. A last row that is
-  /// not wanted comes behind the others.
+  /// Computes the sums of one channel of a tile; `at` is its word in a column. Returns the sum of the weights. The
+  /// results of a last row that is not needed are stored after the others.
   int32_t sum_four(int32_t at, const Patches& patches, int32_t outputs) const {
     static_assert(kColumnBytes == 64, "the assembly advances by two columns");
     const int8_t *low = weights_ + at, *high = low + tile_.weight_columns * kColumnBytes;
@@ -320,7 +321,7 @@ class Depthwise {
   uint32x4_t offsets_, weight_offsets_;
 };
 
-/// The most rows for `bytes` of memory, or the widest part of one; without outputs if there is none.
+/// The tile with the most rows for `bytes` of memory, or with the widest part of one; no outputs if nothing fits.
 WICK_SELDOM Tile plan(const DepthwiseConv2d& c, int64_t bytes) {
   const Window& window = c.window;
   Tile tile = {};
@@ -336,7 +337,7 @@ WICK_SELDOM Tile plan(const DepthwiseConv2d& c, int64_t bytes) {
   tile.weight_columns = tile.four_outputs ? 5 : 4 * tile.column_groups;
   tile.weight_groups = tile.four_outputs ? 2 : tile.row_groups;
   tile.steps = 1;
-  // Taps beyond the kernel may read what follows the columns: the next ones, or the weights.
+  // For taps beyond the kernel, loads may read what follows the columns: the next ones, or the weights.
   const int32_t reach =
       window.dilation[1] == 1 ? window.kernel[1] : (4 * tile.column_groups - 1) * window.dilation[1] + 1;
   const auto set_outputs = [&](int32_t outputs) {
@@ -352,7 +353,7 @@ WICK_SELDOM Tile plan(const DepthwiseConv2d& c, int64_t bytes) {
     return tile;
   }
   if (width < c.to.w) return tile;
-  // Whole rows: as many as there is room for, in parts of about the same size.
+  // Whole rows: as many as fit, in parts of about the same size.
   const int32_t all = static_cast<int32_t>((c.to.h + tile.rows_per_step() - 1) / tile.rows_per_step());
   while (tile.steps < all && tile.steps < kMostSteps) {
     ++tile.steps;
@@ -365,20 +366,20 @@ WICK_SELDOM Tile plan(const DepthwiseConv2d& c, int64_t bytes) {
   return tile;
 }
 
-/// In memory that is aligned to 16 bytes. Returns false if there is too little.
+/// Runs in memory aligned to 16 bytes. Returns false if it is too small.
 WICK_SELDOM bool run_in(const DepthwiseConv2d& c, LoadWeights load, int8_t* memory, int64_t bytes) {
   const Tile tile = plan(c, bytes);
   if (tile.outputs > 0) Depthwise(c, load, tile, memory).run();
   return tile.outputs > 0;
 }
 
-/// For programs whose scratch is too small.
+/// Runs on the stack, for programs whose scratch is too small.
 WICK_SELDOM bool run_on_stack(const DepthwiseConv2d& c, LoadWeights load) {
   alignas(16) int8_t memory[kStackBytes];
   return run_in(c, load, memory, kStackBytes);
 }
 
-/// Weights of eight bits, [taps][outputs].
+/// Loads weights of eight bits, [taps][outputs].
 WICK_SELDOM int8x16_t load_bytes(const DepthwiseConv2d& c, int32_t tap, int32_t channel, int32_t count) {
   const int32_t multiplier = c.depth_multiplier;
   const int8_t* from = c.weights + tap * static_cast<int32_t>(c.to.c) + channel;
@@ -388,7 +389,7 @@ WICK_SELDOM int8x16_t load_bytes(const DepthwiseConv2d& c, int32_t tap, int32_t 
   return vldrbq_s8(lanes);
 }
 
-/// weights [taps][outputs] to [outputs][taps].
+/// Transposes weights [taps][outputs] to [outputs][taps].
 void turn_weights(const int8_t* weights, int32_t taps, int32_t outputs, int8_t* to) {
   const uint16x8_t places = vmulq_n_u16(vidupq_n_u16(0, 1), static_cast<uint16_t>(taps));
   for (int32_t tap = 0; tap < taps; ++tap, ++to) {
@@ -401,7 +402,8 @@ void turn_weights(const int8_t* weights, int32_t taps, int32_t outputs, int8_t* 
   }
 }
 
-/// One input channel and several outputs. False if scratch has no room for the weights and a convolution.
+/// Computes one input channel with several outputs as a convolution. Returns false if scratch cannot hold the weights
+/// and that convolution's scratch.
 bool run_as_convolution(const DepthwiseConv2d& c) {
   constexpr int64_t kMostTaps = UINT16_MAX / 7;
   const int64_t taps = int64_t{c.window.kernel[0]} * c.window.kernel[1];

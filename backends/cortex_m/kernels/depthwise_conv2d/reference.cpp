@@ -2,7 +2,7 @@
 // input_offset, output_offset, multipliers, shifts, activation_min, activation_max, scratch): O = C depth_multiplier.
 //   y[o] = clamp(requantize(sum over taps of (x[o / depth_multiplier] + input_offset) w[tap, o] + bias[o])
 //                + output_offset)
-// A tap in the padding adds nothing. Scalar code needs no scratch, so any size of it is enough. Source:
+// A tap in the padding adds nothing. Scalar code needs no scratch, so its size is not checked. Source:
 // arm_depthwise_conv_wrapper_s8.
 // wick_cortex_m::depthwise_conv2d: the same with padding {top, left, bottom, right}.
 // quantized_depthwise_conv2d_nhwc: the same on contiguous images whose sizes are NHWC.

@@ -1,5 +1,6 @@
-// quantized_depthwise_conv2d on cores without vectors: four output channels at a time, with their weights widened once;
-// runs of outputs that meet the same taps in one call of an inner loop. C++17, freestanding.
+// quantized_depthwise_conv2d on cores without vectors: four output channels at a time, whose weights are widened once.
+// One call of an inner loop computes a run of outputs whose windows have the same taps on the input. C++17,
+// freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/depthwise_conv2d/depthwise_conv2d.h"
 #include "backends/cortex_m/kernels/gemm/tile.h"
@@ -15,14 +16,15 @@ struct DepthwiseWeights {
   const int8_t* begin;
   int32_t outputs;
 
-  /// Pixels `step` bytes apart, each plus offset, times the weights of a channel from `tap` on.
+  /// sum (pixel + offset) * weight over `count` pixels, `step` bytes apart, with the weights of a channel from `tap`
+  /// on.
   uint32_t dot(const int8_t* x, int32_t step, int32_t offset, int32_t tap, int32_t channel, int32_t count) const {
     const int8_t* weight = begin + tap * outputs + channel;
     uint32_t sum = 0;
     for (; count > 0; --count, x += step, weight += outputs) sum += static_cast<uint32_t>((*x + offset) * *weight);
     return sum;
   }
-  /// Those of four channels, each `apart` from the one before, as bytes.
+  /// The weights of four channels, `apart` channels apart, as bytes of a word.
   uint32_t four(int32_t tap, int32_t channel, int32_t apart) const {
     const int8_t* bytes = begin + tap * outputs + channel;
     if (apart == 1) return load_word(bytes);
@@ -56,7 +58,7 @@ class TiledDepthwise {
     for (int32_t n = 0; n < static_cast<int32_t>(c_.to.n); ++n) {
       const int8_t* x = c_.x + n * height_ * width_ * channels_;
       int8_t* out = c_.out + n * out_height_ * out_width_ * out_channels_;
-      // One output channel of four input channels at a time; the last four may overlap those before ..
+      // One output channel of each of four input channels at a time; the last four may overlap those before ..
       for (int32_t input = 0; input < channels_ && channels_ >= kChannels; input += kChannels) {
         const int32_t first = input + kChannels <= channels_ ? input : channels_ - kChannels;
         for (int32_t i = 0; i < c_.depth_multiplier; ++i)
@@ -78,7 +80,7 @@ class TiledDepthwise {
   struct Run {
     int32_t begin, end;
   };
-  /// The outputs along one dimension whose window lies on the input there.
+  /// The outputs along one dimension whose windows lie entirely on the input.
   Run inner(size_t axis) const {
     const Window& w = c_.window;
     const int32_t size = axis == 0 ? height_ : width_, outputs = axis == 0 ? out_height_ : out_width_;
@@ -98,7 +100,8 @@ class TiledDepthwise {
     return {begin, end < kernel ? end : kernel};
   }
 
-  /// Four output channels `apart` from `channel` on, of four input channels or (`shares`) of one.
+  /// Computes four output channels, `apart` channels apart, from `channel` on: of four input channels, or of one
+  /// (`shares`).
   void run_channels(const int8_t* x, int32_t channel, int32_t apart, bool shares, int8_t* out) {
     shares_ = shares;
     block_.out_apart = apart;
@@ -107,7 +110,7 @@ class TiledDepthwise {
       run_channel(x, channel, out + channel);
   }
 
-  /// Weights and requantization of the four channels. False where the inner loops cannot compute them.
+  /// Reads the weights and requantization of the four channels. Returns false if the inner loops cannot compute them.
   bool read_block(int32_t channel) {
     if (!fits_) return false;
     const ChannelQuantization& q = c_.quantization;
@@ -131,7 +134,7 @@ class TiledDepthwise {
     return true;
   }
 
-  /// Runs along the longer dimension.
+  /// Computes runs along the longer dimension.
   void run_block(const int8_t* x, int32_t channel, int8_t* out) {
     const int32_t along = axis_ == 0 ? out_height_ : out_width_, across = axis_ == 0 ? out_width_ : out_height_;
     for (int32_t line = 0; line < across; ++line) {
@@ -180,7 +183,7 @@ class TiledDepthwise {
       }
     }
   }
-  /// Outputs that meet no tap.
+  /// Writes outputs without a tap on the input: the bias alone.
   WICK_SELDOM void finish_bias(int32_t channel, int32_t count, int8_t* out) const {
     for (; count > 0; --count, out += block_.out_step) {
       for (int32_t i = 0; i < kChannels; ++i)
@@ -188,7 +191,7 @@ class TiledDepthwise {
     }
   }
 
-  /// One channel, whatever its parameters.
+  /// Computes one channel, with any parameters.
   void run_channel(const int8_t* x, int32_t channel, int8_t* out) const {
     const Window& w = c_.window;
     for (int32_t y = 0; y < out_height_; ++y) {
@@ -211,8 +214,8 @@ class TiledDepthwise {
   const DepthwiseConv2d& c_;
   const Weights of_taps_;
   int32_t height_, width_, channels_, out_height_, out_width_, out_channels_;
-  bool fits_, shares_ = false;  // the weights of four channels fit; these read one input channel
-  size_t axis_ = 0;             // along which runs go: the one with the longer `inner_`
+  bool fits_, shares_ = false;  // the weights of four channels fit; the four read one input channel
+  size_t axis_ = 0;             // runs go along the axis with the longer `inner_`
   Run inner_;
   DepthwiseBlock block_;
   int32_t bias_[kChannels];

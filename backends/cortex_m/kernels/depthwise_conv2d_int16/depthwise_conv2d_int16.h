@@ -15,7 +15,7 @@ struct DepthwiseConv2dInt16 {
 };
 bool read_depthwise_conv2d_int16(KernelContext& context, Span<EValue*> args, DepthwiseConv2dInt16* c);
 
-/// The part of the window's taps along one dimension that lies on `size` elements, for a window that begins at `at`.
+/// The taps of a window along one dimension that lie on `size` elements; the window begins at `at`.
 struct TapRange {
   int64_t begin, end;
 };
@@ -25,7 +25,7 @@ inline TapRange taps_inside(int64_t at, int64_t size, int64_t kernel, int64_t di
   return {begin, last < begin ? begin : last};
 }
 
-/// The taps of one position that lie on the input, for outputs that have an input channel each.
+/// The taps of one position that lie on the input, for outputs with an input channel each.
 struct WindowTaps {
   int32_t rows, taps;
   const int16_t* x;               // of the first one
@@ -34,7 +34,7 @@ struct WindowTaps {
   int32_t weights_row, channels;  // the same of the weights
 };
 
-/// Calls body(taps, out) for each position. Requires near positions and a depth multiplier of 1.
+/// Calls body(taps, out) for each position. Requires: near positions and a depth multiplier of 1.
 template <typename Body>
 void for_each_depthwise_window(const DepthwiseConv2dInt16& c, const Body& body) {
   const Window& w = c.window;

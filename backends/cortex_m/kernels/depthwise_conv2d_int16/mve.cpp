@@ -1,5 +1,5 @@
-// depthwise_conv2d_int16, four channels of one position at a time. Sums of 64 bits and outputs that share an input are
-// the reference's. The equation: reference.cpp.
+// depthwise_conv2d_int16, four channels of one position at a time. The reference computes 64-bit sums, and outputs that
+// share an input channel. The equation: reference.cpp.
 #include "backends/cortex_m/kernels/depthwise_conv2d_int16/depthwise_conv2d_int16.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
 #include "backends/cortex_m/kernels/near_positions.h"

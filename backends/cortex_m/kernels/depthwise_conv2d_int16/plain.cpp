@@ -1,5 +1,5 @@
-// depthwise_conv2d_int16 on cores without vectors: four channels of one position at a time. Sums of 64 bits and outputs
-// that share an input are the reference's. C++17, freestanding.
+// depthwise_conv2d_int16 on cores without vectors, four channels of one position at a time. The reference computes
+// 64-bit sums, and outputs that share an input channel. C++17, freestanding.
 #include "backends/cortex_m/kernels/depthwise_conv2d_int16/depthwise_conv2d_int16.h"
 #include "backends/cortex_m/kernels/near_positions.h"
 #include "backends/cortex_m/kernels/reference.h"
@@ -7,7 +7,7 @@
 namespace wick::cortex_m::plain {
 namespace {
 
-/// kCount channels from `channel` on.
+/// Computes kCount channels from `channel` on.
 template <int32_t kCount>
 void write_channels(const Int16Channels& q, const WindowTaps& t, int32_t channel, int16_t* out) {
   uint32_t sums[kCount];

@@ -21,7 +21,7 @@ struct Packed {
                                 c.multipliers(), c.shifts(), c.stages[0].min, c.stages[0].max, scratch, *out});
   }
   TestTensor output() const { return c.output(c.positions(0), c.positions(1)); }
-  /// With the kernel for weights of int8, whose equation has a test of its own.
+  /// The result of the kernel for int8 weights, whose equation has a test of its own.
   TestTensor whole() const {
     TestTensor out = output();
     const TestTensor weights = make_ints(DType::i8, weight_sizes(c.outputs), w);

@@ -1,5 +1,5 @@
-// depthwise_conv2d_int4: depthwise_conv2d/mve.cpp, whose weights are unpacked when they are loaded, once for all
-// outputs of 16 channels. The equation: reference.cpp.
+// depthwise_conv2d_int4: depthwise_conv2d/mve.cpp with packed weights. They are unpacked when they are loaded, once for
+// all outputs of 16 channels. The equation: reference.cpp.
 #include "backends/cortex_m/kernels/depthwise_conv2d/depthwise_mve.h"
 #include "backends/cortex_m/kernels/depthwise_conv2d_int4/depthwise_conv2d_int4.h"
 #include "backends/cortex_m/kernels/near_positions.h"
@@ -9,7 +9,7 @@
 namespace wick::cortex_m::mve {
 namespace {
 
-/// Channels from a multiple of 16 on: the bytes of each word twice, for their low and high halves.
+/// Loads weights of neighboring channels, from a multiple of 16 on: each byte twice, for its low and its high half.
 int8x16_t load_neighbours(const int8_t* row, int32_t channel, int32_t count) {
   const uint8x16_t lane = vidupq_n_u8(0, 1), four = vdupq_n_u8(4);
   const uint8x16_t place = vorrq_u8(vandq_u8(lane, vdupq_n_u8(3)), vshrq_n_u8(vandq_u8(lane, vdupq_n_u8(8)), 1));

@@ -3,8 +3,8 @@
 // quantized_depthwise_conv2d, with weights in [-8, 7] that are packed, uint8, the O weights of a tap in a row.
 //   y[o] = clamp(requantize(sum over taps of (x[o / depth_multiplier] + input_offset) w[tap, o] + bias[o])
 //                + output_offset)
-// A tap in the padding adds nothing. The padding is one for both ends of each dimension, or {top, left, bottom, right}.
-// Source of the equation: arm_depthwise_conv_s4, whose weights are packed without gaps.
+// A tap in the padding adds nothing. The padding has one entry for both ends of each dimension, or is {top, left,
+// bottom, right}. Source of the equation: arm_depthwise_conv_s4, whose weights are packed without gaps.
 #include "backends/cortex_m/kernels/depthwise_conv2d_int4/depthwise_conv2d_int4.h"
 
 namespace wick::cortex_m::reference {

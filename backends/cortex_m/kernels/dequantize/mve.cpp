@@ -1,5 +1,5 @@
-// dequantize_per_tensor, four elements at a time. Vectors take results below 2^-126 for 0, so extreme scales are left
-// to the reference. The equation: reference.cpp.
+// dequantize_per_tensor, four elements at a time. Vectors flush subnormal results to 0, so the reference computes
+// extreme scales. The equation: reference.cpp.
 #include "backends/cortex_m/kernels/dequantize/dequantize.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
 #include "backends/cortex_m/kernels/reference.h"

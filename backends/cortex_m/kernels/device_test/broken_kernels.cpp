@@ -3,7 +3,7 @@
 namespace wick::cortex_m {
 namespace {
 
-/// Copies, and reads or writes one more byte `read` or `write` bytes from the first one.
+/// Copies, and also reads or writes the byte at `read` or `write` bytes from the first one.
 void copy(Span<EValue*> args, const int32_t* read, const int32_t* write) {
   const Tensor& x = *args[0]->tensor;
   volatile const int8_t* from = x.as<int8_t>();

@@ -1,4 +1,4 @@
-// Kernels that leave their tensors, to show that this is noticed. C++17, no heap.
+// Kernels that access memory outside of their tensors, to show that the test detects it. C++17, no heap.
 #pragma once
 #include "backends/cortex_m/kernels/device_test/call.h"
 
@@ -11,7 +11,7 @@ struct BrokenKernel {
 };
 
 Span<const BrokenKernel> broken_kernels();
-/// Arguments of all of them: an operand and an output of as many bytes, and no whole number of vectors.
+/// Makes the arguments of all of them: an operand and an output of equally many bytes, which are no whole vectors.
 void make_broken(Call& call);
 
 }  // namespace wick::cortex_m

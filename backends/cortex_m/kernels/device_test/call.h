@@ -1,4 +1,4 @@
-// A seeded call of a kernel: its arguments, and tensors in memory of their own. C++17, no heap.
+// A seeded call of a kernel: its arguments, and its tensors, each in separate memory. C++17, no heap.
 #pragma once
 #include <initializer_list>
 
@@ -7,12 +7,12 @@
 
 namespace wick::cortex_m {
 
-/// splitmix64.
+/// The random generator splitmix64.
 class Stream {
  public:
   explicit Stream(uint64_t seed) : state_(seed) {}
   uint64_t word();
-  /// Both ends included.
+  /// Uniform in [low, high].
   int32_t in(int32_t low, int32_t high);
   bool one_in(int32_t count) { return in(1, count) == 1; }
 
@@ -36,7 +36,7 @@ class Call {
   void add_bool(bool value);
   void add_none();
   void add_ints(std::initializer_list<int64_t> items);
-  /// Random elements; f32 within +-`magnitude`. A tensor that takes no part in the sum has no size 0.
+  /// Adds an operand with random elements; those of add_floats are within +-`magnitude`.
   Tensor& add_tensor(DType dtype, std::initializer_list<int32_t> sizes, Order order = Order::contiguous);
   Tensor& add_int8(std::initializer_list<int32_t> sizes, Order order = Order::contiguous) {
     return add_tensor(DType::i8, sizes, order);
@@ -44,9 +44,9 @@ class Call {
   Tensor& add_int16(std::initializer_list<int32_t> sizes, Order order = Order::contiguous) {
     return add_tensor(DType::i16, sizes, order);
   }
-  /// int32 elements between two bounds.
+  /// Adds int32 elements in [low, high].
   Tensor& add_int32(int32_t count, int32_t low, int32_t high);
-  /// int64 elements of at most `bits` bits.
+  /// Adds int64 elements of at most `bits` bits.
   Tensor& add_int64(int32_t count, int32_t bits);
   Tensor& add_floats(std::initializer_list<int32_t> sizes, float magnitude);
   /// Memory that kernels may write: the output (the last argument), and scratch, aligned to 16 bytes.
@@ -54,7 +54,7 @@ class Call {
   Tensor& add_out(DType dtype, std::initializer_list<int32_t> sizes, Order order = Order::contiguous);
 
   Span<EValue*> args() { return {pointers_, count_}; }
-  /// As the executor passes them: the return slot stands for the output.
+  /// The arguments as the executor passes them: with a return slot for the output.
   Span<EValue*> args_and_slot() {
     pointers_[count_] = pointers_[count_ - 1];
     return {pointers_, count_ + 1};
@@ -72,7 +72,7 @@ class Call {
   EValue values_[kMaxArgs];
   EValue* pointers_[kMaxArgs + 1];
   size_t count_ = 0, tensor_count_ = 0, list_count_ = 0;
-  uint32_t scratch_ = 0;  // a bit for each argument
+  uint32_t scratch_ = 0;  // one bit for each argument
   Tensor tensors_[kMaxTensors];
   int32_t sizes_[kMaxTensors][4], strides_[kMaxTensors][4];
   uint8_t orders_[kMaxTensors][4];

@@ -1,4 +1,4 @@
-// Arguments that calls of several operators have: windows, scales, biases, ranges. C++17, no heap.
+// Arguments that several operators share: windows, scales, biases, ranges. C++17, no heap.
 #pragma once
 #include "backends/cortex_m/kernels/device_test/call.h"
 
@@ -33,7 +33,7 @@ inline int32_t random_multiplier(Stream& random) {
   return random.one_in(16) ? random.in(-INT32_MAX, INT32_MAX) : random.in(1 << 30, INT32_MAX);
 }
 
-/// Brings sums of `terms` products of int8 to the size of int8; sometimes any.
+/// A shift that brings sums of `terms` products of int8 into the range of int8; sometimes any shift.
 inline int32_t random_shift(Stream& random, int32_t terms) {
   if (random.one_in(16)) return random.in(-31, 8);
   int32_t extra = 0;
@@ -48,7 +48,7 @@ inline int32_t random_channels(Stream& random, int32_t most) {
   return random.in(1, kind == 2 ? most : most < 20 ? most : 20);
 }
 
-/// {first, weight} of `count` positions on `size` pixels; weights of `bits` bits, or 0 for none.
+/// Adds {first, weight} for `count` positions on `size` pixels; weights of `bits` bits, or 0 for none.
 inline void add_taps(Call& call, int32_t count, int32_t size, int32_t bits) {
   Tensor& taps = call.add_int32(2 * count, 0, 0);
   for (int32_t i = 0; i < count; ++i) {
@@ -58,7 +58,7 @@ inline void add_taps(Call& call, int32_t count, int32_t size, int32_t bits) {
   }
 }
 
-/// None, or what hides keys or adds to scores.
+/// Adds no mask, or one that hides keys or adds to scores.
 inline void add_mask(Call& call, int32_t batch, int32_t queries, int32_t keys) {
   Stream& random = call.random;
   const int32_t kind = random.in(0, 3);
@@ -107,7 +107,7 @@ inline Geometry random_geometry(Stream& random, bool dilated) {
   return g;
 }
 
-/// The same with a padding of its own at each end.
+/// The same, with different padding at each end.
 inline Geometry random_padded_geometry(Stream& random) {
   Geometry g = random_geometry(random, true);
   for (size_t axis = 0; axis < 2; ++axis) {
@@ -125,7 +125,7 @@ inline void add_paddings(Call& call, const Geometry& g) {
 
 inline void add_pair(Call& call, const int32_t pair[2]) { call.add_ints({pair[0], pair[1]}); }
 
-/// Multipliers and shifts, one of each per channel.
+/// Adds a multiplier and a shift for each channel.
 inline void add_scales(Call& call, int32_t channels, int32_t terms) {
   Tensor& multipliers = call.add_int32(channels, 0, 0);
   for (int32_t c = 0; c < channels; ++c) multipliers.as<int32_t>()[c] = random_multiplier(call.random);
@@ -150,14 +150,14 @@ inline void add_bias(Call& call, int32_t channels) {
 
 inline int32_t round_up(int32_t value, int32_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
-/// Fewer channels where one position has many terms.
+/// A number of channels that is smaller the more terms a position has.
 inline int32_t channels_for(Stream& random, int32_t most, int32_t positions, int32_t terms) {
   constexpr int32_t kMostProducts = 40000;
   const int32_t fit = kMostProducts / (positions * terms);
   return random_channels(random, fit < 1 ? 1 : fit < most ? fit : most);
 }
 
-/// As stock sizes it, or the least that is accepted.
+/// Bytes of scratch: as many as stock's programs have, or the least that is accepted.
 inline int32_t convolution_scratch(Stream& random, int32_t column) {
   return random.one_in(4) ? 4 * round_up(column, 4) : 4 * round_up(column, 16);
 }

@@ -50,7 +50,7 @@ void make_transpose_conv2d(Call& call) {
   do {
     g = random_geometry(call.random, false);
     g.height = g.height > 5 ? 5 : g.height;
-    const bool one_tap = call.random.one_in(3);  // for each output
+    const bool one_tap = call.random.one_in(3);  // a single tap for each output
     for (size_t axis = 0; axis < 2; ++axis) g.stride[axis] = one_tap ? g.kernel[axis] : g.stride[axis];
     for (size_t axis = 0; axis < 2; ++axis)
       g.out[axis] = ((axis == 0 ? g.height : g.width) - 1) * g.stride[axis] - 2 * g.padding[axis] + g.kernel[axis];
@@ -129,7 +129,7 @@ void make_batch_matmul(Call& call) {
   call.add_out(DType::i8, {batch, rows, columns});
 }
 
-/// Operands of equal sizes, or one row of channels; returns the output's sizes in `sizes`.
+/// Operands of equal sizes, or one of them a row of channels; `sizes` receives the output's sizes.
 struct Pair {
   int32_t sizes[4];
   bool row_a, row_b;
@@ -149,7 +149,7 @@ void add_result(Call& call, const Pair& pair) {
   call.add_out(DType::i8, {pair.sizes[0], pair.sizes[1], pair.sizes[2], pair.sizes[3]}, Order::channels_last);
 }
 
-/// The output stage of a sum; `any`: of any scale.
+/// Adds the output stage of a sum; `any`: with any scale.
 void add_sum(Call& call, bool any) {
   Stream& random = call.random;
   call.add_int(random.in(INT8_MIN, INT8_MAX));
@@ -314,7 +314,7 @@ void make_pad(Call& call) {
     pre[d] = random.one_in(2) ? 0 : random.in(0, 3);
     post[d] = random.one_in(2) ? 0 : random.in(0, 3);
   }
-  const size_t at[4] = {0, last ? 3u : 1u, last ? 1u : 2u, last ? 2u : 3u};  // of each dimension in the lists
+  const size_t at[4] = {0, last ? 3u : 1u, last ? 1u : 2u, last ? 2u : 3u};  // position of each dimension in the lists
   call.add_int8({sizes[0], sizes[1], sizes[2], sizes[3]}, order);
   call.add_ints({pre[0], pre[1], pre[2], pre[3]});
   call.add_ints({post[0], post[1], post[2], post[3]});
@@ -351,7 +351,7 @@ void make_avg_pool2d(Call& call) {
   call.add_out(DType::i8, {g.batch, channels, g.out[0], g.out[1]}, Order::channels_last);
 }
 
-// A window over the whole image, of more taps than sums of 16 bits hold.
+// A window over the whole image, with more taps than 16-bit sums allow.
 Geometry whole_image(Stream& random) {
   Geometry g = {};
   const bool line = random.one_in(3);
@@ -419,7 +419,7 @@ void make_quantize(Call& call) {
   const double scale = 0.001 * call.random.in(1, 2000);
   if (call.random.one_in(8)) {
     for (int32_t i = 0; i < count; ++i) x.as<uint32_t>()[i] = static_cast<uint32_t>(call.random.word());
-  } else if (call.random.one_in(4)) {  // halves of steps
+  } else if (call.random.one_in(4)) {  // halfway between two steps
     for (int32_t i = 0; i < count; ++i) x.as<float>()[i] = static_cast<float>(call.random.in(-300, 300)) * 0.5f;
     add_range(call, dtype, 1.0);
     call.add_out(dtype, {count});
@@ -477,7 +477,7 @@ void make_group_norm(Call& call) {
   call.add_out(dtype, sizes, order);
 }
 
-/// The calls of an operator on channels-last images, for that on sizes NHWC.
+/// The calls of an operator on channels-last images, converted to NHWC sizes.
 template <void (*make)(Call&)>
 void make_nhwc(Call& call) {
   call.images_are_nhwc = true;

@@ -5,12 +5,12 @@
 namespace wick::cortex_m {
 
 struct CaseSource {
-  const char* name;  // of the kernel's row
+  const char* name;  // that of the kernel's row
   int32_t count;     // of cases
   void (*make)(Call& call);
 };
 
-/// Of operators that only Wick has (wick_cases.cpp).
+/// Operators that only Wick has (wick_cases.cpp).
 void make_attention(Call& call);
 void make_gru(Call& call);
 void make_log_softmax(Call& call);
@@ -19,12 +19,12 @@ void make_lstm_projected(Call& call);
 void make_plain_recurrent(Call& call);  // rnn_tanh and rnn_relu
 void make_resize2d(Call& call);
 
-/// One source for each row of kernels.inc: of int8, of operators with weights of four bits, and of int16.
+/// One source for each row of kernels.inc: int8 operators, operators with 4-bit weights, and int16 operators.
 Span<const CaseSource> case_sources();
 Span<const CaseSource> int4_case_sources();
 Span<const CaseSource> int16_case_sources();
 
-/// body(source) with each of `count` calls that each source makes; `call` is the one that it was made in.
+/// Makes `count` calls of each source in `call`, and calls body(source) after each.
 template <typename Body>
 void for_each_call(Call& call, int32_t count, const Body& body) {
   for (const Span<const CaseSource>& family : {case_sources(), int4_case_sources(), int16_case_sources()}) {

@@ -19,7 +19,7 @@ void add_range(Call& call) {
   call.add_int(range.max);
 }
 
-/// A bias of int32, of int64, or none; returns whether sums have 64 bits.
+/// Adds an int32 bias, an int64 bias, or none; returns whether sums have 64 bits.
 bool add_any_bias(Call& call, int32_t channels) {
   const int32_t kind = call.random.in(0, 3);
   if (kind == 0) {
@@ -32,7 +32,8 @@ bool add_any_bias(Call& call, int32_t channels) {
   return kind == 1;
 }
 
-/// Multipliers and shifts that bring sums of `terms` products to int16, sometimes any; of each channel, or of all.
+/// Adds multipliers and shifts that bring sums of `terms` products into the range of int16, sometimes any; one for each
+/// channel, or one for all.
 void add_wide_scales(Call& call, int32_t channels, int32_t terms, bool wide) {
   Stream& random = call.random;
   const int32_t count = random.one_in(4) ? 1 : channels;

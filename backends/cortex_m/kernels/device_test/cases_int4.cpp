@@ -1,4 +1,4 @@
-// Calls of operators with weights of four bits.
+// Calls of operators with 4-bit weights.
 #include "backends/cortex_m/kernels/device_test/case_parts.h"
 #include "backends/cortex_m/kernels/device_test/cases.h"
 #include "backends/cortex_m/kernels/int4.h"

@@ -1,6 +1,6 @@
-// Runs each kernel of this build beside its reference on seeded calls: the same bytes in the output, and nothing else
-// written or read. Exit status: 0 all equal, 1 not, 2 a reference refuses a case, 99 a fault. With the name of a broken
-// kernel (broken_kernels.h) it runs that in their place.
+// Runs each kernel of this build and its reference on seeded calls. Both must write the same bytes to the output, and
+// access nothing else. Exit status: 0 all equal, 1 different, 2 a reference refuses a case, 99 a fault. If the command
+// line names a broken kernel (broken_kernels.h), only that runs.
 #include <stdio.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ constexpr size_t kMostStackBytes = 2560;
 #else
 constexpr size_t kMostStackBytes = 3072;
 #endif
-size_t stack_bytes = 0;  // of the calls of a kernel, at most
+size_t stack_bytes = 0;  // largest stack use in the calls of a kernel
 
 const Kernel* find(KernelTable table, const char* name) {
   for (const Kernel& row : table) {
@@ -35,7 +35,7 @@ const Kernel* find(KernelTable table, const char* name) {
   return nullptr;
 }
 
-/// Between borders, where emulated accesses are slow.
+/// Runs with the memory around the tensors protected; emulated accesses are slow then.
 void run_closed(Call& call, const Kernel& kernel, KernelContext& context) {
 #ifndef WICK_HOST_REGIONS
   const StackDepth depth(stack_pointer());
@@ -48,7 +48,7 @@ void run_closed(Call& call, const Kernel& kernel, KernelContext& context) {
 #endif
 }
 
-/// False, with a line of text, if the kernel fails or writes beside the output.
+/// Returns false and prints a line if the kernel fails or writes outside of the output.
 bool run(Call& call, const Kernel& kernel, uint32_t poison, bool closed) {
   const char* which = closed ? "the variant" : "the reference";
   KernelContext context({}, nullptr, nullptr);
@@ -142,7 +142,7 @@ int test_broken(const BrokenKernel& broken) {
   return run(call, {broken.name, "To", broken.run}, 0, true) ? 0 : 1;
 }
 
-/// `words` end with the name of a broken kernel, or not.
+/// `words`: the command line; its last word may be the name of a broken kernel.
 int test_named(const char* words) {
   for (const BrokenKernel& broken : broken_kernels()) {
     const size_t length = strlen(words), name_length = strlen(broken.name);
@@ -157,7 +157,7 @@ int test_named(const char* words) {
 #ifndef WICK_HOST_REGIONS
 namespace {
 void report_fault(const wick::board::Fault& fault) {
-  // Without an MPU in the way of printf's memory.
+  // Switches the MPU off, so that printf can access its memory.
   *reinterpret_cast<volatile uint32_t*>(0xE000ED94) = 0;
   printf("%s case %u: a fault, CFSR %08lx HFSR %08lx at address %08lx\n", wick::cortex_m::running,
          wick::cortex_m::case_index, static_cast<unsigned long>(fault.cfsr), static_cast<unsigned long>(fault.hfsr),

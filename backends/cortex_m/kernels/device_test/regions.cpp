@@ -23,7 +23,7 @@ void barrier() { asm volatile("dsb\n isb" ::: "memory"); }
 #endif
 
 #ifdef WICK_MPU_REGIONS
-/// Region `index` covers [begin, end), both multiples of 32.
+/// Sets MPU region `index` to [begin, end), both multiples of 32.
 void map(uint32_t index, uintptr_t begin, uintptr_t end, bool writable, bool executable) {
   mpu(0x8) = index;
   mpu(0xC) = static_cast<uint32_t>(begin) | (writable ? 0u : 2u << 1) | (executable ? 0u : 1u);
@@ -35,7 +35,7 @@ void map(uint32_t index, uintptr_t begin, uintptr_t end, bool writable, bool exe
 // Range 0 guards the stack (devices/board); the others are for gaps.
 constexpr uint32_t kFirstRange = 1, kRanges = 7;
 
-/// Range `index`: nothing may access the gap from `begin` on, a multiple of its size.
+/// Forbids all accesses to a gap; it begins at `begin`, a multiple of its size.
 void forbid(uint32_t index, uintptr_t begin) {
   constexpr uint32_t kSizeField = 5, kNeverExecute = 1u << 28, kEnable = 1;  // 2 to the power of 5 + 1 bytes
   static_assert(kGap == 64, "the size field");

@@ -1,5 +1,5 @@
-// How deep a call goes into the stack: the free part is painted before, and the paint that is left counted after.
-// C++17.
+// Measures how much stack a call uses: the free part is painted before the call, and the paint that is left is counted
+// afterwards. C++17.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -12,13 +12,13 @@ inline uint32_t* stack_pointer() {
   return sp;
 }
 
-/// Below `sp`, the stack pointer of the function that makes the call.
+/// `sp`: the stack pointer of the function that makes the call.
 class StackDepth {
  public:
   __attribute__((noinline)) explicit StackDepth(uint32_t* sp) : sp_(sp) {
     for (volatile uint32_t* p = sp - kWords; p < sp - kOwnWords; ++p) *p = kPaint;
   }
-  /// kOwnWords at least; kWords if it went deeper.
+  /// Bytes of stack used, at least those of kOwnWords; those of kWords if the call went deeper.
   __attribute__((noinline)) size_t bytes() const {
     const volatile uint32_t* p = sp_ - kWords;
     while (p < sp_ - kOwnWords && *p == kPaint) ++p;
@@ -26,7 +26,7 @@ class StackDepth {
   }
 
  private:
-  static constexpr size_t kWords = 1024, kOwnWords = 24;  // of this class's functions
+  static constexpr size_t kWords = 1024, kOwnWords = 24;  // the latter: used by this class's functions
   static constexpr uint32_t kPaint = 0xC5A35C3A;
   uint32_t* sp_;
 };

@@ -1,7 +1,7 @@
 // quantized_div(a, zero_point, b, zero_point, output zero_point, output_scale): int8 or int16, in f32.
 //   y = clamp(round_half_away((a - zero_point) / (b - zero_point) * output_scale) + output zero_point)
-// A divisor of 0 gives the quotient 0. The rounded number saturates. Source: stock's kernel; CMSIS-NN has no division.
-// Stock's reference in Python rounds halves to even.
+// If the divisor is 0 the quotient is 0. The rounded number saturates. Source: stock's kernel; CMSIS-NN has no
+// division. Stock's reference in Python rounds halves to even.
 #include "backends/cortex_m/kernels/checks.h"
 #include "common/math/float_math.h"
 
@@ -13,7 +13,7 @@ struct Division {
   float scale = 0;
 };
 
-/// As roundf, and at most 2^30 in size.
+/// Like roundf, with a magnitude of at most 2^30.
 int32_t round_half_away(float value) {
   const float magnitude = math::abs_f(value);
   if (!(magnitude < 0x1p30f)) return value > 0 ? 1 << 30 : value < 0 ? -(1 << 30) : 0;

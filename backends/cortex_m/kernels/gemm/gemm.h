@@ -1,7 +1,7 @@
-// Matrix multiplication for cores without vectors: rows of activations times rows of int8 weights, requantized. Linear,
-// convolutions and the batched matmul are this, with their own way to find a row. C++17, freestanding.
+// Matmul for cores without vectors: rows of activations times rows of int8 weights, requantized. Linear, convolutions
+// and batched matmul use it; they differ in how they find a row. C++17, freestanding.
 //   y[r][n] = clamp(requantize(sum_k (x[r][k] + input_offset) (w[n][k] + weight_offset) + bias[n]) + stage.offset)
-// Rows are widened into a tile, four at a time; a tile that is too small for all k takes them block by block.
+// Four rows at a time are widened into a tile. If the tile is too small for all k, it takes them block by block.
 #pragma once
 #include "backends/cortex_m/kernels/gemm/tile.h"
 #include "backends/cortex_m/kernels/int4.h"
@@ -11,13 +11,13 @@
 
 namespace wick::cortex_m {
 
-/// Those of four bits are packed as int4.h has it.
+/// The format of weights; int4.h describes that of four bits.
 enum class GemmWeights : uint8_t { int8, int4 };
 
 struct Gemm {
-  int32_t num_rows = 0, depth = 0, num_outputs = 0;  // depth is the number of k
+  int32_t num_rows = 0, depth = 0, num_outputs = 0;  // depth: the number of k
   const int8_t* weights = nullptr;                   // [n][k]
-  int32_t pitch = 0;                                 // bytes between rows of weights of int8; 0: depth
+  int32_t pitch = 0;                                 // bytes between rows of int8 weights; 0: depth
   int32_t input_offset = 0, weight_offset = 0;
   const int32_t *bias = nullptr, *multipliers = nullptr, *shifts = nullptr;  // bias may be null
   int32_t step = 1;                                                          // 0: see RepeatedScale
@@ -27,10 +27,10 @@ struct Gemm {
   int32_t initial(int32_t n) const { return bias ? bias[n] : 0; }
 };
 
-/// Sums at a time: of one row, or of four rows and a quarter as many outputs.
+/// Sums that are computed at a time: of one row, or of four rows and a quarter as many outputs.
 constexpr int32_t kGemmSums = 128;
 
-/// One multiplier and shift for all outputs, written out as often as a block of four rows has outputs.
+/// One multiplier and shift for all outputs, repeated for as many outputs as a block of four rows has.
 class RepeatedScale {
  public:
   RepeatedScale(const OutputStage& stage, Gemm* gemm) {
@@ -61,8 +61,8 @@ struct MatrixRows {
   }
 };
 
-/// Is every sum of the rows n less than 2^30 in size? Only then Isa::rescale is exact. No weight exceeds
-/// `largest_weight`.
+/// Whether the magnitude of every sum of the n is less than 2^30, which makes Isa::rescale exact. `largest_weight`:
+/// largest magnitude of a weight.
 inline bool has_small_sums(const Gemm& gemm, int32_t largest_weight = 128) {
   constexpr int32_t kLimit = (1 << 30) - 1;
   const int32_t largest = 255 * (gemm.weight_offset == 0 ? largest_weight : 255);
@@ -82,7 +82,7 @@ __attribute__((noinline)) void run_with_stack_tile(const Body& body) {
   uint32_t words[kStackTileWords];
   body(Span<uint32_t>(words, kStackTileWords));
 }
-/// body(tile) with the scratch memory, or with the stack where that is more.
+/// Calls body(tile) with the scratch memory, or with memory on the stack if that is larger.
 template <typename Body>
 void run_with_tile(Span<uint8_t> scratch, const Body& body) {
   const size_t skipped = static_cast<size_t>(-reinterpret_cast<uintptr_t>(scratch.data())) % sizeof(uint32_t);
@@ -107,7 +107,7 @@ class GemmTile {
     fast_ = fast;
   }
 
-  /// rows(r, k, count, TileRow&) appends the values [k, k + count) of row r.
+  /// rows(r, k, count, TileRow&) must append the values [k, k + count) of row r.
   template <typename Rows>
   void run(const Rows& rows, int8_t* out) {
     for (int32_t row = 0; row < gemm_.num_rows; row += num_rows_) {
@@ -120,9 +120,9 @@ class GemmTile {
 
  private:
   static constexpr bool kPacked = kWeights == GemmWeights::int4;
-  static constexpr int32_t kWeightOffset = kPacked ? -kInt4Zero : 0;  // of what is stored
+  static constexpr int32_t kWeightOffset = kPacked ? -kInt4Zero : 0;  // of the stored weights
 
-  /// All outputs of the rows from `row` on, in blocks of as many as there are sums.
+  /// Computes all outputs of the rows from `row` on, in blocks of as many outputs as there are sums.
   template <typename Rows>
   void multiply(const Rows& rows, int32_t row, int8_t* out) {
     const int32_t depth = gemm_.depth, most = lanes_ == 1 ? kGemmSums : kGemmSums / kTileRows;
@@ -156,8 +156,8 @@ class GemmTile {
     const int32_t depth = gemm_.depth, groups = length / 4, rest = length % 4;
     const int8_t* weights = gemm_.weights + n * pitch_ + k;
     if (rest == 0) return accumulate_groups(weights, groups, count, sums_);
-    // The last group of a row of weights may take what follows it, which meets values of 0, but not behind the last
-    // row.
+    // Loading the last group of a row of weights may read beyond the row: those weights meet values of 0. It must not
+    // read beyond the last row.
     const int32_t safe = gemm_.num_outputs - (3 - rest) / depth - 1 - n, whole = safe < 0       ? 0
                                                                                  : safe < count ? safe
                                                                                                 : count;
@@ -168,7 +168,7 @@ class GemmTile {
     accumulate_rest(weights + 4 * groups, groups, rest, count - whole, sums);
   }
 
-  /// `words` of eight weights.
+  /// Accumulates `words` words of eight packed weights.
   void accumulate_packed(int32_t n, int32_t count, int32_t k, int32_t words) {
     const int32_t stride = static_cast<int32_t>(int4_row_bytes(gemm_.depth));
     const int8_t* weights = gemm_.weights + n * stride + k / 2;
@@ -179,7 +179,7 @@ class GemmTile {
     int32_t* sums = sums_;
     for (; count >= 4; count -= 4, sums += 4, weights += 4 * stride)
       Isa::dot1_int4(tile_, weights, stride, words, sums);
-    // The last ones by themselves, each in place of four.
+    // The last ones, one at a time instead of four.
     for (; count > 0; --count, ++sums, weights += stride) {
       int32_t same[4] = {*sums, 0, 0, 0};
       Isa::dot1_int4(tile_, weights, 0, words, same);
@@ -194,7 +194,7 @@ class GemmTile {
     Isa::accumulate_rows(tile_, weights, sums, &rows);
   }
 
-  /// sums = bias, or 0, for each lane.
+  /// sums = bias or 0, in each lane.
   __attribute__((noinline)) static void initialize(const int32_t* bias, int32_t count, int32_t lanes, int32_t* sums) {
     if (bias == nullptr) {
       for (const int32_t* end = sums + count * lanes; sums != end;) *sums++ = 0;
@@ -214,7 +214,7 @@ class GemmTile {
     }
   }
 
-  /// The last one to three values.
+  /// Accumulates the last one to three values of each row.
   void accumulate_rest(const int8_t* weights, int32_t groups, int32_t rest, int32_t count, int32_t* sum) {
     const uint32_t* tile = tile_ + groups * Isa::kGroupWords * lanes_;
     for (int32_t c = 0; c < count; ++c, weights += pitch_) {
@@ -225,7 +225,7 @@ class GemmTile {
     }
   }
 
-  /// sum_k (x + input_offset) weight_offset, the same for all outputs.
+  /// Adds sum_k (x + input_offset) weight_offset, which is the same for all outputs.
   void add_weight_offset(int32_t length, int32_t count) {
     for (int32_t lane = 0; lane < lanes_; ++lane) {
       int32_t total = 0;
@@ -242,7 +242,7 @@ class GemmTile {
     const int32_t stride = gemm_.row_stride, last = num_rows_ - 1;
     if (lanes_ == 1) return finish_row(sums_, multipliers, shifts, gemm_.step, count, small_, gemm_.stage, out);
     if (!fast_) return finish_any(multipliers, shifts, count, out);
-    // Rows that are missing go where the first one is written last.
+    // Missing rows are written to the place of the first one, which is written last.
     const RowResults results = {
         gemm_.stage.offset, {last > 0 ? stride : 0, last > 1 ? 2 * stride : 0, last > 2 ? 3 * stride : 0}, count};
     Isa::finish_rows(sums_, multipliers, shifts, out, &results);
@@ -256,7 +256,7 @@ class GemmTile {
       *out++ = static_cast<int8_t>(value < stage.min ? stage.min : value > stage.max ? stage.max : value);
     }
   }
-  /// Any shift, any range of the output.
+  /// For any shift and any range of the output.
   void finish_any(const int32_t* multipliers, const int32_t* shifts, int32_t count, int8_t* out) const {
     const OutputStage stage = gemm_.stage;
     const int32_t step = gemm_.step, stride = gemm_.row_stride, lanes = lanes_, rows = num_rows_;
@@ -275,7 +275,7 @@ class GemmTile {
   const Gemm& gemm_;
   uint32_t* tile_;
   int32_t words_, pitch_;
-  bool small_, fast_;  // has_small_sums(); and all outputs can use Isa::finish_rows
+  bool small_, fast_;  // has_small_sums(); whether all outputs can use Isa::finish_rows
   int32_t lanes_ = kTileRows, num_rows_ = kTileRows;
   int32_t sums_[kGemmSums];
 };

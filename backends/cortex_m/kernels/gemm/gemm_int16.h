@@ -1,6 +1,6 @@
-// gemm.h for rows of int16: the same inner loops over a tile of the same form. C++17, freestanding.
+// gemm.h for rows of int16: the same inner loops on a tile of the same form. C++17, freestanding.
 //   y[r][n] = channels.finish_products(sum_k x[r][k] w[n][k], n)
-// Sums of 64 bits add up those of blocks that fit 32.
+// A 64-bit sum is computed as the total of blocks whose sums fit 32 bits.
 #pragma once
 #include "backends/cortex_m/kernels/gemm/gemm.h"
 #include "backends/cortex_m/kernels/int16.h"
@@ -11,11 +11,11 @@ struct GemmInt16 {
   int32_t num_rows, depth, num_outputs;
   const int8_t* weights;  // [n][k]
   const Int16Channels* channels;
-  int32_t first_channel;  // of n = 0
+  int32_t first_channel;  // the channel of n = 0
   int32_t row_stride;     // of the output, in elements
 };
 
-/// Writes one row of a tile, as TileRow.
+/// Writes one row of a tile, like TileRow.
 template <typename Isa>
 class TileRowInt16 {
  public:
@@ -29,7 +29,7 @@ class TileRowInt16 {
   void append_padding(int32_t count) {
     for (; count > 0; --count) push(0);
   }
-  /// Completes the last group of four with zeros.
+  /// Fills the last group of four with zeros.
   void finish() {
     while (num_pending_ != 0) push(0);
   }
@@ -54,7 +54,7 @@ class GemmInt16Tile {
   GemmInt16Tile(const GemmInt16& gemm, Span<uint32_t> tile)
       : gemm_(gemm), tile_(tile.data()), words_(static_cast<int32_t>(tile.size())) {}
 
-  /// rows(r, k, count, TileRowInt16&) appends the values [k, k + count) of row r.
+  /// rows(r, k, count, TileRowInt16&) must append the values [k, k + count) of row r.
   template <typename Rows>
   void run(const Rows& rows, int16_t* out) {
     for (int32_t row = 0; row < gemm_.num_rows; row += num_rows_) {
@@ -66,7 +66,7 @@ class GemmInt16Tile {
   }
 
  private:
-  static constexpr int32_t kWideTerms = 504;  // of products of int16 and int8 whose sum has 31 bits
+  static constexpr int32_t kWideTerms = 504;  // so many products of int16 and int8 have a sum of 31 bits
 
   template <typename Rows>
   void multiply(const Rows& rows, int32_t row, int16_t* out) {
@@ -116,7 +116,7 @@ class GemmInt16Tile {
     if (rest > 0) accumulate_rest(weights + 4 * groups, groups, rest, count);
   }
 
-  /// The last one to three values.
+  /// Accumulates the last one to three values of each row.
   void accumulate_rest(const int8_t* weights, int32_t groups, int32_t rest, int32_t count) {
     const uint32_t* tile = tile_ + groups * Isa::kGroupWords * lanes_;
     int32_t* sum = sums_;

@@ -1,5 +1,5 @@
-// A tile: the operands of four rows of a matrix multiplication (pixels of a convolution), or of one, widened and
-// interleaved so that one pass over a row of weights serves all. C++17, freestanding.
+// A tile: the operands of four rows of a matmul (pixels of a convolution), or of one row, widened and interleaved so
+// that a single pass over a row of weights serves all of them. C++17, freestanding.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -38,7 +38,7 @@ class TileRow {
     if (count > 2) rest |= static_cast<uint32_t>(static_cast<uint8_t>(values[2])) << 16;
     append_rest(rest, static_cast<uint32_t>(count));
   }
-  /// Values that widen to 0.
+  /// Appends values that widen to 0.
   __attribute__((always_inline)) void append_padding(int32_t count) {
     if (num_pending_ == 0) {
       for (; count >= 4; count -= 4) write(padding_);
@@ -47,7 +47,7 @@ class TileRow {
     }
     if (count > 0) append_rest(padding_ & ((1u << 8 * count) - 1), static_cast<uint32_t>(count));
   }
-  /// Completes the last group of four with values that widen to 0.
+  /// Fills the last group of four with values that widen to 0.
   void finish() {
     if (num_pending_ != 0) write(pending_ | padding_ << (8 * num_pending_));
   }
@@ -59,7 +59,7 @@ class TileRow {
     write(pending_ | word << used);
     pending_ = word >> (32 - used);
   }
-  /// One to three values, in the low bytes of a word that is 0 otherwise.
+  /// Appends one to three values; they are the low bytes of `rest`, whose other bytes are 0.
   void append_rest(uint32_t rest, uint32_t count) {
     const uint32_t used = 8 * num_pending_;
     pending_ |= rest << used;

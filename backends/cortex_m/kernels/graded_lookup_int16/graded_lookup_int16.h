@@ -1,4 +1,4 @@
-// The checked arguments of graded_lookup_int16, and what it computes of one element. C++17, freestanding.
+// The checked arguments of graded_lookup_int16, and its function of one element. C++17, freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/int16.h"
 
@@ -34,9 +34,9 @@ struct GradedLookup {
 
 bool read_graded_lookup_int16(KernelContext& context, Span<EValue*> args, GradedLookup* lookup);
 
-/// One element after the other.
+/// Processes one element at a time.
 inline void write_graded_lookup(const GradedLookup& lookup) {
-  const GradedLookup table = lookup;  // no store changes it
+  const GradedLookup table = lookup;  // a copy that no store can change
   const int16_t* x = table.x;
   int16_t* y = table.y;
   for (size_t left = table.count; left > 0; --left) *y++ = table(*x++);

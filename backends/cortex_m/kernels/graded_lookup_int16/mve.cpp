@@ -14,14 +14,14 @@ int32x4_t lookup_positive(const int32_t* table, const GradedLookup& lookup, int3
   const int32x4_t place = vaddq_s32(at, vaddq_s32(vshlq_r_s32(e, lookup.bits), vshlq_s32(x, down)));
   const uint32x4_t index = vreinterpretq_u32_s32(place);
   const int32x4_t first = vldrwq_gather_shifted_offset_z_s32(table, index, live);
-  // The last one has no element behind it, and does not need it.
+  // At the last entry `rest` is 0: it has no next entry, and needs none.
   const mve_pred16_t between = vcmpneq_m_n_s32(rest, 0, live);
   const int32x4_t second = vldrwq_gather_shifted_offset_z_s32(table + 1, index, between);
   const int32x4_t rise = vshlq_s32(vmulq_s32(vsubq_s32(second, first), rest), down);
   return vaddq_m_s32(first, first, rise, between);
 }
 
-/// Where a negative element has the value of the element behind the table, or a table of its own.
+/// Looks up elements of any sign. Negative ones have the constant behind the table, or a table of their own.
 int32x4_t lookup_any(const GradedLookup& lookup, int32_t half, int32x4_t x, mve_pred16_t live) {
   const mve_pred16_t negative = vcmpltq_m_n_s32(x, 0, live);
   if (lookup.negative_is_constant) {

@@ -42,7 +42,7 @@ Case random_case(Random& random) {
   return c;
 }
 
-// Each group is a row of layer_norm with the parameters of its elements' channels.
+// Each group is a row of layer_norm, with the parameters of its elements' channels.
 TEST(CortexMGroupNorm, IsLayerNormOfEachGroup) {
   Random random(51);
   for (int trial = 0; trial < 1500; ++trial) {

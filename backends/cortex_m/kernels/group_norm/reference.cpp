@@ -1,7 +1,7 @@
 // group_norm(input [N, C, ..], scales [C], offsets [C], groups, input_zero_point, epsilon, shift, output_zero_point,
-// activation_min, activation_max, epsilon_bits = 0): int8 or int16, contiguous, or channels-last of rank 4. A row of
-// layer_norm, centered, is the elements of one batch whose channels belong to one group of C / groups neighbours;
-// scales and offsets are those of an element's channel. The equation: layer_norm/reference.cpp.
+// activation_min, activation_max, epsilon_bits = 0): int8 or int16, contiguous, or channels-last of rank 4. It is a
+// centered layer_norm whose rows are the groups: the elements of one batch in C / groups neighboring channels. An
+// element has the scale and offset of its channel. The equation: layer_norm/reference.cpp.
 #include "backends/cortex_m/kernels/layer_norm/layer_norm.h"
 
 namespace wick::cortex_m::reference {

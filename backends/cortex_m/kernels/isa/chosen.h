@@ -1,5 +1,5 @@
-// The inner loops of the instruction set without vectors that this build is for: DSP if the processor has it, unless
-// WICK_CORTEX_M_SCALAR is defined. C++17, freestanding.
+// The inner loops of this build for cores without vectors: DSP if the processor has these instructions and
+// WICK_CORTEX_M_SCALAR is not defined, else scalar. C++17, freestanding.
 #pragma once
 
 #if defined(__ARM_FEATURE_DSP) && !defined(WICK_CORTEX_M_SCALAR)

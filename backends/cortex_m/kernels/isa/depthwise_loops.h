@@ -1,12 +1,12 @@
-// What the inner loops of the depthwise convolution share. C++17, freestanding.
+// Shared by the inner loops of the depthwise convolution. C++17, freestanding.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
 namespace wick::cortex_m {
 
-/// Neighbouring outputs of four channels that meet the same taps: `rows` of `taps` of the window (more than 0 each).
-/// Assembly reads it by offset.
+/// Neighboring outputs of four channels whose windows have the same taps on the input: `rows` rows of `taps` taps (both
+/// more than 0). Assembly reads it by offset.
 struct DepthwiseBlock {
   int32_t x_skip, weights_skip;  // bytes from the last tap of a row of the window to the first one of the next
   int32_t rows, taps;

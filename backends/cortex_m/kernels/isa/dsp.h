@@ -12,7 +12,7 @@ struct Dsp {
   /// Words of 32 bits for four values of one row of a tile: values 0 and 2, later values 1 and 3, as pairs of int16.
   static constexpr int32_t kGroupWords = 2;
 
-  /// What widen() adds: the offset in both halves.
+  /// The summand of widen(): the offset in both halves.
   static int32_t spread(int32_t offset) {
     return static_cast<int32_t>(static_cast<uint32_t>(offset) << 16 | (static_cast<uint32_t>(offset) & 0xFFFFu));
   }
@@ -40,8 +40,8 @@ struct Dsp {
   /// sums[c] += the tile's only row times row c of the weights, for four rows `stride` bytes apart.
   static void dot1(const uint32_t* tile, const int8_t* weights, int32_t stride, int32_t groups, int32_t* sums);
 
-  /// The same for weights of four bits, without the 8 that is to be taken from each: words of eight in place of groups
-  /// of four.
+  /// The same for packed 4-bit weights; the 8 that each of them has too much is not subtracted. The unit is words of
+  /// eight weights instead of groups of four.
   static void accumulate_rows_int4(const uint32_t* tile, const int8_t* weights, int32_t* sums, const WeightRows* rows);
   static void dot1_int4(const uint32_t* tile, const int8_t* weights, int32_t stride, int32_t words, int32_t* sums);
 
@@ -51,7 +51,7 @@ struct Dsp {
     return __smlad(static_cast<int32_t>(tile[rows]), __sxtb16(static_cast<int32_t>(four >> 8 | four << 24)), sum);
   }
 
-  /// The exact sum of products of int16.
+  /// The exact sum of products of int16 elements.
   static int64_t dot_int16(const int16_t* a, const int16_t* b, int32_t count) {
     int64_t sum = 0;
     for (; count >= 4; count -= 4, a += 4, b += 4) {
@@ -70,21 +70,21 @@ struct Dsp {
   static void finish_rows(const int32_t* sums, const int32_t* multipliers, const int32_t* shifts, int8_t* out,
                           const RowResults* results);
 
-  /// Words that widen() makes of four weights, for depthwise_pixels.
+  /// The number of words that widen() makes of four weights, for depthwise_pixels.
   static constexpr int32_t kDepthwiseWords = 2;
-  /// The input's offset is added to each value.
+  /// Nothing to do: the input's offset is added to each value.
   static void fold_offset(const uint32_t*, DepthwiseBlock*) {}
 
-  /// block->count (more than 0) neighbouring outputs of four channels that read four input channels each, from x on; or
-  /// one input channel.
+  /// Computes block->count (more than 0) neighboring outputs of four channels. They read four input channels from x on,
+  /// or one.
   static void depthwise_pixels(const int8_t* x, const uint32_t* weights, int8_t* out, DepthwiseBlock* block);
-  /// As depthwise_pixels, where the outputs meet all taps of a 3x3 window.
+  /// Like depthwise_pixels, for outputs with all taps of a 3x3 window.
   static void depthwise_pixels_3x3(const int8_t* x, const uint32_t* weights, int8_t* out, DepthwiseBlock* block);
   static void depthwise_pixels_of_one(const int8_t* x, const uint32_t* weights, int8_t* out, DepthwiseBlock* block);
 
-  /// requantize(value, multiplier, -right) + offset. |value| < 2^30 and 1 <= right: then the product rounds as in
-  /// SMMULR of the doubled value, and the carry of the shift rounds its halves up, which for negative numbers that are
-  /// one less is away from zero.
+  /// requantize(value, multiplier, -right) + offset, for |value| < 2^30 and right >= 1. Under these conditions the
+  /// product rounds like SMMULR of the doubled value; and the carry of the shift rounds halves up, which for negative
+  /// numbers that are reduced by one is away from zero.
   static int32_t rescale(int32_t value, int32_t multiplier, int32_t right, int32_t offset) {
     int32_t result = 0;
     asm("lsl %0, %1, #1\n"
@@ -99,18 +99,18 @@ struct Dsp {
   }
   static int32_t saturate_int8(int32_t value) { return __ssat(value, 8); }
 
-  /// The larger one of each pair of int8.
+  /// The maxima of the bytes of two words, as int8.
   static uint32_t larger_bytes(uint32_t a, uint32_t b) {
     uint32_t larger = 0;
-    asm("ssub8 %0, %1, %2\n"  // sets a flag for each byte that is not less
+    asm("ssub8 %0, %1, %2\n"  // sets a flag for each byte of the first that is not less
         "sel %0, %1, %2\n"
         : "=&r"(larger)
         : "r"(a), "r"(b));
     return larger;
   }
 
-  /// Two sums of bytes in a word: add() adds elements 0 and 2 of `word` to `even`, 1 and 3 to `odd`; low() and high()
-  /// are the sums of `count` elements in one of them.
+  /// Sums of bytes, two in a word: add() adds elements 0 and 2 of `word` to `even`, 1 and 3 to `odd`. low() and high()
+  /// extract the sums of `count` elements from one of these.
   struct ByteSums {
     static void add(uint32_t word, uint32_t* even, uint32_t* odd) {
       *even = static_cast<uint32_t>(__sxtab16(static_cast<int32_t>(*even), static_cast<int32_t>(word)));

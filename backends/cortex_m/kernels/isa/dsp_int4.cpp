@@ -1,4 +1,4 @@
-// Weights of four bits: two of each word that lie 16 bits apart are a pair as they are.
+// Packed 4-bit weights: two weights of a word that are 16 bits apart form a pair without further shuffling.
 #if defined(__ARM_FEATURE_DSP) && !defined(WICK_CORTEX_M_SCALAR)
 #include "backends/cortex_m/kernels/isa/dsp.h"
 

@@ -32,8 +32,8 @@ struct Scalar {
   /// sums[c] += the tile's only row times row c of the weights, for four rows `stride` bytes apart.
   static void dot1(const uint32_t* tile, const int8_t* weights, int32_t stride, int32_t groups, int32_t* sums);
 
-  /// The same for weights of four bits, without the 8 that is to be taken from each: words of eight in place of groups
-  /// of four.
+  /// The same for packed 4-bit weights; the 8 that each of them has too much is not subtracted. The unit is words of
+  /// eight weights instead of groups of four.
   static void accumulate_rows_int4(const uint32_t* tile, const int8_t* weights, int32_t* sums, const WeightRows* rows);
   static void dot1_int4(const uint32_t* tile, const int8_t* weights, int32_t stride, int32_t words, int32_t* sums);
 
@@ -48,19 +48,19 @@ struct Scalar {
   static void finish_rows(const int32_t* sums, const int32_t* multipliers, const int32_t* shifts, int8_t* out,
                           const RowResults* results);
 
-  /// Words that widen() makes of four weights, for depthwise_pixels.
+  /// The number of words that widen() makes of four weights, for depthwise_pixels.
   static constexpr int32_t kDepthwiseWords = 4;
-  /// Adds to the bias what the input's offset adds to each sum over the block's taps.
+  /// Adds to the bias the total that the input's offset contributes to each sum over the block's taps.
   static void fold_offset(const uint32_t* weights, DepthwiseBlock* block);
 
-  /// block->count (more than 0) neighbouring outputs of four channels that read four input channels each, from x on; or
-  /// one input channel.
+  /// Computes block->count (more than 0) neighboring outputs of four channels. They read four input channels from x on,
+  /// or one.
   static void depthwise_pixels(const int8_t* x, const uint32_t* weights, int8_t* out, DepthwiseBlock* block);
-  /// As depthwise_pixels, where the outputs meet all taps of a 3x3 window.
+  /// Like depthwise_pixels, for outputs with all taps of a 3x3 window.
   static void depthwise_pixels_3x3(const int8_t* x, const uint32_t* weights, int8_t* out, DepthwiseBlock* block);
   static void depthwise_pixels_of_one(const int8_t* x, const uint32_t* weights, int8_t* out, DepthwiseBlock* block);
 
-  /// requantize(value, multiplier, -right) + offset. |value| < 2^30 and 1 <= right.
+  /// requantize(value, multiplier, -right) + offset, for |value| < 2^30 and right >= 1.
   static int32_t rescale(int32_t value, int32_t multiplier, int32_t right, int32_t offset) {
     const int64_t product = static_cast<int64_t>(value * 2) * multiplier;
     int32_t high = static_cast<int32_t>(product >> 32) + static_cast<int32_t>(static_cast<uint32_t>(product) >> 31);
@@ -71,7 +71,7 @@ struct Scalar {
     return value < INT8_MIN ? INT8_MIN : value > INT8_MAX ? INT8_MAX : value;
   }
 
-  /// The larger one of each pair of int8.
+  /// The maxima of the bytes of two words, as int8.
   static uint32_t larger_bytes(uint32_t a, uint32_t b) {
     constexpr uint32_t kSigns = 0x80808080u;
     // As unsigned bytes: the top bit says whether the byte of a is not less; the mask has all its bits.
@@ -81,13 +81,14 @@ struct Scalar {
     return b ^ ((a ^ b) & mask);
   }
 
-  /// The exact sum of products of int16.
+  /// The exact sum of products of int16 elements.
   static int64_t dot_int16(const int16_t* a, const int16_t* b, int32_t count) {
     return cortex_m::dot_int16(a, b, count);
   }
 
-  /// Two sums of bytes in a word: add() adds elements 0 and 2 of `word` to `even`, 1 and 3 to `odd`; low() and high()
-  /// are the sums of `count` elements in one of them. The sums are of elements plus 128, which are not negative.
+  /// Sums of bytes, two in a word: add() adds elements 0 and 2 of `word` to `even`, 1 and 3 to `odd`. low() and high()
+  /// extract the sums of `count` elements from one of these. Elements are summed plus 128, so that they are not
+  /// negative.
   struct ByteSums {
     static constexpr uint32_t kSigns = 0x80808080u, kEven = 0x00FF00FFu;
 

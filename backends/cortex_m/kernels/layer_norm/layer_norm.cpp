@@ -14,12 +14,12 @@ int64_t integer_root(int64_t value) {
 
 int64_t rounded_shift(int64_t value, int32_t shift) { return (value + (int64_t{1} << (shift - 1))) >> shift; }
 
-/// quotient = d inverse 2^-shift, with kQuotientBits behind the point, is d / sqrt(v).
+/// The inverse root of a variance v: d * inverse * 2^-shift is d / sqrt(v) with kQuotientBits fractional bits.
 struct InverseRoot {
   int64_t inverse = 0;
   int32_t shift = 1;
 };
-/// Takes v = whole + fraction 2^-32, where whole is at least 1 and less than 2^62.
+/// v = whole + fraction 2^-32, for 1 <= whole < 2^62.
 InverseRoot inverse_root(int64_t whole, uint32_t fraction) {
   const int32_t doublings = (__builtin_clzll(static_cast<uint64_t>(whole)) - 2) / 2, bits = 2 * doublings;
   const uint64_t below = bits < 32 ? uint64_t{fraction} >> (32 - bits) : uint64_t{fraction} << (bits - 32);
@@ -40,7 +40,7 @@ void write_row(const Norm& norm, const NormRow& row, const T* x, T* y) {
     }
   }
   if (!norm.centered) sum = 0;
-  // Zero if all X are equal to their mean, or 0: then so are the quotients.
+  // Zero if all X are equal to their mean (or are 0); then all quotients are zero.
   const int64_t deviation = count * squares - sum * sum;
   const auto fraction =
       static_cast<uint32_t>(static_cast<uint64_t>(norm.epsilon) << (kMaxEpsilonBits - norm.epsilon_bits));

@@ -50,7 +50,7 @@ Case random_case(Random& random) {
   return c;
 }
 
-// In double, with what a quotient of 20 bits may be off by.
+// Compares with double arithmetic, allowing for the error of a quotient with 20 fractional bits.
 TEST(CortexMLayerNorm, IsItsEquation) {
   Random random(21);
   for (int trial = 0; trial < 2000; ++trial) {
@@ -180,7 +180,7 @@ TEST(CortexMLayerNorm, ChecksItsArguments) {
                    three = make_ints(DType::i32, {3}, {1, 1, 1}), bytes = make_ints(DType::i8, {2}, {1, 1});
   TestTensor out = make_out(DType::i8, {1, 2}), other = make_out(DType::i8, {2, 1}),
              words = make_out(DType::i32, {1, 2});
-  // As older programs have it: without bits of epsilon.
+  // A call as older programs have it: without epsilon_bits.
   const auto call = [&](const TestTensor& s, const TestTensor& o, TestTensor& y) {
     return runs(kName, {x, s, o, true, 0, 1, 20, 0, -128, 127, y});
   };

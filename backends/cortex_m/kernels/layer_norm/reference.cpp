@@ -4,8 +4,8 @@
 //   X = x - input_zero_point;  S = sum of X, or 0 if not centered;  V = N sum of X^2 - S^2
 //   E = epsilon 2^-epsilon_bits
 //   y[i] = clamp(round((N X[i] - S) / sqrt(V + E) scales[i] 2^-shift + offsets[i] 2^-16) + output_zero_point)
-// S, V and N X - S are exact, as is the integer root of V + E, scaled by a power of 4 to 60 bits. The quotient
-// has 20 bits behind the point, sums 16, both rounded to nearest, halves up. Where V is 0 the quotient is 0.
+// S, V and N X - S are exact, as is the integer root of V + E, which is scaled by a power of 4 to 60 bits. The quotient
+// has 20 fractional bits, sums have 16; both are rounded to nearest, halves up. If V is 0, so is the quotient.
 #include "backends/cortex_m/kernels/layer_norm/layer_norm.h"
 
 namespace wick::cortex_m::reference {

@@ -5,7 +5,8 @@
 namespace wick::cortex_m {
 namespace {
 
-/// Contiguous all: an input [.., K], weights [N, K] (of four bits [N, bytes of K weights]) and an output [.., N].
+/// Reads contiguous tensors: an input [.., K], weights [N, K] (with four bits: [N, bytes of K weights]) and an output
+/// [.., N].
 bool read_sizes(KernelContext& context, const Tensor& input, const Tensor& weights, Tensor& out, bool packed,
                 Linear* linear) {
   if (!require_int8(context, input, out) ||
@@ -30,7 +31,7 @@ bool read_sizes(KernelContext& context, const Tensor& input, const Tensor& weigh
                         : "wanted an input [.., K], weights [N, K] and an output [.., N]");
 }
 
-/// Bias and kernel_sum, each None or int32 with one element per output; the sum counts.
+/// Reads bias and kernel_sum, each None or int32 with one element per output. If both are given, the sum is used.
 bool read_addend(KernelContext& context, const EValue& bias, const EValue& kernel_sum, Linear* linear) {
   linear->is_summed = !kernel_sum.is_none();
   for (const EValue* value : {&bias, &kernel_sum}) {
@@ -43,10 +44,10 @@ bool read_addend(KernelContext& context, const EValue& bias, const EValue& kerne
   return true;
 }
 
-/// What all operators have in the same places.
+/// Reads the arguments that all operators have in the same places.
 bool read_common(KernelContext& context, Span<EValue*> args, bool packed, Linear* linear) {
   if (!read_sizes(context, *args[0]->tensor, *args[1]->tensor, *args[11]->tensor, packed, linear)) return false;
-  // More rows may have moved the memory of an unbounded output.
+  // Read only now: resizing to more rows may have moved the memory of an unbounded output.
   linear->x = args[0]->tensor->as<const int8_t>();
   linear->weights = args[1]->tensor->as<const int8_t>();
   linear->y = args[11]->tensor->as<int8_t>();

@@ -1,4 +1,4 @@
-// The checked arguments of the operators of linear. C++17, freestanding.
+// The checked arguments of the linear operators. C++17, freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/checks.h"
 
@@ -7,11 +7,11 @@ namespace wick::cortex_m {
 struct Linear {
   int64_t rows = 0, num_inputs = 0, num_outputs = 0;
   int32_t input_offset = 0, filter_offset = 0;
-  OutputStage stage;                                        // of all outputs, unless they have their own:
+  OutputStage stage;                                        // of all outputs, unless each has its own:
   const int32_t *multipliers = nullptr, *shifts = nullptr;  // both or neither
   const int32_t* addend = nullptr;                          // bias or kernel_sum
-  bool is_summed = false;                                   // it is kernel_sum
-  const int8_t *x = nullptr, *weights = nullptr;            // int4.h: the weights of linear_int4
+  bool is_summed = false;                                   // whether it is kernel_sum
+  const int8_t *x = nullptr, *weights = nullptr;            // weights of linear_int4: int4.h
   int8_t* y = nullptr;
 };
 bool read_linear(KernelContext& context, Span<EValue*> args, Linear* linear);

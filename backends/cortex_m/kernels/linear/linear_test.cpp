@@ -31,7 +31,7 @@ struct Case {
     }
     return y;
   }
-  /// What stock stores for MVE, wrapped as int32 is.
+  /// The kernel_sum that stock stores for MVE, wrapped to int32.
   std::vector<int64_t> kernel_sum() const {
     std::vector<int64_t> sums;
     for (int64_t n = 0; n < num_outputs; ++n) {
@@ -82,7 +82,7 @@ TEST(CortexMLinear, IsItsEquationWithBiasAndWithKernelSum) {
   }
 }
 
-// 255 * 255 * 40000 exceeds 31 bits: both forms wrap alike.
+// 255 * 255 * 40000 exceeds 31 bits: both forms wrap in the same way.
 TEST(CortexMLinear, LongRowsWrap) {
   Case c;
   c.leading = {1};
@@ -97,7 +97,7 @@ TEST(CortexMLinear, LongRowsWrap) {
   check(c, true);
 }
 
-// A program for MVE has the offset in the sum; one for DSP or scalar code has it beside the bias. Neither is dropped.
+// A program for MVE has the offset in the sum; one for DSP or scalar code has it beside the bias. Both must be used.
 TEST(CortexMLinear, PerChannelHasAScaleForEachOutput) {
   Random random(7);
   for (int i = 0; i < 2000; ++i) {
@@ -119,7 +119,7 @@ TEST(CortexMLinear, PerChannelHasAScaleForEachOutput) {
     const TestTensor w = make_ints(DType::i8, {c.num_outputs, c.num_inputs}, c.w);
     const TestTensor bias = make_ints(DType::i32, {with_bias ? c.num_outputs : 0}, with_bias ? c.bias : kNone);
     const TestTensor sum = make_ints(DType::i32, {1, c.num_outputs}, c.kernel_sum());
-    std::vector<int32_t> upper = c.with_last(c.num_outputs);  // the output was planned for as many rows or more
+    std::vector<int32_t> upper = c.with_last(c.num_outputs);  // the output was planned for at least as many rows
     for (size_t d = 0; d + 1 < upper.size(); ++d) upper[d] += static_cast<int32_t>(random.in(0, 2));
     TestTensor out = make_dynamic(DType::i8, upper);
     ASSERT_TRUE(runs(kPerChannel,
@@ -198,7 +198,7 @@ TEST(CortexMLinear, KernelSumReplacesBiasAndInputOffset) {
                              one, shift, 127, -128, out}));
     EXPECT_TRUE(equals(out, {15 * 3 - 25 * 4 + 100}));
   }
-  // The sum counts where both are given, and then the offset is in it.
+  // If both are given, the sum is used, which includes the offset.
   ASSERT_TRUE(runs(kName, {x, w, bias, sum, 77, 0, 0, one, shift, 127, -128, out}));
   EXPECT_TRUE(equals(out, {15 * 3 - 25 * 4 + 100}));
 }

@@ -1,4 +1,4 @@
-// The linear operators by rows of a matrix product. The equations: reference.cpp.
+// The linear operators as matmuls. The equations: reference.cpp.
 #include "backends/cortex_m/kernels/linear/linear.h"
 #include "backends/cortex_m/kernels/mve/gemm.h"
 #include "backends/cortex_m/kernels/mve/gemm_int4.h"

@@ -1,11 +1,11 @@
 // quantized_linear(input, weights, bias?, kernel_sum?, input_offset, filter_offset, output_offset, multipliers, shifts,
 // activation_max, activation_min): the maximum comes first. One multiplier and shift for all outputs.
 //   y[n] = clamp(requantize(sum_k (x[k] + input_offset) (w[n][k] + filter_offset) + bias[n]) + output_offset)
-// A program for MVE has kernel_sum instead of the bias. It holds what does not depend on x,
+// A program for MVE has kernel_sum instead of the bias. It holds everything that does not depend on x,
 //   kernel_sum[n] = bias[n] + input_offset * sum_k (w[n][k] + filter_offset)
 // so the accumulator is sum_k x[k] w[n][k] + filter_offset * sum_k x[k] + kernel_sum[n]: the same number. A program for
-// DSP or scalar code has the bias, or none, and the offsets. Which of the two is given says which form to compute; as
-// sums wrap, both have the same bits. Source: arm_fully_connected_s8.
+// DSP or scalar code has the bias, or none, and the offsets. The one that is given decides which form is computed; as
+// sums wrap, both forms have the same bits. Source: arm_fully_connected_s8.
 //
 // wick_cortex_m::linear_per_channel(input, weights, bias?, kernel_sum?, input_offset, filter_offset, output_offset,
 // multipliers, shifts, activation_min, activation_max): as quantized_linear, with a multiplier and a shift for each

@@ -31,7 +31,7 @@ TEST(CortexMLinearInt16, IsItsEquation) {
   }
 }
 
-// 2^15 * 128 * 600 has 32 bits: with a bias of int64 nothing wraps.
+// 2^15 * 128 * 600 has 32 bits: with an int64 bias nothing wraps.
 TEST(CortexMLinearInt16, ABiasOfInt64KeepsLongSums) {
   const TestTensor x = make_ints(DType::i16, {1, 600}, std::vector<int64_t>(600, -32768)),
                    w = make_ints(DType::i8, {1, 600}, std::vector<int64_t>(600, -128));

@@ -1,9 +1,9 @@
 // wick_cortex_m::linear_int16(input, weights, bias?, multipliers, shifts, activation_min, activation_max): int16 [..,
 // K] times int8 [N, K], with multipliers and shifts for each output or one of each.
 //   y[n] = clamp(requantize(sum_k x[k] w[n][k] + bias[n]))
-// With a bias of int32, or none, sums wrap at 32 bits. With a bias of int64 they have 64, and the multiplier is rounded
-// to 16 bits (int16.h). Source: arm_convolve_s16 for 1x1, whose forms of the bias these are; arm_fully_connected_s16 is
-// the one for int64.
+// With an int32 bias or none, sums wrap at 32 bits. With an int64 bias they have 64 bits, and the multiplier is rounded
+// to 16 bits (int16.h). Source: arm_convolve_s16 for 1x1, which has both forms of the bias; arm_fully_connected_s16 has
+// only the one for int64.
 #include "backends/cortex_m/kernels/linear_int16/linear_int16.h"
 
 namespace wick::cortex_m::reference {

@@ -35,7 +35,7 @@ int32_t log_of_sum(int64_t value) {
   const int32_t exponent = 63 - __builtin_clzll(static_cast<uint64_t>(value));
   uint64_t mantissa = static_cast<uint64_t>(value) << (62 - exponent) >> 31;  // in [2^31, 2^32)
   int64_t log2 = int64_t{exponent - 31} * (int64_t{1} << 28);
-  for (int32_t bit = 27; bit >= 0; --bit) {  // the mantissa's bits by squaring it
+  for (int32_t bit = 27; bit >= 0; --bit) {  // computes the bits of the logarithm by squaring the mantissa
     mantissa = mantissa * mantissa >> 31;
     if (mantissa >> 32 == 0) continue;
     mantissa >>= 1;

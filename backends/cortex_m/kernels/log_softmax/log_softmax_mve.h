@@ -12,7 +12,7 @@ inline void store_elements(int16_t* to, int32x4_t values, mve_pred16_t live) { v
 
 template <typename T>
 void write_row_of_four(const LogSoftmax& rows, const T* x, T* y) {
-  constexpr int32_t kUp = 6, kLeast = INT32_MIN >> kUp;  // from numbers to exponents, which have 26 bits
+  constexpr int32_t kUp = 6, kLeast = INT32_MIN >> kUp;  // from numbers to exponents, which have 26 fractional bits
   const int32_t right = 31 - rows.shift;
   int32_t max = INT32_MIN;
   for (int32_t i = 0; i < rows.columns; i += 4) {

@@ -1,4 +1,4 @@
-// What the tests of log_softmax and log_softmax_int16 share: what the numbers say. C++20, hosted.
+// Shared by the tests of log_softmax and log_softmax_int16: the comparison with exact arithmetic. C++20, hosted.
 #pragma once
 #include <algorithm>
 
@@ -6,8 +6,8 @@
 
 namespace wick::cortex_m {
 
-/// Whether `found` is log-softmax of the rows `x`, in double, with what numbers of 20 bits may be off by: `units` of
-/// them, and `rounding` of a step.
+/// Whether `found` is the log-softmax of the rows `x`, computed in double. The allowed error is `units` units of 2^-20,
+/// plus `rounding` of a step.
 inline testing::AssertionResult is_log_softmax(const std::vector<int64_t>& x, int32_t columns, int64_t multiplier,
                                                int64_t shift, const OutputParameters& to, double units, double rounding,
                                                const std::vector<int64_t>& found) {

@@ -1,5 +1,5 @@
-// wick_cortex_m::lookup_int16(input, table [2^n + 1], activation_min, activation_max): int16 elements, an int32 table
-// of outputs with 6 bits behind the point. Element j of the table belongs to the input -32768 + j 2^b, b = 16 - n.
+// wick_cortex_m::lookup_int16(input, table [2^n + 1], activation_min, activation_max): int16 elements, and an int32
+// table of outputs with 6 fractional bits. Entry j belongs to the input -32768 + j 2^b, b = 16 - n.
 //   v = table[j] + ((table[j + 1] - table[j]) r >> b),  x + 32768 = j 2^b + r,  0 <= r < 2^b
 //   y = clamp(v + 32 >> 6)
 // Differences, products and sums wrap at 32 bits.

@@ -7,7 +7,7 @@ namespace wick::cortex_m {
 struct MaxPool2d {
   Window window;
   Image from, to;
-  OutputStage bounds;  // min and max alone
+  OutputStage bounds;  // only min and max are used
   const int8_t* x;
   int8_t* y;
 };

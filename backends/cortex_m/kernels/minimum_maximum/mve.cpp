@@ -1,5 +1,5 @@
-// minimum and maximum, 16 elements at a time along what is contiguous in the output. An operand advances with it or
-// stays.
+// minimum and maximum, 16 elements at a time along runs that are contiguous in the output. An operand advances with the
+// output or stays.
 #include "backends/cortex_m/kernels/minimum_maximum/minimum_maximum.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
 #include "backends/cortex_m/kernels/reference.h"
@@ -19,7 +19,7 @@ void select_run(const int8_t* a, const int8_t* b, int8_t* y, const RunPlan& runs
   }
 }
 
-/// False if an operand strides along the run.
+/// Returns false if an operand has another stride along the run.
 template <typename Select>
 bool write_all(const Extremum& c, const Select& select) {
   RunPlan runs;

@@ -8,7 +8,7 @@ bool read_factor(KernelContext& context, const EValue& value, int32_t* zero_poin
                   "a zero point leaves differences beyond 16 bits: wanted [-32640, 32640]");
 }
 
-/// All but `operands`.
+/// Reads everything but `operands`.
 bool read_factors(KernelContext& context, Span<EValue*> args, Mul* mul) {
   if (!read_factor(context, *args[1], &mul->zero_a) || !read_factor(context, *args[3], &mul->zero_b) ||
       !read_zero_point(context, *args[4], &mul->stage.offset) ||

@@ -7,7 +7,7 @@ namespace wick::cortex_m {
 
 struct Mul {
   Operands operands;
-  int32_t zero_a = 0, zero_b = 0;  // the differences fit 16 bits
+  int32_t zero_a = 0, zero_b = 0;  // differences to them fit 16 bits
   OutputStage stage;
   size_t count = 0;
   const int8_t *a = nullptr, *b = nullptr;
@@ -15,7 +15,7 @@ struct Mul {
 };
 bool read_mul(KernelContext& context, Span<EValue*> args, Mul* mul);
 
-/// `operands` of `mul` says nothing.
+/// The arguments of wick_cortex_m::mul; `mul.operands` is not used.
 struct BroadcastMul {
   Mul mul;
   Broadcast broadcast;

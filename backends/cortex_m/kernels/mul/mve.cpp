@@ -19,7 +19,7 @@ int16x8_t product(const Mul& mul, int16x8_t a, int16x8_t b, int16x8_t min, int16
 
 template <bool kRight>
 void multiply_elements(const Mul& in, const int8_t* a, const int8_t* b, int8_t* y, int32_t count) {
-  const Mul mul = in;  // nothing that a store could change
+  const Mul mul = in;  // a copy that no store can change
   const int16x8_t min = vdupq_n_s16(static_cast<int16_t>(mul.stage.min)),
                   max = vdupq_n_s16(static_cast<int16_t>(mul.stage.max));
   for_eights(

@@ -15,7 +15,7 @@ __attribute__((noinline)) void mul_line(int32_t zero_a, int32_t zero_b, const Ou
   }
 }
 
-/// Requires a shift to the right. Products of 16-bit factors are less than 2^30 in size.
+/// Requires a shift to the right. Products of 16-bit factors are less than 2^30 in magnitude, as Isa::rescale needs.
 void mul_lines(const Mul& mul) {
   const size_t period_a = mul.operands.period_a, period_b = mul.operands.period_b;
   size_t length = period_a < period_b ? period_a : period_b;

@@ -1,8 +1,8 @@
 // quantized_mul(a, zero_point, b, zero_point, output zero_point, multiplier, shift):
 //   y = clamp(requantize((a - zero_point) * (b - zero_point)) + output zero_point, -128, 127)
-// The product of a decomposed hardswish moves the zero point of b by 3 / scale, beyond int8; CMSIS-NN needs the
-// differences to fit 16 bits. Source: arm_elementwise_mul_s8. wick_cortex_m::mul takes the same arguments and operands
-// that broadcast as NumPy does, in any layouts, rank 4 at most.
+// The product in a decomposed hardswish moves the zero point of b by 3 / scale, beyond int8; CMSIS-NN needs differences
+// that fit 16 bits. Source: arm_elementwise_mul_s8. wick_cortex_m::mul takes the same arguments, and operands of any
+// layout that broadcast as in NumPy, rank 4 at most.
 #include "backends/cortex_m/kernels/mul/mul.h"
 
 namespace wick::cortex_m::reference {

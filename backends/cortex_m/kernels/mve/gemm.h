@@ -1,5 +1,5 @@
-// Rows of int8 times rows of weights, requantized to int8: what convolutions, linear and batched matmul stand on. MVE.
-// C++17, freestanding.
+// Matmul on MVE: rows of int8 times rows of int8 weights, requantized to int8. Convolutions, linear and batched matmul
+// use it. C++17, freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/requantize.h"
 
@@ -12,48 +12,49 @@ struct Gemm {
   const int8_t* weights = nullptr;                          // [channels][terms]
   int32_t pitch = 0;                                        // gemm_tile.h: bytes between rows of weights; 0: terms
   const int32_t* addend = nullptr;                          // may be null
-  OutputStage stage;                                        // of all channels, unless they have their own:
+  OutputStage stage;                                        // of all channels, unless each has its own:
   const int32_t *multipliers = nullptr, *shifts = nullptr;  // both or neither
 };
 
-/// Which terms of all rows and of the weights are multiplied: lines of bytes from `begin` of a row of weights on.
+/// Selects the terms that are multiplied, in all rows and in the weights: `lines` lines of `line_terms` bytes; the
+/// first one starts at `begin` of a row of weights.
 struct GemmTerms {
   int32_t begin, lines, line_terms;
-  int32_t pitch;  // from a line of weights to the next one
+  int32_t pitch;  // from one line of weights to the next
 };
-/// Rows of x in memory, `width` times `height`: each `step` bytes behind the one before, or `next` behind the one
-/// above.
+/// Rows of x, `width` times `height` of them: neighbors are `step` bytes apart in the width, and `next` bytes in the
+/// height.
 struct GemmRows {
   const int8_t* x;
   int32_t step, next;
   int32_t width, height;
-  int32_t pitch;  // from a line of a row to its next one
+  int32_t pitch;  // from one line of a row to the next
 };
-/// Rows of y, as many.
+/// Rows of y, arranged in the same way.
 struct GemmOut {
   int8_t* y;
   int32_t step, next;
 };
 
-/// Channels of one pass: what the initial sums of that many take on the stack.
+/// Channels of one pass, limited by the stack that their initial sums take.
 constexpr int32_t kGemmChannels = 33;
-/// Rows whose sums are on the stack at a time. An even number.
+/// How many rows have their sums on the stack at a time. An even number.
 constexpr int32_t kGemmRows = 36;
 
-/// A pass over at most kGemmChannels channels, from `first` on.
+/// Computes at most kGemmChannels channels, from `first` on.
 class GemmPass {
  public:
   GemmPass(const Gemm& gemm, int32_t first);
-  /// Terms of what runs next. Those that are left out have x = -input_offset.
+  /// Selects the terms for the following runs. Terms that are left out must have x = -input_offset.
   void select(const GemmTerms& terms);
   /// Writes y[row][0 .. channels of the pass) for all rows. x and y do not overlap. Requires: terms are selected.
   void run(const GemmRows& rows, const GemmOut& out);
 
  private:
-  static constexpr int32_t kTriple = 3;      // channels at a time
-  static constexpr int32_t kPattern = 24;    // sums after which channels and places in vectors repeat
-  static constexpr int32_t kVectorSums = 8;  // of the results of one vector
-  // With a filter offset: rows at a time, and where in sums_ stands what each adds.
+  static constexpr int32_t kTriple = 3;      // channels computed at a time
+  static constexpr int32_t kPattern = 24;    // after so many sums, channels and positions in vectors repeat
+  static constexpr int32_t kVectorSums = 8;  // sums that make the results of one vector
+  // For a filter offset: rows computed at a time, and the index in sums_ of what each row adds.
   static constexpr int32_t kOffsetRows = 24, kRowTerms = kOffsetRows * kTriple + kVectorSums;
   static_assert(kRowTerms + kOffsetRows <= kGemmRows * kTriple + kVectorSums, "no room behind the sums");
 
@@ -72,12 +73,12 @@ class GemmPass {
   GemmTerms terms_ = {};
   int32_t first_, channels_, out_step_ = -1;
   bool shifts_right_, by_vectors_ = false;
-  uint16_t places_[kPattern];  // of sums in the output
+  uint16_t places_[kPattern];  // positions of sums in the output
   int32_t initial_[kGemmChannels];
-  alignas(8) int32_t sums_[kGemmRows * kTriple + kVectorSums];  // [row][channel], and what vectors read behind them
+  alignas(8) int32_t sums_[kGemmRows * kTriple + kVectorSums];  // [row][channel], and what vectors read beyond them
 };
 
-/// All rows of contiguous matrices: x [rows][terms], y [rows][channels].
+/// Computes all rows of contiguous matrices: x [rows][terms], y [rows][channels].
 void multiply_rows(const Gemm& gemm, const int8_t* x, int32_t rows, int8_t* y);
 
 }  // namespace wick::cortex_m::mve

@@ -1,14 +1,14 @@
-// gemm.h for weights of four bits, packed as int4.h has it. MVE. C++17, freestanding.
+// gemm.h for packed 4-bit weights (int4.h). MVE. C++17, freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/int4.h"
 #include "backends/cortex_m/kernels/mve/gemm.h"
 
 namespace wick::cortex_m::mve {
 
-/// Channels of one pass, whose sums of a row are 128 bytes, and rows that are computed at a time.
+/// Channels of one pass, whose sums for a row take 128 bytes, and rows that are computed at a time.
 constexpr int32_t kInt4Channels = 32, kInt4Rows = 3;
 
-/// A pass over at most kInt4Channels channels of a Gemm whose weights are packed, from `first` on. Requires terms > 0.
+/// Computes at most kInt4Channels channels, from `first` on, of a Gemm with packed weights. Requires: terms > 0.
 class Int4Pass {
  public:
   Int4Pass(const Gemm& gemm, int32_t first);
@@ -17,7 +17,7 @@ class Int4Pass {
   void run(const int8_t* const rows[kInt4Rows], int32_t count, int8_t* out, int32_t out_stride);
 
  private:
-  static constexpr int32_t kBlockTerms = 128;  // of three rows, or three times as many of one
+  static constexpr int32_t kBlockTerms = 128;  // for three rows; three times as many for a single row
 
   void accumulate_rows(const int8_t* const rows[kInt4Rows], int32_t count);
   void accumulate_row(const int8_t* row);
@@ -32,7 +32,7 @@ class Int4Pass {
   alignas(16) int8_t tile_[kInt4Rows * kBlockTerms];
 };
 
-/// All rows of contiguous matrices: x [rows][terms], y [rows][channels].
+/// Computes all rows of contiguous matrices: x [rows][terms], y [rows][channels].
 void multiply_int4_rows(const Gemm& gemm, const int8_t* x, int32_t rows, int8_t* y);
 
 }  // namespace wick::cortex_m::mve

@@ -1,27 +1,26 @@
-// Few rows times the weights of many channels: where too few rows meet the same terms for gemm.h to pay. C++17,
+// Matmul on MVE of few rows and many channels: for too few rows with the same terms, gemm.h is not profitable. C++17,
 // freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/mve/gemm.h"
 
 namespace wick::cortex_m::mve {
 
-/// Rows of a tile, in memory by turns: 16 terms of the first, of the second and of the third, and so on.
+/// Rows of a tile, interleaved: 16 terms of the first, 16 of the second, 16 of the third, and so on.
 constexpr int32_t kTileRows = 3;
 constexpr int32_t kTileVector = 16;
 constexpr int32_t tile_bytes(int32_t terms) { return kTileRows * ((terms + kTileVector - 1) & -kTileVector); }
-/// Channels of one pass: what their sums take on the stack.
+/// Channels of one pass, limited by the stack that their sums take.
 constexpr int32_t kTileChannels = 64;
 
-/// Copies terms to a row of a tile and returns where the next ones go: behind a count that is a multiple of 16.
+/// Copies terms to a row of a tile. Returns where the next ones go, if `count` is a multiple of 16.
 int8_t* copy_to_tile(int8_t* tile, const int8_t* from, int32_t count);
 
-/// A pass over at most kTileChannels channels, from `first` on, for rows that are in `tile` whenever one runs. Requires
-/// filter_offset 0, at least one term, and multipliers of each channel.
+/// Computes at most kTileChannels channels, from `first` on, of the rows that are in `tile` when it runs. Requires:
+/// filter_offset 0, at least one term, and multipliers for each channel.
 class TilePass {
  public:
   TilePass(const Gemm& gemm, int32_t first, const int8_t* tile);
-  /// Writes y[row][0 .. channels of the pass) for the first `rows` of the tile, each `step` bytes behind the one
-  /// before.
+  /// Writes y[row][0 .. channels of the pass) for the first `rows` rows of the tile; rows of y are `step` bytes apart.
   void run(int32_t rows, int8_t* y, int32_t step);
 
  private:

@@ -6,21 +6,21 @@
 namespace wick::cortex_m::mve {
 namespace {
 
-/// What the assembly reads, in this order. It changes `x`, `line`, `lines` and the weights.
+/// The operands of the assembly, in the order in which it reads them. It changes `x`, `line`, `lines` and the weights.
 struct Dot {
   int32_t* sums;           // [rows][3]
-  const int32_t* initial;  // of two rows
-  int32_t pairs;           // of rows, in the width
+  const int32_t* initial;  // for two rows
+  int32_t pairs;           // pairs of rows in the width
   const int8_t* x;
-  int32_t step;  // from a row to the next
+  int32_t step;  // from one row to the next
   const int8_t* weights[3];
-  int32_t whole, rest;  // terms of a line: in blocks of 32, behind them
+  int32_t whole, rest;  // terms of a line: in blocks of 32, and the rest
   int32_t lines, pitch;
   const int8_t* line;
   const void* own[2];
   int32_t all_pairs, height, left;
-  int32_t jump;  // from behind a width to the next one
-  int32_t skip;  // from behind a line of weights to the next one
+  int32_t jump;  // from the end of a width to the next one
+  int32_t skip;  // from the end of a line of weights to the next one
 };
 
 }  // namespace
@@ -31,7 +31,7 @@ struct Dot {
 // even registers beside the pointers, hence assembly. r12: Dot. r1, r9: row and step. r3, r7, r11: weights. r5: sums.
 extern "C" void wick_mve_dot(wick::cortex_m::mve::Dot* dot);
 #define WICK_SUMS "{r0, r2, r4, r6, r8, r10}\n"
-// The pairs of the next width; r4 are left.
+// Begins the next width; r4 widths are left.
 #define WICK_WIDTH         \
   "34:\n"                  \
   "  ldr lr, [r12, #8]\n"  \
@@ -222,7 +222,7 @@ WICK_SELDOM void GemmPass::run(const GemmRows& rows, const GemmOut& out) {
   }
 }
 
-/// A width of any size. Rows come in pairs: of an odd number, some are computed twice.
+/// A width of any size. Rows are computed in pairs; if their number is odd, some are computed twice.
 WICK_SELDOM void GemmPass::run_line(const GemmRows& rows, const GemmOut& out) {
   GemmRows here = rows;
   GemmOut to = out;
@@ -265,7 +265,7 @@ void GemmPass::run_rows(const GemmRows& rows, const GemmOut& out) {
   const int32_t terms = gemm_.terms, channels = channels_, second = channel_of(0, 1), third = channel_of(0, 2);
   const int8_t* const weights = gemm_.weights + first_ * terms + terms_.begin;
   for (int32_t done = 0; done < channels; done += kTriple) {
-    // The last channels come with those before them, which are computed again.
+    // The last channels are computed together with some before them, which are computed twice.
     const int32_t channel = done + kTriple <= channels || channels < kTriple ? done : channels - kTriple;
     const int32_t* from = initial_ + channel;
     dot.x = dot.line = rows.x;
@@ -288,7 +288,7 @@ void GemmPass::run_rows(const GemmRows& rows, const GemmOut& out) {
   }
 }
 
-/// With a filter offset, rows have one line, and each adds a number to all of its sums.
+/// With a filter offset, a row has one line, and adds the same number to all of its sums.
 WICK_SELDOM void GemmPass::set_row_terms(const GemmRows& rows) {
   int32_t* at = sums_ + kRowTerms;
   for (int32_t y = 0; y < rows.height; ++y) {
@@ -309,7 +309,7 @@ void GemmPass::add_row_terms(int32_t rows) {
   }
 }
 
-/// Eight sums at a time. Their channels repeat after 24, and there are three vectors of four with different channels.
+/// Writes eight sums at a time. Their channels repeat after 24 sums, so there are three different vectors of channels.
 template <bool kBounded>
 void GemmPass::write(int32_t channel, const GemmRows& rows, const GemmOut& out) const {
   int32_t m[kTriple], s[kTriple];
@@ -350,11 +350,11 @@ void GemmPass::write(int32_t channel, const GemmRows& rows, const GemmOut& out) 
     if (left > 0) part(places, eight(ma, sa, mb, sb));
     if (left > 0) part(places + 8, eight(mc, sc, ma, sa));
     if (left > 0) part(places + 16, eight(mb, sb, mc, sc));
-    if (left < 0) from += left;  // what the last vector had beyond the line
+    if (left < 0) from += left;  // without what the last vector had beyond the line
   }
 }
 
-/// For any shift, and rows of the output at any distance.
+/// Writes results for any shift, and for rows of the output at any distance.
 WICK_SELDOM void GemmPass::write_any(int32_t channel, const GemmRows& rows, const GemmOut& out) const {
   const int32_t* sum = sums_;
   for (int32_t row = 0; row < rows.height * rows.width; ++row) {

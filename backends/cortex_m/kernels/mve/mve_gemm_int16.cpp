@@ -68,11 +68,11 @@ asm("  .section .text.wick_mve_int16_single,\"ax\",%progbits\n"
 namespace wick::cortex_m::mve {
 namespace {
 
-constexpr int32_t kSums = 32;           // of a row; the assembly has this distance
-constexpr int32_t kWideTerms = 504;     // of products of int16 and int8 whose sum has 31 bits
-constexpr int32_t kSingleChannels = 4;  // of one row at a time
+constexpr int32_t kSums = 32;           // of one row; the assembly depends on this distance
+constexpr int32_t kWideTerms = 504;     // so many products of int16 and int8 have a sum of 31 bits
+constexpr int32_t kSingleChannels = 4;  // computed at a time for a single row
 
-// What the assembly reads, in this order.
+// The operands of the assembly, in the order in which it reads them.
 struct DotRows {
   const int8_t* weights[2];
   const int16_t* rows[GemmInt16::kRows];
@@ -86,7 +86,7 @@ struct DotSingle {
   int32_t terms;
 };
 
-/// sums += products of `terms` terms from `begin` on; channels that are missing repeat the last one.
+/// sums += products of `terms` terms from `begin` on. The last channel is repeated in place of missing ones.
 void accumulate_rows(const int16_t* const rows[GemmInt16::kRows], int32_t count, const int8_t* weights, int32_t stride,
                      int32_t channels, int32_t terms, int32_t* sums) {
   for (int32_t c = 0; c < channels; c += 2) {

@@ -1,6 +1,6 @@
-// The sums of three rows and two channels at a time, or of one row and six. 16 bytes hold 32 weights: in their low
-// halves those that meet the even words of 32 terms, in their high halves those that meet the odd words, which a tile
-// holds apart.
+// Computes the sums of three rows and two channels at a time, or of one row and six. 16 bytes hold 32 weights: the low
+// halves hold those for the even words of 32 terms, the high halves those for the odd words. A tile stores even and odd
+// words separately.
 #include "backends/cortex_m/kernels/mve/gemm_int4.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
 
@@ -125,24 +125,25 @@ namespace {
 
 constexpr int32_t kVectorTerms = 32, kSix = 6;
 
-// What the assembly reads, in this order.
+// The operands of the assembly, in the order in which it reads them.
 struct DotRows {
-  int32_t count;  // of bytes of a row of weights
+  int32_t count;  // bytes in a row of weights
   const int8_t *tile, *weights, *next_weights;
   int32_t *sums, *end;
-  int32_t step;  // from the end of a row to that of the next pair
+  int32_t step;  // from the end of a row to the next pair
 };
 struct DotSingle {
   int32_t count;
   const int8_t* tile;
   int32_t *sums, *end;
-  int32_t step;  // from the end of a row to that of the next six
+  int32_t step;  // from the end of a row to the next six
   const int8_t* weights[kSix];
 };
 
-/// Even words of 32 terms to `to`, odd ones to to + odd; returns their sum. At the end of a row what is missing is 0.
+/// Writes even words of 32 terms to `to` and odd ones to to + odd, and returns the sum of the terms. At the end of a
+/// row, missing terms are 0.
 int32_t pack_terms(const int8_t* from, int32_t count, int8_t* to, int32_t odd) {
-  alignas(16) int32_t words[kVectorTerms / 4];  // as loads of words have to be aligned
+  alignas(16) int32_t words[kVectorTerms / 4];  // loads of words must be aligned
   const auto live = [=](int32_t at) { return vctp8q(count > at ? static_cast<uint32_t>(count - at) : 0U); };
   vstrwq_s32(words, vreinterpretq_s32_s8(vldrbq_z_s8(from, live(0))));
   vstrwq_s32(words + 4, vreinterpretq_s32_s8(vldrbq_z_s8(from + 16, live(16))));
@@ -199,7 +200,7 @@ void Int4Pass::accumulate_rows(const int8_t* const rows[kInt4Rows], int32_t coun
     const DotRows dot = {bytes, tile_, weights, weights + row_bytes_, sums_, sums_ + 2 * pairs, step};
     if (pairs > 0) wick_mve_int4_rows(&dot);
     if (channels_ % 2 == 0) continue;
-    const int8_t* last = weights + 2 * pairs * row_bytes_;  // the last channel twice
+    const int8_t* last = weights + 2 * pairs * row_bytes_;  // the last channel replaces a missing one
     const DotRows single = {bytes, tile_, last, last, sums_ + 2 * pairs, sums_ + 2 * pairs + 2, step};
     wick_mve_int4_rows(&single);
   }

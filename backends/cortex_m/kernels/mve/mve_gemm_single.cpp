@@ -54,16 +54,16 @@ namespace wick::cortex_m::mve {
 namespace {
 
 constexpr int32_t kSix = 6;
-/// Channels of one pass, whose sums are on the stack. A multiple of six.
+/// Channels of one pass, limited by the stack that their sums take. A multiple of six.
 constexpr int32_t kPassChannels = 96;
 
-/// What the assembly reads, in this order.
+/// The operands of the assembly, in the order in which it reads them.
 struct Dot {
-  int32_t count;  // of terms
+  int32_t count;  // number of terms
   const int8_t* row;
-  int32_t* sums;  // hold initial values before
+  int32_t* sums;  // contain the initial values at first
   const int32_t* end;
-  int32_t step;  // from the end of a row to that of the next six
+  int32_t step;  // from the end of a row to the next six
   const int8_t* weights[kSix];
 };
 
@@ -129,7 +129,7 @@ class RowPass {
     for (int32_t c = whole; c < channels_; ++c) sums_[c] = last[c - whole];
   }
 
-  /// Eight channels at a time where all shifts are to the right; returns how many.
+  /// Writes eight channels at a time, if all shifts are to the right. Returns how many channels it wrote.
   int32_t write_eights(int8_t* out) const {
     const int16x8_t min = vdupq_n_s16(static_cast<int16_t>(gemm_.stage.min)),
                     max = vdupq_n_s16(static_cast<int16_t>(gemm_.stage.max));
@@ -165,7 +165,7 @@ class RowPass {
   int32_t first_, channels_;
   const int8_t* weights_;
   const int32_t *multipliers_, *shifts_;
-  int32_t scale_step_ = 1;  // 0 where all channels have one scale
+  int32_t scale_step_ = 1;  // 0 if all channels have the same scale
   bool shifts_right_ = true;
   int32_t scales_[16];
   alignas(8) int32_t sums_[kPassChannels];

@@ -55,7 +55,7 @@
       "\n"                                         \
       "  .text\n")
 
-// For any number of terms, and for multiples of 32.
+// One for any number of terms, one for multiples of 32.
 extern "C" {
 void wick_mve_dot_tile(const void* dot);
 void wick_mve_dot_tile_32(const void* dot);
@@ -66,14 +66,14 @@ WICK_TILE_FUNCTION("wick_mve_dot_tile_32", "dls", WICK_TILE_VECTOR WICK_TILE_VEC
 namespace wick::cortex_m::mve {
 namespace {
 
-/// What the assembly reads, in this order.
+/// The operands of the assembly, in the order in which it reads them.
 struct TileDot {
-  int32_t count;                         // of the loop: terms, or blocks of 32
+  int32_t count;                         // loop count: terms, or blocks of 32
   const int8_t* tile;                    //
   const int8_t *weights, *next_weights;  // rows of a pair of channels
-  const int32_t* initial;                // of a pair
+  const int32_t* initial;                // for a pair of channels
   int32_t* sums;                         // three rows, kTileChannels apart
-  int32_t step;                          // from the end of a row of weights to that of the next pair
+  int32_t step;                          // from the end of a row of weights to the next pair
   const int32_t* end;                    // of the first row of sums
 };
 static_assert(kTileChannels * sizeof(int32_t) == 256, "the assembly has the distance of the rows of sums");
@@ -105,7 +105,7 @@ TilePass::TilePass(const Gemm& gemm, int32_t first, const int8_t* tile)
     int32_t value = gemm.addend != nullptr ? gemm.addend[first + c] : 0;
     if (gemm.input_offset != 0)
       value = wrapping_add(value, wrapping_mul(gemm.input_offset, sum_of_bytes(row, gemm.terms)));
-    // The last of an odd number is computed twice.
+    // The last channel of an odd number is computed twice.
     initial_[c] = initial_[c + 1] = value;
   }
 }
@@ -133,7 +133,7 @@ void TilePass::accumulate() {
   run(&dot);
 }
 
-/// Eight channels at a time; returns how many.
+/// Writes eight channels at a time. Returns how many channels it wrote.
 int32_t TilePass::write_eights(int32_t rows, int8_t* y, int32_t step) const {
   const int16x8_t min = vdupq_n_s16(static_cast<int16_t>(gemm_.stage.min)),
                   max = vdupq_n_s16(static_cast<int16_t>(gemm_.stage.max));

@@ -1,4 +1,4 @@
-// Vectors of int8 and the end of a kernel's arithmetic on them, for MVE. C++17, freestanding.
+// Vectors of int8, and the final steps of a kernel's arithmetic on them, for MVE. C++17, freestanding.
 #pragma once
 #include <arm_mve.h>
 
@@ -28,7 +28,7 @@ inline int32_t sum_of_bytes(const int8_t* x, int32_t count) {
   return sum;
 }
 
-/// The exact sum of products, eight at a time.
+/// The exact sum of products, computed eight at a time.
 inline int64_t dot_int16(const int16_t* a, const int16_t* b, int32_t count) {
   int64_t sum = 0;
   for (; count > 0; count -= 8, a += 8, b += 8) {
@@ -38,8 +38,8 @@ inline int64_t dot_int16(const int16_t* a, const int16_t* b, int32_t count) {
   return sum;
 }
 
-/// divide_by_power_of_two for exponents of at least 1, `right` being the negated exponent: the rounding shift takes
-/// halves up, so negative values first lose 1, which is the upper half of twice their product with 1.
+/// divide_by_power_of_two for exponents of at least 1; `right` is the negated exponent. The rounding shift rounds
+/// halves up, so 1 is subtracted from negative values first: it is the upper half of twice their product with 1.
 inline int32x4_t divide_rounding(int32x4_t value, int32x4_t right) {
   return vrshlq_s32(vqdmlahq_n_s32(value, value, 1), right);
 }
@@ -47,7 +47,7 @@ inline int32x4_t divide_rounding(int32x4_t value, int32_t right) {
   return vrshlq_n_s32(vqdmlahq_n_s32(value, value, 1), right);
 }
 
-/// requantize() where all shifts are negative.
+/// requantize() if all shifts are negative.
 inline int32x4_t requantize_right(int32x4_t value, int32x4_t multiplier, int32x4_t shift) {
   return divide_rounding(vqrdmulhq_s32(value, multiplier), shift);
 }
@@ -55,7 +55,7 @@ inline int32x4_t requantize_right(int32x4_t value, int32_t multiplier, int32_t s
   return divide_rounding(vqrdmulhq_n_s32(value, multiplier), shift);
 }
 
-/// requantize() for any shift. Only a shift to the right takes 1 from negative values.
+/// requantize() for any shift. Only shifts to the right subtract 1 from negative values.
 inline int32x4_t requantize_any(int32x4_t value, int32x4_t multiplier, int32x4_t shift) {
   const int32x4_t zero = vdupq_n_s32(0), right = vminq_s32(shift, zero);
   const int32x4_t high = vqrdmulhq_s32(vshlq_s32(value, vmaxq_s32(shift, zero)), multiplier);
@@ -67,20 +67,20 @@ inline int32x4_t requantize_any(int32x4_t value, int32_t multiplier, int32_t shi
   return requantize_any(value, vdupq_n_s32(multiplier), vdupq_n_s32(shift));
 }
 
-/// Eight words: the even ones in `val[0]`, the odd ones in `val[1]`.
+/// Loads eight words: the even ones into `val[0]`, the odd ones into `val[1]`.
 inline int32x4x2_t load_pairs(const int32_t* from) {
 #ifdef __clang__
   return vld2q_s32(from);
 #else
-  // GCC 12 gives vld2 an addressing mode that does not exist, and takes a gather or scatter for an access to the 16
-  // bytes at its base alone, which other accesses may pass.
+  // GCC 12 generates an addressing mode for vld2 that does not exist. It also assumes that a gather or scatter accesses
+  // only 16 bytes at its base, so that it moves other accesses past it.
   asm volatile("" ::: "memory");
   const uint32x4_t even = vidupq_n_u32(0, 2);
   return {{vldrwq_gather_shifted_offset_s32(from, even), vldrwq_gather_shifted_offset_s32(from + 1, even)}};
 #endif
 }
 
-/// The reverse. `to` is aligned to four bytes.
+/// The inverse of load_pairs. `to` is aligned to four bytes.
 inline void store_pairs(int32_t* to, int32x4_t even, int32x4_t odd) {
 #ifdef __clang__
   vst2q_s32(to, int32x4x2_t{{even, odd}});
@@ -92,7 +92,8 @@ inline void store_pairs(int32_t* to, int32x4_t even, int32x4_t odd) {
 #endif
 }
 
-/// Even and odd elements of int32 to int8, after `offset` is added: both as eight of int16 in order.
+/// Narrows even and odd int32 elements to eight int16 in order, adds `offset`, and clamps them to [min, max], which
+/// fits int8.
 inline int16x8_t narrow(int32x4_t even, int32x4_t odd, int32_t offset, int16x8_t min, int16x8_t max) {
   const int16x8_t both = vqmovntq_s32(vqmovnbq_s32(vuninitializedq_s16(), even), odd);
   return vminq_s16(vmaxq_s16(vqaddq_n_s16(both, static_cast<int16_t>(offset)), min), max);
@@ -108,8 +109,8 @@ inline void for_eights(int32_t count, const Whole& whole, const Part& part) {
 
 inline int32x4_t clamp(int32x4_t value, int32x4_t min, int32x4_t max) { return vminq_s32(vmaxq_s32(value, min), max); }
 
-/// Calls run(a, b, y, count) for pieces of a run whose operands advance by 1 or stay (step 0): one that stays comes as
-/// a row of equal bytes.
+/// Calls run(a, b, y, count) for pieces of a run in which each operand advances by 1 or stays (step 0). An operand that
+/// stays is passed as a row of equal bytes.
 template <typename Run>
 inline void for_each_piece(const int8_t* a, int32_t step_a, const int8_t* b, int32_t step_b, int8_t* y, int32_t count,
                            const Run& run) {
@@ -123,14 +124,14 @@ inline void for_each_piece(const int8_t* a, int32_t step_a, const int8_t* b, int
         count - at < kPiece ? count - at : kPiece);
 }
 
-/// The runs of a broadcast. False if an operand strides along them: it neither advances by 1 nor stays.
+/// Plans the runs of a broadcast. Returns false if an operand has another stride along them than 1 or 0.
 inline bool plan_broadcast(const Broadcast& broadcast, RunPlan* runs) {
   *runs = plan_runs(broadcast.sizes, broadcast.a, broadcast.b, broadcast.to);
   const auto fits = [](int32_t step) { return step == 0 || step == 1; };
   return fits(runs->a[0]) && fits(runs->b[0]);
 }
 
-/// Calls run(a, b, y, count) for pieces of all runs of a broadcast. False, without a call, as plan_broadcast.
+/// Calls run(a, b, y, count) for pieces of all runs of a broadcast. Returns false, without a call, like plan_broadcast.
 template <typename Run>
 inline bool for_each_broadcast_piece(const Broadcast& broadcast, const int8_t* a, const int8_t* b, int8_t* y,
                                      const Run& run) {

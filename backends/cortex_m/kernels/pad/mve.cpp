@@ -1,4 +1,4 @@
-// pad in the order of memory: what is contiguous in input and output is copied, the gaps between are filled.
+// pad in memory order: contiguous parts of the input are copied, and the gaps between them filled.
 #include "backends/cortex_m/kernels/mve/vectors.h"
 #include "backends/cortex_m/kernels/pad/pad.h"
 #include "backends/cortex_m/kernels/reference.h"

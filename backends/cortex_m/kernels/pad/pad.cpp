@@ -3,7 +3,7 @@
 namespace wick::cortex_m {
 namespace {
 
-constexpr size_t kLogicalOrder[2][kMaxMovedRank] = {{0, 3, 1, 2}, {0, 1, 2, 3}};  // of NHWC, of a contiguous tensor
+constexpr size_t kLogicalOrder[2][kMaxMovedRank] = {{0, 3, 1, 2}, {0, 1, 2, 3}};  // of NHWC; of a contiguous tensor
 
 bool read_pads(KernelContext& context, const EValue& list, int64_t pads[kMaxMovedRank]) {
   const Span<const int64_t> values = list.ints();
@@ -17,7 +17,7 @@ bool read_pads(KernelContext& context, const EValue& list, int64_t pads[kMaxMove
   return true;
 }
 
-/// Finds the order of the lists under which input and pads give the sizes of the output.
+/// Finds the order of the lists for which input and pads give the sizes of the output.
 const size_t* find_order(const Tensor& input, const Tensor& out, PadOrder order, const int64_t* pre,
                          const int64_t* post) {
   const Sizes from = sizes_of(input), to = sizes_of(out);

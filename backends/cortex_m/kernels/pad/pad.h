@@ -4,7 +4,7 @@
 
 namespace wick::cortex_m {
 
-/// The input goes to the output from element `first` on; `value` is everywhere else.
+/// The input is copied to the output, starting at element `first`; all other elements are `value`.
 struct Pad {
   Sizes sizes;  // of the input
   Steps from, to;
@@ -14,8 +14,7 @@ struct Pad {
   const int8_t* x = nullptr;
   int8_t* y = nullptr;
 };
-/// Which orders of memory the lists may be in: `any` is that of the input, under which the sizes of the output come
-/// out.
+/// Which memory orders the lists may have: `any` means that of the input for which the output's sizes result.
 enum class PadOrder : uint8_t { any, contiguous };
 bool read_pad(KernelContext& context, Span<EValue*> args, PadOrder order, Pad* pad);
 

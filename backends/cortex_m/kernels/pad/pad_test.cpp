@@ -6,7 +6,7 @@ namespace {
 constexpr char kName[] = "cortex_m::pad.out";
 using List = std::vector<int64_t>;
 
-/// Pads of the logical dimensions of a rank, to 4 numbers aligned right.
+/// Pads of the logical dimensions, extended to four numbers, aligned right.
 List aligned(const List& pads) {
   List list(4 - pads.size(), 0);
   list.insert(list.end(), pads.begin(), pads.end());
@@ -47,7 +47,7 @@ TEST(CortexMPad, SurroundsTheInput) {
   }
 }
 
-// With one channel both orders describe the memory; the sizes of the output tell which one the lists have.
+// With one channel both orders describe the memory; the output's sizes show which one the lists have.
 TEST(CortexMPad, OneChannelTakesTheOrderThatFitsTheOutput) {
   const TestTensor x = make(DType::i8, {1, 1, 2, 2}, {1, 2, 3, 4});
   TestTensor wide = make_out(DType::i8, {1, 1, 2, 3});

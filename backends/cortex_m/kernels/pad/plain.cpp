@@ -1,4 +1,4 @@
-// pad and its input as runs. C++17, freestanding.
+// pad as runs of the input. C++17, freestanding.
 #include <string.h>
 
 #include "backends/cortex_m/kernels/moves.h"
@@ -12,11 +12,11 @@ void pad_by_runs(KernelContext& context, Span<EValue*> args, PadOrder order) {
   if (!read_pad(context, args, order, &c)) return;
   const Runs runs(c.sizes, c.from, c.to);
   const Run run = runs.run();
-  if (run.to > 1) {  // the values of the pad lie within runs, too
+  if (run.to > 1) {  // runs contain values of the padding, too
     memset(c.y, c.value, c.count);
     return move_elements(runs, c.x, c.y + c.first);
   }
-  int8_t *end = c.y, *const first = c.y + c.first;  // what is written so far
+  int8_t *end = c.y, *const first = c.y + c.first;  // end of what has been written
   runs.for_each([&](int32_t from, int32_t to) {
     int8_t* target = first + to;
     if (target != end) memset(end, c.value, static_cast<size_t>(target - end));

@@ -1,8 +1,7 @@
-// pad(input, pre_pad, post_pad, pad_value): int8, rank 1 to 4. The lists have 4 numbers, aligned right, and are in the
-// order of memory: NHWC for a channels-last input. Stock counts a tensor with one channel, or with one pixel, as
-// channels-last whatever its dim order; where that does not lead to the sizes of the output, the other order counts.
-// Source: arm_pad_s8. pad_contiguous: the same of contiguous
-// tensors alone, whose dimensions are in the order of memory.
+// pad(input, pre_pad, post_pad, pad_value): int8, rank 1 to 4. The lists have 4 numbers, aligned right, in memory
+// order: NHWC for a channels-last input. Stock treats a tensor with one channel or one pixel as channels-last whatever
+// its dim order; if that does not give the output's sizes, the other order is used. Source: arm_pad_s8. pad_contiguous:
+// the same for contiguous tensors alone, whose dimensions are in memory order.
 #include "backends/cortex_m/kernels/pad/pad.h"
 
 namespace wick::cortex_m::reference {

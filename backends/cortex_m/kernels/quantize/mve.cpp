@@ -1,5 +1,5 @@
-// quantize_per_tensor, four elements at a time. Vectors take numbers below 2^-126 for 0, so extreme scales are left to
-// the reference. The equation: reference.cpp.
+// quantize_per_tensor, four elements at a time. Vectors flush subnormal numbers to 0, so the reference computes extreme
+// scales. The equation: reference.cpp.
 #include "backends/cortex_m/kernels/mve/vectors.h"
 #include "backends/cortex_m/kernels/quantize/quantize.h"
 #include "backends/cortex_m/kernels/reference.h"
@@ -7,10 +7,10 @@
 namespace wick::cortex_m::mve {
 namespace {
 
-/// Numbers in steps. Conversion rounds halves to even, saturates and takes NaN for 0.
+/// Numbers in steps. The conversion rounds halves to even, saturates, and converts NaN to 0.
 int32x4_t steps_of(float32x4_t x, float inverse) { return vcvtnq_s32_f32(vmulq_n_f32(x, inverse)); }
 
-/// Elements of int8: steps beyond 16 bits are beyond the range with any zero point, too.
+/// Writes int8 elements. Steps beyond 16 bits are beyond the range for any zero point.
 void quantize_bytes(const float* x, int32_t count, const QuantizationRange& range, float inverse, int8_t* q) {
   const int16x8_t min = vdupq_n_s16(static_cast<int16_t>(range.min)),
                   max = vdupq_n_s16(static_cast<int16_t>(range.max));

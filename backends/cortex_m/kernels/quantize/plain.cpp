@@ -1,6 +1,6 @@
-// quantize_per_tensor on cores without vectors. With a floating-point unit its conversion rounds, saturates and takes
-// NaN for 0 as wanted; without one the product is rounded twice in integers, to f32 and to a whole number. C++17,
-// freestanding.
+// quantize_per_tensor on cores without vectors. A floating-point unit's conversion rounds, saturates and converts NaN
+// to 0 as required. Without such a unit the product is rounded twice in integer arithmetic: to f32, and to a whole
+// number. C++17, freestanding.
 #include <string.h>
 
 #include "backends/cortex_m/kernels/quantize/quantize.h"
@@ -10,7 +10,7 @@ namespace {
 
 #if defined(__ARM_FP) && (__ARM_FP & 4)
 
-/// Rounds products with one factor.
+/// Rounds products with a fixed factor.
 class RoundedProduct {
  public:
   explicit RoundedProduct(float factor) : factor_(factor) {}
@@ -30,7 +30,7 @@ class RoundedProduct {
 
 class RoundedProduct {
  public:
-  /// A positive finite factor.
+  /// The factor is positive and finite.
   explicit RoundedProduct(float factor) {
     uint32_t bits = bits_of(factor), exponent = bits >> kFraction;
     mantissa_ = bits & kFractionMask;
@@ -44,8 +44,8 @@ class RoundedProduct {
     }
   }
 
-  /// value * factor rounded to f32, then to a whole number, halves to even both; saturates beyond 2^22. A subnormal
-  /// product counts as 0, as it rounds to 0.
+  /// value * factor, rounded to f32 and then to a whole number, halves to even both times; saturates beyond 2^22. A
+  /// subnormal product counts as 0, because it rounds to 0.
   int32_t operator()(float value) const {
     const uint32_t bits = bits_of(value);
     const int32_t magnitude = rounded(bits & 0x7FFFFFFFu);

@@ -1,7 +1,7 @@
 // quantize_per_tensor(input, scale, zero_point, quant_min, quant_max, dtype): f32 -> int8 or int16.
 //   q = clamp(zero_point + round_half_even(x * (1 / scale)), quant_min, quant_max)
-// The quotient saturates and NaN counts as 0, as in the conversion instructions of Arm. Source: the scalar form of
-// stock's kernel; its form for MVE rounds once and wraps beyond +-32767 steps.
+// The quotient saturates, and NaN counts as 0, as in Arm's conversion instructions. Source: the scalar form of stock's
+// kernel; its form for MVE rounds once, and wraps beyond +-32767 steps.
 #include "backends/cortex_m/kernels/quantize/quantize.h"
 #include "common/math/float_math.h"
 

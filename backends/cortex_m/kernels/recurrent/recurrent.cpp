@@ -12,7 +12,7 @@ bool check_weights(KernelContext& context, const Tensor& weights, int32_t rows, 
                  "weights are not contiguous with a row for each gate of each cell");
 }
 
-/// `outs`: the tensors that the layer writes.
+/// Checks the factors of `rows` rows. `outs`: the tensors that the layer writes.
 bool check_factors(KernelContext& context, const Tensor& factors, int32_t rows, Span<EValue*> outs) {
   for (const EValue* out : outs) {
     if (!check_settled_row(context, factors, 2 * int64_t{rows}, *out->tensor,
@@ -57,7 +57,7 @@ bool read_sequences(KernelContext& context, const Tensor& input, const Tensor& o
   return true;
 }
 
-/// Room for the gates, the state, the input and the output of a step.
+/// Reads scratch for the gates, the state, the input and the output of a step.
 bool read_room(KernelContext& context, Span<EValue*> args, size_t index, Recurrent* layer) {
   const int32_t projected = layer->projection != nullptr ? layer->cells : 0;
   const int64_t words = recurrent_scratch_words(layer->inputs, layer->cells, projected);
@@ -67,7 +67,7 @@ bool read_room(KernelContext& context, Span<EValue*> args, size_t index, Recurre
   return true;
 }
 
-/// h is int16, c and h with more bits int32.
+/// Checks a state: h is int16; c, or h with more bits, is int32.
 bool check_state(KernelContext& context, const Tensor& state, DType dtype, const Recurrent& layer) {
   const int32_t numbers = dtype == DType::i16 ? layer.outputs : layer.cells;
   return require_dtype(context, state, dtype, "a state is neither int16 (h) nor int32 (c)") &&
@@ -76,7 +76,7 @@ bool check_state(KernelContext& context, const Tensor& state, DType dtype, const
                  "a state is not contiguous with a number for each cell of each sequence");
 }
 
-/// The first state h, c and the last one.
+/// Reads the initial state (h, and c of lstm) and the last one.
 bool read_states(KernelContext& context, const EValue& h, const EValue& c, Span<EValue*> last, bool is_lstm,
                  Recurrent* layer) {
   const bool has_h = !h.is_none(), has_c = !c.is_none();
@@ -93,7 +93,7 @@ bool read_states(KernelContext& context, const EValue& h, const EValue& c, Span<
   return true;
 }
 
-/// exp(-2^26 x) for x in steps of a gate: 1 / (1 + that) without integer bits.
+/// 1 / (1 + exp(2^-26 negative)), without integer bits, for negative <= 0.
 int32_t logistic_of_size(int32_t negative) { return one_over_one_plus(exp_of_negative(negative)); }
 
 int32_t negative_size(int32_t x) { return x > 0 ? -x : x; }
@@ -114,13 +114,13 @@ int32_t tanh(int32_t x) {
 /// round(a * b / 2^shift), halves up.
 int64_t scaled_product(int64_t a, int64_t b, int32_t shift) { return (a * b + (int64_t{1} << (shift - 1))) >> shift; }
 
-/// A number with `bits` behind the point in `fewer` bits.
+/// Converts a number with `bits` fractional bits to `fewer`.
 int16_t rounded_to(int64_t value, int32_t bits, int32_t fewer) {
   const int64_t rounded = (value + (int64_t{1} << (bits - fewer - 1))) >> (bits - fewer);
   return saturated_int16(rounded);
 }
 
-/// All but scratch.
+/// Reads everything but scratch.
 bool read_layer(KernelContext& context, Span<EValue*> args, CellKind kind, Recurrent* layer) {
   const Tensor &input = *args[0]->tensor, &out = *args[18]->tensor;
   const Span<EValue*> outs(args.data() + 16, 3);
@@ -202,7 +202,7 @@ void update_lstm(const Recurrent& layer) {
 int32_t gate_of_n(const Recurrent& layer, int32_t row, int64_t from_input, int64_t from_state) {
   const int32_t cells = layer.cells, r = sigmoid(layer.gates[row - 2 * cells]);
   const int64_t state = from_state + layer.bias[row + cells];
-  // r * state / 2^31, whose product would not fit 64 bits.
+  // r * state / 2^31; the product itself would not fit 64 bits.
   const int64_t weighed = r * (state >> 31) + scaled_product(r, state & INT32_MAX, 31);
   return saturated(from_input + layer.bias[row] + weighed);
 }

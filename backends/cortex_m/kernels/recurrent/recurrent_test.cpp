@@ -11,12 +11,12 @@ struct Case {
   int32_t steps = 1, batch = 1, inputs = 1, cells = 1;
   DType in = DType::i8, out = DType::i8;
   std::vector<int64_t> x = {}, input_weights = {}, state_weights = {}, input_factors = {}, state_factors = {},
-                       bias = {}, h = {}, c = {};  // the first state; empty: 0
+                       bias = {}, h = {}, c = {};  // initial state; empty: 0
   int64_t zero = 0, state_bits = 15;
   bool reversed = false;
   OutputParameters to = {1 << 30, -6, 0, -128, 127};  // steps of 2^-8
   int32_t scratch_words = -1;
-  int32_t outputs = 0;  // of lstm: numbers that h is projected to, or 0
+  int32_t outputs = 0;  // of lstm: width of the projected h, or 0
   std::vector<int64_t> projection = {}, projection_factors = {};
 
   int32_t width() const { return outputs > 0 ? outputs : cells; }  // of h
@@ -78,7 +78,7 @@ struct Case {
   }
 };
 
-// Factors under which sums of random products come near 1 and a few.
+// Factors for which sums of random products are about 1.
 std::vector<int64_t> random_factors(Random& random, int32_t rows, int32_t terms, double magnitude) {
   std::vector<int64_t> factors;
   for (int32_t i = 0; i < rows; ++i) {
@@ -123,7 +123,7 @@ Case random_case(Random& random, const char* plain = nullptr, bool projected = f
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-// What the cells give, of which h saturates.
+// The projection of the cells' outputs; h saturates.
 std::vector<double> projected(const Case& c, const std::vector<double>& cells) {
   std::vector<double> h;
   const double unit = std::ldexp(1, static_cast<int>(c.state_bits));
@@ -137,7 +137,7 @@ std::vector<double> projected(const Case& c, const std::vector<double>& cells) {
   return h;
 }
 
-// In double: the outputs h, in the order of the kernel's.
+// The outputs h in double, in the kernel's order.
 std::vector<double> exact_outputs(const Case& c) {
   const auto size = [](int64_t n) { return static_cast<size_t>(n); };
   std::vector<double> y(size(int64_t{c.steps} * c.batch * c.width()));
@@ -195,7 +195,7 @@ std::vector<double> exact_outputs(const Case& c) {
   return y;
 }
 
-// 16 bits of h and rounded factors: a few units of h after each step.
+// The 16 bits of h and rounded factors cause errors of a few units of h in each step.
 TEST(CortexMRecurrent, IsItsEquation) {
   Random random(61);
   for (int trial = 0; trial < 1100; ++trial) {
@@ -219,7 +219,7 @@ TEST(CortexMRecurrent, IsItsEquation) {
   }
 }
 
-// Gates far beyond 32, whose terms may cancel: what goes into tanh saturates as a whole.
+// Gates far beyond 32, whose terms may cancel: only the total, the operand of tanh, saturates.
 TEST(CortexMRecurrent, LargeGates) {
   Random random(67);
   int cancelled = 0;
@@ -241,7 +241,7 @@ TEST(CortexMRecurrent, LargeGates) {
     const std::vector<double> exact = exact_outputs(c);
     for (size_t i = 0; i < found.size(); ++i) {
       cancelled += std::abs(exact[i]) < 0.5;
-      // Sums are exact; a step of a factor's 22 bits counts 2^larger times.
+      // Sums are exact; a unit of a factor's 22 bits counts 2^larger times.
       const double error = 30 + std::ldexp(1, static_cast<int>(larger) - 6);
       ASSERT_NEAR(static_cast<double>(found[i]), exact[i] * 32768, error) << trial;
     }
@@ -285,7 +285,7 @@ TEST(CortexMRecurrent, OneCellByHand) {
   EXPECT_EQ(found[0], 12478);
 }
 
-// Steps one after the other, each from the state of the one before, are the whole sequence.
+// Computing step by step, each from the last state of the one before, gives the whole sequence.
 TEST(CortexMRecurrent, TheLastStateContinues) {
   Random random(63);
   for (int trial = 0; trial < 320; ++trial) {
@@ -305,7 +305,7 @@ TEST(CortexMRecurrent, TheLastStateContinues) {
       ASSERT_EQ(step.run(&y, &last).message, "");
       EXPECT_EQ(last.h, y);
       for (size_t j = 0; j < cells; ++j) {
-        // The state h of gru has 15 more bits inside of a call.
+        // Within a call, the state h of gru has 15 more bits.
         const int64_t expected = all[static_cast<size_t>(i) * cells + j];
         ASSERT_LE(std::abs(y[j] - expected), whole.is_lstm || whole.plain ? 0 : 1 + i) << trial << ", " << i;
       }

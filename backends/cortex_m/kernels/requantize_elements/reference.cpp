@@ -1,6 +1,6 @@
 // wick_cortex_m::requantize(input, input_zero_point, output_zero_point, multiplier, shift, quant_min, quant_max,
-// dtype): int8, int16 or int32 both, in one layout. Zero points of int32 are 0.
-//   y = clamp(requantize((x - input_zero_point) 2^14, multiplier, shift) + output_zero_point), of int32 without 2^14
+// dtype): input and output are int8, int16 or int32, with the same layout. Zero points of int32 are 0.
+//   y = clamp(requantize((x - input_zero_point) 2^14, multiplier, shift) + output_zero_point); no 2^14 for int32 inputs
 #include "backends/cortex_m/kernels/checks.h"
 
 namespace wick::cortex_m::reference {

@@ -1,8 +1,9 @@
 // resize2d(input, rows, columns, input_zero_point, multiplier, shift, output_zero_point, activation_min,
 // activation_max): int8 images, channels last. rows holds {first, weight} for each output row, columns for each column:
 //   y[i][j] = clamp(requantize(sum of w (x - input_zero_point) over 4 pixels) + output_zero_point)
-// where the pixels are rows first, first + 1 and columns first, first + 1, and the weights products of {2^11 - weight,
-// weight} of both. A weight of 0 reads no second pixel. Sums are exact; weights are off by half a unit of 2^-11.
+// for the pixels in rows first, first + 1 and columns first, first + 1. A weight w is the product of those of its row
+// and its column, each {2^11 - weight, weight}. If a weight is 0, the second pixel is not read. Sums are exact; weights
+// are off by half a unit of 2^-11.
 #include "backends/cortex_m/kernels/resize2d/resize2d.h"
 
 namespace wick::cortex_m::reference {

@@ -3,7 +3,7 @@
 namespace wick::cortex_m {
 namespace {
 
-/// Pairs of an index and a weight, one for each of `count` positions on `size` pixels.
+/// Reads pairs of an index and a weight, one for each of `count` positions on `size` pixels.
 bool read_taps(KernelContext& context, const Tensor& taps, int64_t count, int64_t size, const Tensor& out, int32_t bits,
                bool* has_weights, const Tap** read) {
   if (!check_settled_row(context, taps, 2 * count, out, "taps are not contiguous int32, two for each position"))

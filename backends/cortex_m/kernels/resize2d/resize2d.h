@@ -4,17 +4,17 @@
 
 namespace wick::cortex_m {
 
-constexpr int32_t kTapBits = 11;  // of the weights along one dimension, for int8
+constexpr int32_t kTapBits = 11;  // bits of the weights along one dimension, for int8
 
 /// Two neighbouring pixels along one dimension, and the weight of the second.
 struct Tap {
   int32_t first, weight;
 };
 
-/// Images of the same batch and channels, and where the pixels of one lie in the other.
+/// Images with the same batch and channels, and the taps of the output's rows and columns.
 struct ResizedImages {
   Image from, to;
-  const Tap *rows = nullptr, *columns = nullptr;  // of each output row, each output column
+  const Tap *rows = nullptr, *columns = nullptr;  // one for each output row, each output column
   bool has_weights = false;
 };
 /// Weights have at most `tap_bits` bits.
@@ -24,13 +24,13 @@ bool read_resized_images(KernelContext& context, Span<EValue*> args, Tensor& out
 struct Resize : ResizedImages {
   int32_t offset = 0;
   OutputStage stage;
-  bool is_copy = false;  // each output pixel is an input pixel
+  bool is_copy = false;  // whether each output pixel is an input pixel
   const int8_t* x = nullptr;
   int8_t* y = nullptr;
 };
 bool read_resize2d(KernelContext& context, Span<EValue*> args, Resize* resize);
 
-/// The four pixels around one of the output, and their weights: they add up to 2^(2 kTapBits).
+/// The four input pixels around an output pixel, and their weights, which add up to 2^(2 kTapBits).
 struct Corners {
   const int8_t* pixels[4];
   int32_t weights[4];

@@ -1,10 +1,10 @@
-// What the tests of resize2d and resize2d_int16 share: taps of a row or column, {first, weight} of each. C++20, hosted.
+// Shared by the tests of resize2d and resize2d_int16: {first, weight} for each row or column. C++20, hosted.
 #pragma once
 #include "backends/cortex_m/kernels/oracle_test_support.h"
 
 namespace wick::cortex_m {
 
-/// On `size` pixels, with weights of up to `one`, or only copies.
+/// Taps on `size` pixels, with weights of up to `one`, or only copies.
 inline std::vector<int64_t> random_taps(Random& random, int32_t size, int64_t one) {
   std::vector<int64_t> taps;
   const bool copies = random.one_in(3);
@@ -16,7 +16,7 @@ inline std::vector<int64_t> random_taps(Random& random, int32_t size, int64_t on
   return taps;
 }
 
-/// Taps on two pixels that no kernel takes.
+/// Taps on two pixels that kernels must refuse.
 inline std::vector<std::vector<int64_t>> taps_outside(int64_t one) {
   return {{-1, 0}, {2, 0}, {1, 1}, {0, -1}, {0, one + 1}, {INT32_MAX, 1}};
 }

@@ -1,6 +1,6 @@
-// resize2d_int16, four channels at a time, with sums of 32 bits: the weights of the four pixels, which add up to 2^40,
-// are a 2^28 + b 2^14 + c with b and c in [-2^13, 2^13), so that sums of four pixels times b, or times c, have 31 bits.
-// The equation: reference.cpp.
+// resize2d_int16, four channels at a time, with 32-bit sums. The weights of the four pixels, which add up to 2^40, are
+// split into a 2^28 + b 2^14 + c with b and c in [-2^13, 2^13): sums of four pixels times b, or times c, then have 31
+// bits. The equation: reference.cpp.
 #include "backends/cortex_m/kernels/mve/vectors.h"
 #include "backends/cortex_m/kernels/reference.h"
 #include "backends/cortex_m/kernels/resize2d_int16/resize2d_int16.h"
@@ -14,7 +14,7 @@ struct Digits {
   int32_t a[kPixels], b[kPixels], c[kPixels];
 };
 
-/// The lowest digit of `weight`, which is left without it.
+/// Removes the lowest digit of `weight` and returns it.
 inline int32_t take_digit(int64_t* weight) {
   constexpr int32_t kUnused = 32 - kDigitBits;
   const int32_t digit = static_cast<int32_t>(static_cast<uint32_t>(*weight) << kUnused) >> kUnused;
@@ -37,7 +37,7 @@ inline Digits digits_of(const Neighbourhood& pixels) {
   return digits;
 }
 
-/// round(2^-24 sum of w x) of the sums over a, b and c: what is left of the last two is one addition below the first.
+/// round(2^-24 sum of w x) from the sums for a, b and c; the last two contribute one addition to the first.
 inline int32x4_t rounded(int32x4_t a, int32x4_t b, int32x4_t c) {
   constexpr int32_t kRest = kWideSumShift - kDigitBits;
   const int32x4_t carry = vshrq_n_s32(vaddq_n_s32(c, 1 << (kWideSumShift - 1)), kDigitBits);
@@ -47,7 +47,7 @@ inline int32x4_t rounded(int32x4_t a, int32x4_t b, int32x4_t c) {
 }  // namespace
 
 void resize2d_int16(KernelContext& context, Span<EValue*> args) {
-  constexpr int64_t kLeastChannels = 4;  // for which digits pay
+  constexpr int64_t kLeastChannels = 4;  // with fewer channels, digits are not profitable
   ResizeInt16 r;
   if (!read_resize2d_int16(context, args, &r)) return;
   if (r.to.c < kLeastChannels) return reference::resize2d_int16(context, args);

@@ -1,13 +1,13 @@
 // resize2d_int16(input, rows, columns, multiplier, shift, activation_min, activation_max): int16 images, channels last.
 // rows and columns hold taps as those of resize2d, whose weights have 20 bits:
 //   y[i][j] = clamp(requantize(round(2^-24 sum of w x over 4 pixels)))
-// Sums are exact in 64 bits. Weights are off by half a unit of 2^-20, and the sum by half a unit of 2^-16 of a step.
+// Sums are exact in 64 bits. Weights are off by half a unit of 2^-20, the sum by half a unit of 2^-16 of a step.
 #include "backends/cortex_m/kernels/resize2d_int16/resize2d_int16.h"
 
 namespace wick::cortex_m::reference {
 namespace {
 
-/// 2^20 times what lies between two neighbours.
+/// 2^20 times the interpolation between two neighbors.
 int64_t between(int32_t first, int32_t second, int32_t weight) {
   return int64_t{first} * (1 << kWideTapBits) + int64_t{second - first} * weight;
 }

@@ -16,7 +16,7 @@ struct ResizeInt16 : ResizedImages {
 };
 bool read_resize2d_int16(KernelContext& context, Span<EValue*> args, ResizeInt16* resize);
 
-/// The four pixels around one of the output (the upper ones first), and the weights of those below and to the right.
+/// The four input pixels around an output pixel (upper ones first), and the weights of those below and to the right.
 struct Neighbourhood {
   const int16_t* at[4];
   int32_t below, right;

@@ -1,5 +1,5 @@
-// softmax, four elements at a time. exp depends on the difference to the row's maximum alone: where there are many
-// elements, the exponentials of all 256 differences are computed first. The equation: reference.cpp.
+// softmax, four elements at a time. exp depends only on the difference to the row's maximum: for many elements, the
+// exponentials of all 256 differences are computed first. The equation: reference.cpp.
 #include "backends/cortex_m/kernels/mve/exponential.h"
 #include "backends/cortex_m/kernels/softmax/softmax.h"
 
@@ -8,7 +8,7 @@ namespace {
 
 constexpr int32_t kDifferences = 256;
 
-/// exp of differences, which are scaled first.
+/// exp of differences, after they are scaled.
 int32x4_t exp_of(const Softmax& softmax, int32x4_t differences) {
   return exp_of_negative(vqrdmulhq_n_s32(vshlq_r_s32(differences, softmax.shift), softmax.multiplier));
 }
@@ -49,7 +49,7 @@ void fill_table(const Softmax& softmax, int32_t* table) {
   }
 }
 
-/// False if the sum exceeds 31 bits.
+/// Returns false if the sum exceeds 31 bits.
 bool write_row(const Exponentials& exponentials, const int8_t* x, int8_t* y, int32_t count) {
   const int32_t max = max_of(x, count);
   int64_t sum = 0;

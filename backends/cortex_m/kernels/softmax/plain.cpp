@@ -1,4 +1,4 @@
-// softmax on cores without vectors: exp depends on the difference to the row's maximum alone, so each of its 256 values
+// softmax on cores without vectors. exp depends only on the difference to the row's maximum, so each of its 256 values
 // is computed at most once. C++17, freestanding.
 #include "backends/cortex_m/kernels/reference.h"
 #include "backends/cortex_m/kernels/softmax/softmax.h"
@@ -6,7 +6,7 @@
 namespace wick::cortex_m::plain {
 namespace {
 
-/// exp of the negated index, 0 below diff_min, or kUnknown.
+/// exp(-index), 0 below diff_min, or kUnknown while it is not computed.
 class ExpTable {
  public:
   explicit ExpTable(const Softmax& softmax) : softmax_(softmax) {
@@ -47,7 +47,7 @@ void softmax_row(ExpTable& table, const int8_t* x, int32_t count, int8_t* y) {
   }
 }
 
-/// Can softmax_rows compute it? Differences must not wrap in the shift, nor the sum of a row.
+/// Whether softmax_rows can compute it: neither differences, when they are shifted, nor the sum of a row may overflow.
 bool is_usual(const Softmax& softmax) {
   constexpr int64_t kMostTerms = INT32_MAX >> (31 - kSoftmaxSumShift);
   return softmax.shift <= 23 && softmax.count <= kMostTerms;

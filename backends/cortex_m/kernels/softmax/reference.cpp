@@ -1,17 +1,17 @@
-// softmax(input, dim, input_zero_point, output_zero_point, multiplier, shift, diff_min): int8 along the dimension that
-// is innermost in memory. The output has scale 1/256 and zero point -128. The input's zero point cancels out.
+// softmax(input, dim, input_zero_point, output_zero_point, multiplier, shift, diff_min): int8, along the innermost
+// dimension in memory. The output has scale 1/256 and zero point -128. The input's zero point cancels out.
 //   d = x - max of the row;  e(d) = exp(multiplier d 2^(shift - 31 - 26)), a number with no integer bits
 //   y = round(256 e(d) / sum of e) - 128, where terms with d < diff_min count as 0
-// in the fixed-point arithmetic of gemmlowp: 5 integer bits before exp, 12 bits of head room in the sum, and a
-// reciprocal by three Newton steps. Source: arm_softmax_s8. Where the sum of a row is 2^28 or more (at least 512 equal
-// maxima), CMSIS-NN's scalar code shifts by more than 31 bits, which C does not define; this is what its code for MVE
-// computes. A sum beyond 31 bits is refused.
+// in the fixed-point arithmetic of gemmlowp: 5 integer bits before exp, 12 bits of headroom in the sum, and a
+// reciprocal by three Newton steps. Source: arm_softmax_s8. If the sum of a row is 2^28 or more (at least 512 equal
+// maxima), CMSIS-NN's scalar code shifts by more than 31 bits, which C leaves undefined; this kernel computes what the
+// MVE code does. A sum beyond 31 bits is refused.
 #include "backends/cortex_m/kernels/softmax/softmax.h"
 
 namespace wick::cortex_m::reference {
 namespace {
 
-/// False if the sum exceeds 31 bits.
+/// Returns false if the sum exceeds 31 bits.
 bool write_row(const Softmax& softmax, const int8_t* x, int8_t* y) {
   int8_t max = x[0];
   for (int64_t i = 1; i < softmax.count; ++i) max = x[i] > max ? x[i] : max;

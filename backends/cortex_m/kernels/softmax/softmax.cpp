@@ -9,7 +9,7 @@ int32_t saturating_shift_left(int32_t value, int32_t exponent) {
   return wide > INT32_MAX ? INT32_MAX : wide < INT32_MIN ? INT32_MIN : static_cast<int32_t>(wide);
 }
 
-/// The size of the dimension `dim` if it is innermost in memory.
+/// The size of dimension `dim`, which must be innermost in memory.
 bool read_row(KernelContext& context, const Tensor& input, int64_t dim, int64_t* count) {
   const int64_t rank = input.rank;
   if (!require(context, rank > 0 && -rank <= dim && dim < rank, "dim is none of the input's")) return false;

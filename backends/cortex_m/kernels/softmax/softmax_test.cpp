@@ -9,7 +9,7 @@ struct Scale {
   int64_t multiplier = 0, shift = 0, diff_min = 0;
 };
 
-/// As stock computes them from the scale of the input: 5 integer bits of exp's argument.
+/// The arguments that stock computes from the input's scale: exp's operand has 5 integer bits.
 Scale scale_of(double input_scale) {
   const double real = std::min(input_scale * (1 << 26), 2147483647.0);
   int exponent = 0;
@@ -49,7 +49,8 @@ TEST(CortexMSoftmax, IsSoftmaxWithinOneStep) {
   }
 }
 
-// What CMSIS-NN's documentation of gemmlowp's arithmetic leads to, by hand: equal elements and far ones.
+// Rows computed by hand according to CMSIS-NN's documentation of gemmlowp's arithmetic: equal elements and distant
+// ones.
 TEST(CortexMSoftmax, KnownRows) {
   const Scale scale = scale_of(1.0 / 16);
   TestTensor two = make_out(DType::i8, {1, 2}), one = make_out(DType::i8, {1, 1});
@@ -62,7 +63,7 @@ TEST(CortexMSoftmax, KnownRows) {
   ASSERT_TRUE(
       runs(kName, {make(DType::i8, {1, 1}, {-7}), 1, 0, -128, scale.multiplier, scale.shift, scale.diff_min, one}));
   EXPECT_TRUE(equals(one, {127}));
-  // Terms below diff_min count as nothing.
+  // Terms below diff_min count as 0.
   ASSERT_TRUE(runs(kName, {make(DType::i8, {1, 2}, {5, 4}), 1, 0, -128, scale.multiplier, scale.shift, 0, two}));
   EXPECT_TRUE(equals(two, {127, -128}));
 }

@@ -5,8 +5,8 @@
 namespace wick::cortex_m::mve {
 namespace {
 
-/// round(2^30 e / sum), halves up, for 0 <= e <= sum and a sum in [2^31 - 1, 2^52): an estimate by the reciprocal,
-/// which is a few off at most, and the remainder.
+/// round(2^30 e / sum), halves up, for 0 <= e <= sum and a sum in [2^31 - 1, 2^52). The reciprocal gives an estimate
+/// that is off by a few at most; the remainder corrects it.
 class Quotients {
  public:
   explicit Quotients(int64_t sum) : sum_(sum) {

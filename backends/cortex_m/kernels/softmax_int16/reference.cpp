@@ -1,10 +1,8 @@
 // softmax_int16(input [.., N], multiplier, shift, output_multiplier, output_shift, activation_min, activation_max):
 // rows of int16, contiguous. With d = x - max of the row:
-//   e[n] = exp(2^-26 round(d multiplier 2^(shift - 31))), a number without integer bits (that of softmax); of -32 at
-//   least
+//   e[n] = exp(2^-26 round(d multiplier 2^(shift - 31))), softmax's, without integer bits; exponents >= -32
 //   y[n] = clamp(requantize(round(2^30 e[n] / sum of e)))
-// Sums and quotients are exact, so the result is off by a few units of 2^-26 of exp
-// besides its rounding.
+// Sums and quotients are exact, so besides its rounding the result is off by a few units of 2^-26 of exp.
 #include "backends/cortex_m/kernels/softmax_int16/softmax_int16.h"
 
 namespace wick::cortex_m::reference {

@@ -1,4 +1,4 @@
-// sum_pool2d, 16 channels at a time, in lanes of 16 bits; of one channel 16 pixels. The equation: reference.cpp.
+// sum_pool2d, 16 channels at a time in 16-bit lanes; for a single channel 16 pixels. The equation: reference.cpp.
 #include "backends/cortex_m/kernels/mve/vectors.h"
 #include "backends/cortex_m/kernels/seldom.h"
 #include "backends/cortex_m/kernels/sum_pool2d/sum_pool2d.h"
@@ -6,7 +6,7 @@
 namespace wick::cortex_m::mve {
 namespace {
 
-/// From words to elements: even and odd ones of eight. kRight: the shift is negative.
+/// Converts even and odd words to eight elements. kRight: the shift is negative.
 template <bool kRight>
 class Finish {
  public:
@@ -36,7 +36,7 @@ class Finish {
   int16x8_t min_, max_;
 };
 
-/// 16 channels of each position, from x on; small sums.
+/// Computes 16 channels of each position, from x on. Requires: small sums.
 template <bool kRight>
 __attribute__((noinline)) void write_sixteen(const SumRun& run, const OutputStage& stage, const int8_t* x,
                                              int8_t* out) {
@@ -55,7 +55,7 @@ __attribute__((noinline)) void write_sixteen(const SumRun& run, const OutputStag
   }
 }
 
-/// Eight channels, or those of `live`.
+/// Computes eight channels, or those of `live`.
 template <bool kRight, bool kAll>
 __attribute__((noinline)) void write_eight(const SumRun& run, const OutputStage& stage, const int8_t* x, int8_t* out,
                                            mve_pred16_t live) {
@@ -75,7 +75,7 @@ __attribute__((noinline)) void write_eight(const SumRun& run, const OutputStage&
   }
 }
 
-/// Eight channels, or those of `live`, of more taps than small sums have.
+/// Computes eight channels, or those of `live`, with more taps than small sums have.
 template <bool kRight>
 __attribute__((noinline)) void write_large(const SumRun& run, const OutputStage& stage, const int8_t* x, int8_t* out,
                                            mve_pred16_t live) {
@@ -112,7 +112,7 @@ void write_channels(const SumRun& run, const OutputStage& stage) {
   if (left > 0) write_eight<kRight, false>(run, stage, x, out, vctp16q(static_cast<uint32_t>(left)));
 }
 
-/// One channel: 16 pixels at a time.
+/// Computes a single channel, 16 pixels at a time.
 void write_one_lane(const SumRun& run, const OutputStage& stage) {
   for (int32_t at = 0; at < run.positions; ++at) {
     int32_t sum = run.initial;

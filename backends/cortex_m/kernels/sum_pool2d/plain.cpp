@@ -8,7 +8,7 @@ namespace {
 
 using Pairs = Isa::ByteSums;
 
-/// kRight: sums and scale are such that Isa::rescale takes them.
+/// kRight: Isa::rescale can compute these sums with this scale.
 template <bool kRight>
 class SumFour {
  public:
@@ -60,7 +60,7 @@ class SumFour {
     }
   }
 
-  /// Adds the sums of elements 0 to 3 at all taps.
+  /// Adds up elements 0 to 3 of all taps.
   static void add_large(const SumTaps& taps, int32_t (&sums)[4]) {
     for_each_small_part(taps, [&](const SumTaps& part) {
       const Words words = words_of(part.x, part);
@@ -82,7 +82,7 @@ class SumFour {
     }
   }
 
-  /// Fewer than four lanes. Of one channel, four pixels lie like four lanes.
+  /// Computes fewer than four lanes. Four pixels of a single channel count as four lanes.
   __attribute__((noinline)) void write_few(const SumRun& run) const {
     const int32_t columns = run.taps.columns, pixel_bytes = run.taps.pixel_bytes;
     const int32_t fours = run.lanes == 1 && pixel_bytes == 1 ? columns / 4 : 0;
@@ -102,7 +102,7 @@ class SumFour {
     }
   }
 
-  /// Without activation_min and activation_max.
+  /// Rounds and adds the offset, without activation_min and activation_max.
   int8_t finish(int32_t sum) const {
     const int32_t value = kRight ? Isa::rescale(sum, stage_.multiplier, right_, stage_.offset)
                                  : wrapping_add(requantize(sum, stage_.multiplier, stage_.shift), stage_.offset);

@@ -1,8 +1,8 @@
 // sum_pool2d(input, kernel_size, stride, padding, input_offset, output_offset, multiplier, shift, activation_min,
 // activation_max):
 //   y = clamp(requantize(sum of (x + input_offset) over the taps on the input) + output_offset)
-// Padding adds nothing. Sums wrap at 32 bits. With the scale of the input over that of the output and the number of
-// taps as multiplier and shift it is an average that rounds once. Stock has no such operator.
+// Padding adds nothing. Sums wrap at 32 bits. With multiplier and shift for input scale / output scale / number of
+// taps, it is an average that rounds once. Stock has no such operator.
 #include "backends/cortex_m/kernels/sum_pool2d/sum_pool2d.h"
 
 namespace wick::cortex_m::reference {

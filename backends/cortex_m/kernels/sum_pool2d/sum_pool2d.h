@@ -14,7 +14,7 @@ struct SumPool2d {
 };
 bool read_sum_pool2d(KernelContext& context, Span<EValue*> args, SumPool2d* pool);
 
-/// The most taps whose sum of elements fits 16 bits.
+/// With at most so many taps, a sum of elements fits 16 bits.
 constexpr int32_t kMostSmallTaps = 255;
 
 /// The taps of one position: `rows` rows of `columns` pixels, more than 0 each.
@@ -25,20 +25,20 @@ struct SumTaps {
   bool has_small_sums() const { return rows * columns <= kMostSmallTaps; }
 };
 
-/// Outputs with as many taps: `lanes` neighbouring ones at each of `positions`, of which the taps lie `step` bytes and
-/// the outputs `channels` apart.
+/// Outputs with equally many taps: `lanes` neighbors at each of `positions` positions. From position to position the
+/// taps advance by `step` bytes, the outputs by `channels` bytes.
 struct SumRun {
   SumTaps taps;  // of the first one
   int32_t lanes, positions, step, channels;
-  int32_t initial;  // what the input's offset adds to each sum
+  int32_t initial;  // input_offset times the number of taps
   int8_t* out;
 
-  /// Requires: one position. All whole blocks of `width` lanes, as positions.
+  /// All whole blocks of `width` lanes, as positions. Requires: one position.
   SumRun blocks(int32_t width) const { return {taps, width, lanes / width, width, width, initial, out}; }
 };
 
-/// Calls body(run) for all outputs. Whole rows and columns of one pixel count as one row; the channels of positions
-/// that are one pixel apart follow one another as lanes.
+/// Calls body(run) for all outputs. Windows that span whole rows, or a single column, count as one row of taps. If
+/// positions are one pixel apart, their channels follow one another as lanes.
 template <typename Body>
 void for_each_run(const SumPool2d& pool, const Body& body) {
   if (pool.to.n == 0 || pool.to.h == 0 || pool.to.w == 0 || pool.to.c == 0) return;
@@ -85,7 +85,7 @@ void for_each_run(const SumPool2d& pool, const Body& body) {
   }
 }
 
-/// Calls tap(pixel) for each tap at `x`.
+/// Calls tap(pixel) for each tap; `x`: the first one.
 template <typename Tap>
 inline void for_each_tap(const int8_t* x, const SumTaps& taps, const Tap& tap) {
   const int32_t columns = taps.columns, row_bytes = taps.row_bytes, pixel_bytes = taps.pixel_bytes;
@@ -103,7 +103,7 @@ inline void for_each_tap(const int8_t* x, const SumTaps& taps, const Tap& tap) {
   }
 }
 
-/// Calls body(part) for parts with small sums.
+/// Calls body(part) for parts that have small sums.
 template <typename Body>
 void for_each_small_part(const SumTaps& taps, const Body& body) {
   const auto least = [](int32_t a, int32_t b) { return a < b ? a : b; };

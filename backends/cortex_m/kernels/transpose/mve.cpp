@@ -1,5 +1,5 @@
-// transpose in the order of memory: runs that are contiguous in both tensors are copied; otherwise planes of the
-// dimensions that are innermost in one of them each are turned, eight elements at a time.
+// transpose in memory order: runs that are contiguous in both tensors are copied. Otherwise planes are transposed,
+// eight elements at a time: they consist of the innermost dimension of the input and that of the output.
 #include "backends/cortex_m/kernels/mve/vectors.h"
 #include "backends/cortex_m/kernels/reference.h"
 #include "backends/cortex_m/kernels/transpose/transpose.h"

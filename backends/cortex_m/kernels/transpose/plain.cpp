@@ -1,4 +1,4 @@
-// transpose as runs. C++17, freestanding.
+// transpose as runs of elements. C++17, freestanding.
 #include "backends/cortex_m/kernels/moves.h"
 #include "backends/cortex_m/kernels/transpose/transpose.h"
 

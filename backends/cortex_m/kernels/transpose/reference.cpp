@@ -1,6 +1,6 @@
 // transpose(input, perm): dimension d of the output is dimension perm[d] of the input. int8, rank 1 to 4.
-// The walk follows logical sizes, so the layouts of input and output do not matter. Source: arm_transpose_s8, which
-// knows contiguous tensors only.
+// It goes by logical sizes, so the layouts of input and output do not matter. Source: arm_transpose_s8, which supports
+// only contiguous tensors.
 #include "backends/cortex_m/kernels/transpose/transpose.h"
 
 namespace wick::cortex_m::reference {

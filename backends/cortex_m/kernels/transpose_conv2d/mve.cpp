@@ -1,7 +1,7 @@
-// quantized_transpose_conv2d as products of matrices: a row is what arrives at one output pixel, in the order of the
-// weights; taps that no input pixel reaches count as padding. Where each output pixel meets one tap, each tap by
-// itself. Three rows at a time (gemm_tile.h), in a tile in scratch, or on the stack where that is too small. The
-// equation: reference.cpp.
+// quantized_transpose_conv2d as a matmul: a row holds everything that contributes to one output pixel, in the order of
+// the weights; taps that no input pixel reaches count as padding. If each output pixel has exactly one tap, there is a
+// matmul for each tap instead. Three rows at a time (gemm_tile.h) are in a tile, in scratch or, if that is too small,
+// on the stack. The equation: reference.cpp.
 #include "backends/cortex_m/kernels/mve/gemm_tile.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
 #include "backends/cortex_m/kernels/near_positions.h"
@@ -23,7 +23,7 @@ class Arrivals {
         padding_(static_cast<int8_t>(-c.quantization.input_offset)),
         tile_(tile) {}
 
-  /// All pixels of one image for the channels of a pass.
+  /// Computes all pixels of one image for the channels of a pass.
   void write_image(const int8_t* image, TilePass& pass, int8_t* out) const {
     const int32_t step = static_cast<int32_t>(c_.to.c), width = static_cast<int32_t>(c_.to.w);
     int32_t y = 0, x = 0;
@@ -41,7 +41,7 @@ class Arrivals {
   }
 
  private:
-  /// The input position from which a tap reaches `at` of the output, or -1.
+  /// The input position whose tap contributes to position `at` of the output, or -1.
   static int32_t source(int32_t at, int32_t stride, int64_t size) {
     if (at < 0) return -1;
     const int32_t position = at / stride;
@@ -69,7 +69,7 @@ class Arrivals {
     if (!straight_) copy_to_tile(place, tile_ + tile_bytes(terms_), terms_);
   }
 
-  /// A row without pixels.
+  /// Writes a row without input pixels.
   void fill_row(int8_t* to) const {
     if (!straight_) return fill_bytes(to, padding_, terms_);
     for (int32_t at = 0; at < terms_; at += kTileVector) fill_bytes(to + kTileRows * at, padding_, kTileVector);
@@ -77,12 +77,12 @@ class Arrivals {
 
   const TransposeConv2d& c_;
   int32_t channels_, terms_;
-  bool straight_;  // pixels are whole vectors, which go straight to their places in the tile
+  bool straight_;  // pixels are whole vectors, copied directly to their places in the tile
   int8_t padding_;
   int8_t* tile_;
 };
 
-/// One tap, for the channels of a pass: `image` and `out` are its first pixels.
+/// Computes one tap for the channels of a pass; `image` and `out` begin at its first pixels.
 void write_tap(const TransposeConv2d& c, const TapPositions& y, const TapPositions& x, const int8_t* image,
                int8_t* tile, TilePass& pass, int8_t* out) {
   const int32_t channels = static_cast<int32_t>(c.from.c), step = c.window.stride[1] * static_cast<int32_t>(c.to.c);
@@ -99,7 +99,7 @@ void write_tap(const TransposeConv2d& c, const TapPositions& y, const TapPositio
   }
 }
 
-/// Each tap by itself. `gemm` is that of all taps.
+/// Computes one tap after the other. `gemm` covers all taps.
 void run_taps(const TransposeConv2d& c, Gemm gemm, int8_t* tile) {
   const int64_t image_size = c.from.h * c.from.w * c.from.c, out_size = c.to.h * c.to.w * c.to.c;
   gemm.pitch = gemm.terms;

@@ -1,6 +1,6 @@
-// quantized_transpose_conv2d as a matrix multiplication on cores without vectors (gemm.h): a row is what arrives at one
-// output pixel, in the order of the weights; taps that no input pixel reaches count as padding. Where each output pixel
-// meets one tap, each tap by itself. C++17, freestanding.
+// quantized_transpose_conv2d as a matmul on cores without vectors (gemm.h): a row holds everything that contributes to
+// one output pixel, in the order of the weights; taps that no input pixel reaches count as padding. If each output
+// pixel has exactly one tap, there is a matmul for each tap instead. C++17, freestanding.
 #include "backends/cortex_m/kernels/gemm/gemm.h"
 #include "backends/cortex_m/kernels/isa/chosen.h"
 #include "backends/cortex_m/kernels/near_positions.h"
@@ -48,7 +48,7 @@ struct TransposeConv2dRows {
   }
 
  private:
-  /// The input position that reaches `at`, or -1.
+  /// The input position that contributes to `at`, or -1.
   static int32_t source(int32_t at, int32_t stride, int32_t size) {
     if (at < 0) return -1;
     const int32_t position = at / stride;
@@ -56,7 +56,7 @@ struct TransposeConv2dRows {
   }
 };
 
-/// Of all taps.
+/// The matmul of all taps.
 Gemm gemm_of(const TransposeConv2d& c) {
   Gemm gemm;
   gemm.num_rows = static_cast<int32_t>(c.to.n * c.to.h * c.to.w);
@@ -71,7 +71,7 @@ Gemm gemm_of(const TransposeConv2d& c) {
   return gemm;
 }
 
-/// Each tap by itself.
+/// Computes one tap after the other.
 __attribute__((noinline)) void transpose_convolve_taps(const TransposeConv2d& c, Span<uint32_t> tile) {
   Gemm gemm = gemm_of(c);
   gemm.pitch = gemm.depth;

@@ -1,8 +1,8 @@
 // quantized_transpose_conv2d(input, weight [O, kH, kW, C], bias?, stride, padding, output_padding, dilation,
 // input_offset, output_offset, multipliers, shifts, activation_min, activation_max, scratch, output_scratch).
-// Input pixel (iy, ix) adds (x + input_offset) w[o, ky, kx] to output pixel (iy stride - padding + ky, ..): this kernel
-// collects what arrives at each output pixel, so it needs neither scratch tensor. It refuses those that are too small
-// for CMSIS-NN on any instruction set, and what CMSIS-NN does not compute: dilation and output padding. Source:
+// Input pixel (iy, ix) adds (x + input_offset) w[o, ky, kx] to output pixel (iy stride - padding + ky, ..). This kernel
+// gathers the contributions to each output pixel, so it needs neither scratch tensor. It refuses those that are too
+// small for CMSIS-NN on any instruction set, and what CMSIS-NN does not compute: dilation and output padding. Source:
 // arm_transpose_conv_wrapper_s8.
 // quantized_transpose_conv2d_nhwc: the same on contiguous images whose sizes are NHWC.
 #include "backends/cortex_m/kernels/transpose_conv2d/transpose_conv2d.h"
@@ -11,7 +11,7 @@ namespace wick::cortex_m::reference {
 namespace {
 
 struct TransposedConvolution : TransposeConv2d {
-  /// The input position from which tap k reaches an output position, or -1.
+  /// The input position from which tap k contributes to an output position, or -1.
   static int64_t source(int64_t at, int64_t k, int64_t stride, int64_t padding, int64_t size) {
     const int64_t reach = at + padding - k;
     return reach < 0 || reach % stride != 0 || reach / stride >= size ? -1 : reach / stride;

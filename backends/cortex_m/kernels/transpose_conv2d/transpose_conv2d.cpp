@@ -10,8 +10,8 @@ int64_t output_size(const Window& window, int64_t input, size_t axis) {
   return (input - 1) * window.stride[axis] - 2 * int64_t{window.padding[axis]} + window.kernel[axis];
 }
 
-/// CMSIS-NN turns the filter around and convolves if strides are at most 2 and there are more than 16 channels, and
-/// otherwise keeps int32 rows of output that are not complete yet.
+/// CMSIS-NN reverses the filter and convolves if strides are at most 2 and there are more than 16 channels. Otherwise
+/// it keeps int32 rows of incomplete outputs.
 bool read_both_scratch(KernelContext& context, Span<EValue*> args, TransposeConv2d* c) {
   const int32_t *kernel = c->window.kernel, *stride = c->window.stride;
   const int64_t column = int64_t{kernel[0]} * kernel[1] * c->from.c;  // at most as many as there are weights

@@ -12,14 +12,14 @@ struct TransposeConv2d {
   int8_t* out;
   Span<uint8_t> row_scratch, filter_scratch;
 
-  /// Whether each output pixel meets one tap on one input pixel: then each tap is a product of matrices, whose results
-  /// lie a stride apart.
+  /// Whether each output pixel has exactly one tap on one input pixel. Then each tap is a matmul, whose results are a
+  /// stride apart.
   bool has_one_tap_for_each() const {
     return window.stride[0] == window.kernel[0] && window.stride[1] == window.kernel[1];
   }
 };
-/// Input positions along an axis from which a tap reaches the output, and where the first one does. Requires: near
-/// positions.
+/// The input positions along an axis from which a tap contributes to the output, and where the first one does.
+/// Requires: near positions.
 struct TapPositions {
   int32_t first, count, out;
 

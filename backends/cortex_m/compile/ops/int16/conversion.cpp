@@ -1,4 +1,4 @@
-// Elements of int8 and int16 on another scale.
+// Converts elements of int8 and int16 to another scale.
 #include <cmath>
 
 #include "backends/cortex_m/compile/ops/tables.h"
@@ -11,7 +11,7 @@ using compiler::Value;
 
 namespace {
 
-constexpr int kLeftShift = 14;  // of the operator's differences
+constexpr int kLeftShift = 14;  // wick_cortex_m.requantize shifts (element - zero point) left by so many bits
 
 std::optional<Requantization> factor_of(const Affine& from, const Affine& to) {
   const auto found = requantization(std::ldexp(from.scale / to.scale, -kLeftShift));

@@ -1,4 +1,4 @@
-// Calls of the kernels for convolutions on int16. C++20.
+// Calls of the int16 convolution kernels. C++20.
 #pragma once
 #include "backends/cortex_m/compile/convolution/convolution.h"
 #include "backends/cortex_m/compile/isa.h"
@@ -6,8 +6,8 @@
 
 namespace wick::cortex_m {
 
-/// conv2d_int16, or depthwise_conv2d_int16 where each group has one channel, on an image `x`. Of `convolution` its
-/// geometry, its filter and the range of its result count.
+/// Calls conv2d_int16, or depthwise_conv2d_int16 where each group has one channel, on an image `x`. Only the geometry,
+/// the filter and the result's range of `convolution` are used.
 compiler::Value* int16_convolution(compiler::Builder& builder, compiler::Value* x, const Convolution& convolution,
                                    const Int16Sums& sums, Isa isa);
 

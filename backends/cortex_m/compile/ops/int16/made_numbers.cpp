@@ -37,7 +37,7 @@ bool keeps_numbers(const Node& node) {
 
 bool has_factor(const Node& node) { return compiler::has_argument(node, "alpha") && node.real("alpha") != 1; }
 
-// `unit`: of the node's result; 0: it is not known.
+// int16_scale; `unit`: that of the node's result, 0 if unknown.
 double scale_of_made(const Node& node, double largest, double unit) {
   if (!(largest > 0)) return 1;
   for (const Value* operand : node.operands()) {
@@ -68,7 +68,7 @@ double unit_of_result_within(const Node& node, int depth) {
   return least > 0 && is_integer(std::max(a, b) / least) ? least : 0;
 }
 
-// What was made int16 has the numbers of its node, not those of a quantizer.
+// is_made_int16, where `unit` is that of the producer's result.
 bool is_made_int16(const Value& value, double unit) {
   if (!value.producer || !is_int16(value)) return false;
   const auto bound = bound_of(*value.producer, value);
@@ -84,7 +84,7 @@ double unit_of_within(const Value& value, int depth) {
 
 double least_of_within(const Value& value, int depth);
 
-// Of a function of one value, whose numbers are not less than `from`.
+// The least result of a function of one value `x` >= `from`; -infinity: unknown.
 double least_of_table(const Node& node, const Value& x, double from) {
   OnAllElements all(x);
   all.add(node);
@@ -98,7 +98,7 @@ double least_of_table(const Node& node, const Value& x, double from) {
   return std::isfinite(least) ? least : -kUnknown;
 }
 
-// Of a node on elements, from what is known of its operands; minus infinity: nothing.
+// A lower bound of the node's result, from lower bounds of its operands; -infinity: unknown.
 double least_of_node(const Node& node, int depth) {
   const auto of = [&](const char* name) { return least_of_within(*node.tensor(name), depth + 1); };
   if (is_tabulated(node)) {

@@ -39,7 +39,7 @@ const Value* variable(const Node& node) {
 
 namespace {
 
-// The elements that a table makes, before and after it is stock's operator.
+// The table from which a lookup takes the elements of `value`, as Wick's operator or stock's; null: no lookup makes it.
 const Value* table_that_makes(const Value& value) {
   if (!value.producer) return nullptr;
   if (value.producer->is("wick.lookup.default")) return value.producer->tensor("table");

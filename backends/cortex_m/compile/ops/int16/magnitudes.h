@@ -1,4 +1,4 @@
-// How large the numbers of values are, in size. C++20.
+// Magnitudes of values, divisors and constants. C++20.
 #pragma once
 #include <limits>
 #include <vector>
@@ -9,19 +9,20 @@ namespace wick::cortex_m {
 
 inline constexpr double kUnknown = std::numeric_limits<double>::infinity();
 
-/// Of sizes; unknown if one of them is not a number.
+/// The larger magnitude; kUnknown if one is NaN.
 double larger(double a, double b);
 double largest_of(const std::vector<double>& numbers);
-/// The largest number that a value can hold: elements (refuse_elements) or a constant. 0 of null.
+/// An upper bound of the magnitude of a value's numbers. Requires: it has elements (refuse_elements) or is constant;
+/// else kUnknown. 0 for null.
 double reach(const compiler::Value* value);
 double count_of(const compiler::Value& value);
 
-/// The only operand that is not a number; all others are. Null: there is none.
+/// The first operand that is not a single constant number (is_number); null: all are.
 const compiler::Value* variable(const compiler::Node& node);
 
-/// What a value of elements divides by, in size.
+/// The divisors that a value with elements, or a constant, can hold.
 struct Divisors {
-  double least = kUnknown;  // but 0
+  double least = kUnknown;  // the smallest nonzero magnitude
   bool has_zero = false;
 };
 Divisors divisors_of(const compiler::Value& value);

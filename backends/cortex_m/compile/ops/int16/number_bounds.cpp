@@ -23,9 +23,9 @@ using compiler::Values;
 
 namespace {
 
-constexpr double kLargestState = 32767.0 / 32768;  // h of a recurrent layer has 15 bits behind the point
+constexpr double kLargestState = 32767.0 / 32768;  // h of a recurrent layer has 15 fractional bits
 
-// Elements along a dimension, 1 of a scalar; kUnknown if they are known only at run time.
+// The size of a dimension, 1 for a scalar; kUnknown if it is dynamic.
 double known_size(const Value& x, int64_t dim) {
   if (x.rank() == 0) return 1;
   const compiler::Sym& size = x.sizes()[static_cast<size_t>(compiler::wrap_dim(dim, x.rank()))];
@@ -49,7 +49,7 @@ Bound of_table(const Node& node) {
   return {largest_of(all.results())};
 }
 
-// What moves, and what is filled in.
+// The numbers that the node moves, and those that it fills in.
 Bound of_movement(const Node& node) {
   Bound bound = {reach_of_operands(node), false, true};
   for (size_t i = 0; i < node.args().size(); ++i) {
@@ -82,7 +82,7 @@ Bound of_log_probability(const Node& node) {
   return {count < 1 ? kUnknown : 2 * reach(x) + std::log(count)};
 }
 
-// The same rows in the same or another order of the dimensions in front: only where each element of the last one stays.
+// Whether the node keeps each row of the last dimension as it is. It may reshape or repeat the leading dimensions.
 bool keeps_rows(const Node& node) {
   using compiler::Movement;
   const Value *from = node.operands()[0], *to = node.result();
@@ -100,12 +100,14 @@ Bound of_matmul(const Node& node) {
   return {reach(a) * reach(b) * terms, true, false, std::sqrt(terms)};
 }
 
-// Quotients have no bound, but readers that saturate. Dividends that are rounded must not show, nor quotients
-// themselves. Where the divisor is 0, one step of int16 stands for it (rules_binary.cpp): quotients by that must
-// saturate, of all dividends but 0, which none may become by rounding. Divisors that are rounded have no bound.
+// A quotient has no upper bound of its own. Where its readers saturate (saturation_of), their limit is its bound, if
+//   - the divisor is int8: for a rounded divisor no bound is known;
+//   - the roundings of the dividend and of the quotient are too small to show (`saturation.step`);
+//   - one step of int16, which replaces a divisor of 0 (rules_binary.cpp), makes the quotient of every nonzero dividend
+//     saturate, and no nonzero dividend is rounded to 0.
 Bound of_quotient(const Node& node) {
-  constexpr double kSteps = 4;         // of int16 in what shows
-  constexpr double kFinerSteps = 128;  // as quantize_between makes int16 of int8
+  constexpr double kSteps = 4;         // the fewest steps of int16 in `saturation.step`
+  constexpr double kFinerSteps = 128;  // quantize_between divides a step of int8 into so many of int16
   const Value *self = node.tensor("self"), *other = node.tensor("other");
   if (!has_elements(*self) || !is_int8(*other)) return {kUnknown};
   const Saturation saturation = saturation_of(*node.result());
@@ -122,8 +124,9 @@ Bound of_quotient(const Node& node) {
   return {one_step_saturates && keeps_zero ? saturation.largest : kUnknown};
 }
 
-// Layers with constant weights, of each output channel those that have its place in dimension `dim`: of a transposed
-// convolution with groups more than are added up.
+// A layer with constant weights: max_c (sum |w of c|) |x| + max |bias|. A weight's output channel c is its index in
+// dimension `dim`. In a grouped transposed convolution c stands for several outputs, so this sums more weights than the
+// layer does.
 Bound of_layer(const Node& node, size_t dim) {
   const Value *weights = node.tensor("weight"), *bias = node.optional_tensor("bias");
   if (!weights->is_constant() || (bias && !bias->is_constant())) return {kUnknown};
@@ -143,7 +146,7 @@ Bound of_layer(const Node& node, size_t dim) {
 Bound of_linear(const Node& node) { return of_layer(node, 0); }
 Bound of_convolution(const Node& node) { return of_layer(node, node.boolean("transposed") ? 1 : 0); }
 
-// A mean of values.
+// A weighted mean of `value`.
 Bound of_attention(const Node& node) { return {reach(node.tensor("value"))}; }
 
 Bound of_batch_norm(const Node& node) {
@@ -167,7 +170,8 @@ Bound of_batch_norm(const Node& node) {
   return {largest};
 }
 
-// No element of a row of `count` is further from their mean than sqrt(count) deviations; most are within three.
+// In a row of `count` numbers none is further than sqrt(count) standard deviations from the mean; most are within
+// three.
 Bound of_norm(const Node& node, double count) {
   const Value* weight = node.optional_tensor("weight");
   const bool has_bias = node.op->parsed->find("bias") >= 0;
@@ -191,7 +195,7 @@ Bound of_group_norm(const Node& node) {
 
 Bound of_prelu(const Node& node) { return {reach(node.tensor("self")) * std::max(1.0, reach(node.tensor("weight")))}; }
 
-// Each step adds 1 to c of lstm at most.
+// Each step adds at most 1 to the state c of an lstm.
 Bound of_cell_state(const Node& lstm) {
   const Value* x = lstm.tensor("input");
   const bool batch_first = x->rank() == 3 && lstm.boolean("batch_first");

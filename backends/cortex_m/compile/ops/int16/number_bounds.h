@@ -1,4 +1,4 @@
-// How large the numbers can be that a node computes of quantized ones. C++20.
+// Upper bounds of the magnitudes that a node computes from quantized operands. C++20.
 #pragma once
 #include <optional>
 
@@ -7,21 +7,21 @@
 namespace wick::cortex_m {
 
 struct Bound {
-  double largest = 0;        // in size
-  bool is_loose = false;     // numbers that a model computes are mostly far smaller
-  bool keeps_steps = false;  // numbers of operands are added or chosen, not scaled
-  double slack = 1;          // how far they are below it, if terms and weights are spread as random ones
+  double largest = 0;        // upper bound of the magnitude, in real numbers
+  bool is_loose = false;     // numbers are mostly far smaller
+  bool keeps_steps = false;  // the node adds or selects numbers of operands, and scales none
+  double slack = 1;          // `largest` divided by the largest magnitude to expect if terms and weights are random
 };
 
-/// Bounds a result: the first one, or any of a recurrent layer. Operands are elements (refuse_elements) or constants.
-/// Nothing: it is infinite, or the operator is none of those that are known here.
+/// Bounds a result: the first one, or any of a recurrent layer. Requires: operands have elements (refuse_elements) or
+/// are constant. Nullopt: no finite bound is known.
 std::optional<Bound> bound_of(const compiler::Node& node, const compiler::Value& result);
 
-/// The largest number that the projection of an lstm makes of its cells, which give 1 at most; 0 if it has none,
-/// infinite if its weights are not known.
+/// The largest magnitude of the projection of an lstm: the largest sum_k |w[row][k]|, as the cells give at most 1. 0:
+/// it has no projection; infinite: its weights are unknown.
 double largest_projected(const compiler::Node& lstm);
 
-/// How far the sum of a row's elements can be above 1; unknown for others than probabilities of 16 bits.
+/// How far the sum of a row's elements can exceed 1 because of rounding; kUnknown if they are not int16 probabilities.
 double excess_of_probabilities(const compiler::Value* value);
 
 }  // namespace wick::cortex_m

@@ -25,7 +25,8 @@ using compiler::Value;
 
 namespace {
 
-// Of self / rounded numbers. Those that are 0 divide to something else anyway.
+// The largest |self / n - self / round(n)|, where round() goes to multiples of `step`. Divisors n of 0 are left out, as
+// they stay 0.
 double error_of_divisor(double self, const std::vector<double>& numbers, double step) {
   double largest = 0;
   for (const double number : numbers) {
@@ -35,8 +36,8 @@ double error_of_divisor(double self, const std::vector<double>& numbers, double 
   return largest;
 }
 
-// Of a function, between numbers next to each other, as far as x has them; what saturates in elements, and what is no
-// number, is left out.
+// The largest difference between the results of `node` for two neighboring elements of `x`, from least_of(x) on.
+// Results are clamped to the range of the result's elements; NaN is left out.
 double steepest_step(const Node& node, const Value& x) {
   OnAllElements all(x);
   all.add(node);
@@ -56,10 +57,12 @@ double steepest_step(const Node& node, const Value& x) {
   return steepest;
 }
 
-// The sum of `terms` errors in terms of the largest one: all together, or three deviations of random ones.
+// A bound of |sum_k w[k] e[k]| for errors |e[k]| <= 1, where `total` is sum |w[k]| and `square` is sum w[k]^2: `total`,
+// or three standard deviations for uniformly distributed e[k], sqrt(3 * square).
 double of_terms(double total, double square) { return std::min(total, std::sqrt(3 * square)); }
 
-// Numbers that are all the same are off by the same.
+// The largest gain of an output channel, whose weights have its index in dimension `dim`. Equal inputs have equal
+// errors, so |sum w| counts as well.
 double gain_of_layer(const Node& node, size_t dim) {
   const Value* weights = node.tensor("weight");
   const std::vector<double> all = weights->is_constant() ? numbers(*weights) : std::vector<double>();
@@ -84,7 +87,7 @@ double gain_of_convolution(const Node& node, const Value&) {
   return gain_of_layer(node, node.boolean("transposed") ? 1 : 0);
 }
 
-constexpr double kGainOfSoftmax = 0.5;  // 2 p (1 - p) at most
+constexpr double kGainOfSoftmax = 0.5;  // sum_j |dp/ds[j]| = 2 p (1 - p) at most, for scores s
 
 double gain_of_matmul(const Node& node, const Value& operand) {
   const Value *a = node.operands()[0], *b = node.operands()[1];
@@ -94,14 +97,15 @@ double gain_of_matmul(const Node& node, const Value& operand) {
   return reach(&operand == a ? b : a) * of_terms(terms, terms);
 }
 
-// Of probabilities that are off by `error` beside what they choose. Scores that are off by e change a weighted mean by
-// e times its terms at most: in all, what is gained by one probability is lost by others. Their own rounding adds up.
+// The error of a @ b if the probabilities `a` are off by `error`. Half a step of it is their own rounding, which adds
+// up over the terms. The rest comes from scores: if these are off by e, a probability is off by at most kGainOfSoftmax
+// * e, and the weighted mean of `b` by at most e * |b|, since the probabilities still add up to 1.
 double error_behind_probabilities(const Node& node, const Value& operand, double error) {
   const double own = affine(operand).scale / 2, sum = gain_of_matmul(node, operand);
   return std::min(sum * error, sum * own + reach(node.operands()[1]) * std::max(0.0, error - own) / kGainOfSoftmax);
 }
 
-// Scores off by e change the weighted mean of values by e times their size at most.
+// If scores are off by e, the weighted mean of `value` is off by at most e * |value|.
 double gain_of_attention(const Node& node, const Value& operand) {
   if (node.tensor("value") == &operand) return 1;
   const Value *query = node.tensor("query"), *key = node.tensor("key");
@@ -110,7 +114,7 @@ double gain_of_attention(const Node& node, const Value& operand) {
   return scale * of_terms(terms, terms) * reach(&operand == query ? key : query) * reach(node.tensor("value"));
 }
 
-// Channels of a constant beside one that counts them.
+// max_c |weight[c]| / sqrt(variance[c] + eps)
 double gain_of_batch_norm(const Node& node, const Value&) {
   const Value *variance = node.tensor("running_var"), *weight = node.optional_tensor("weight");
   if (!variance->is_constant() || (weight && !weight->is_constant())) return kUnknown;
@@ -122,7 +126,7 @@ double gain_of_batch_norm(const Node& node, const Value&) {
   return gain;
 }
 
-// --- norms divide by a deviation, which may be small ---
+// --- norms divide by a standard deviation, which may be small ---
 
 double deviation(const std::vector<double>& numbers) {
   double sum = 0, squares = 0;
@@ -138,7 +142,7 @@ double length(const std::vector<double>& numbers) {
   return std::sqrt(squares);
 }
 
-// The layer whose outputs are the last dimension of x (of a group norm: the second one); null: there is none.
+// The layer whose output channels are the last dimension of `x` (for a group norm: its dimension 1), or null.
 const Node* layer_of_rows(const Value& x, bool groups) {
   const Node* node = x.producer;
   if (node && !groups && node->is("aten.linear.default")) return node;
@@ -151,13 +155,13 @@ const Node* layer_of_rows(const Value& x, bool groups) {
   return node && node->is("aten.convolution.default") && !node->boolean("transposed") ? node : nullptr;
 }
 
-// Weights of a layer with a row for each output, and its bias.
+// The weights of a layer, one row for each output, and its bias.
 struct LayerRows {
   std::vector<std::vector<double>> rows;
   std::vector<double> bias;  // empty: none
 };
 
-// How different the outputs are: by the weights of each element, all of them together.
+// How much outputs differ from one another if each input is 1 or -1 at random: sqrt(sum_k deviation(column k)^2).
 double deviation_of_columns(const LayerRows& layer) {
   double squares = 0;
   std::vector<double> column(layer.rows.size());
@@ -168,7 +172,7 @@ double deviation_of_columns(const LayerRows& layer) {
   return std::sqrt(squares);
 }
 
-// Of `groups` equal parts of the bias.
+// The least nonzero standard deviation in `groups` equal parts of the bias; kUnknown if there is none.
 double least_deviation_of_bias(const LayerRows& layer, size_t groups) {
   double least = kUnknown;
   const size_t count = layer.bias.size() / groups;
@@ -180,8 +184,9 @@ double least_deviation_of_bias(const LayerRows& layer, size_t groups) {
   return least;
 }
 
-// Of a layer's outputs in rows near 0: what a step of each element makes of them, or the bias alone. 0: it is not
-// known. `groups`: of a group norm, which also sees how outputs differ from place to place; 0: of rows.
+// The standard deviation that a norm finds in rows of `x` near 0, where `x` is the output of a layer: what one step of
+// each input element causes, or what the bias causes, whichever is less. `groups`: those of a group norm, which also
+// sees how an output differs from place to place; 0 for norms of rows. Returns 0 if it is unknown.
 double usual_deviation(const Value& x, size_t groups) {
   const Node* node = layer_of_rows(x, groups > 0);
   if (!node || !node->tensor("weight")->is_constant()) return 0;
@@ -201,9 +206,10 @@ double usual_deviation(const Value& x, size_t groups) {
                   least_deviation_of_bias(layer, std::max<size_t>(groups, 1)));
 }
 
-// An element, the mean and the deviation may be off: a projection of errors that are spread at random.
+// y = (x - mean) / deviation: the derivative is a projection divided by the deviation. A row of a projection has a sum
+// of squares of at most 1.
 double gain_of_norm(const Node& node, const Value& x) {
-  constexpr double kUsualEpsilon = 0x1p-23;  // of rms_norm: that of f32
+  constexpr double kUsualEpsilon = 0x1p-23;  // what rms_norm uses by default: epsilon of f32
   const Value* weight = node.optional_tensor("weight");
   const double epsilon = node.is_none("eps") ? kUsualEpsilon : node.real("eps");
   const bool has_groups = node.is("aten.native_group_norm.default");
@@ -232,7 +238,8 @@ double gain_of_softmax(const Node&, const Value&) { return kGainOfSoftmax; }
 double gain_of_log_softmax(const Node&, const Value&) { return 2; }
 double gain_of_choice(const Node&, const Value&) { return 1; }
 
-// Of a row of weights: gates make less of it, states keep about as much from earlier steps. Of first states: 1.
+// The largest gain of a row of weights, at least 1, which is the gain of a first state. Gates reduce errors; states
+// carry about as much from earlier steps.
 double gain_of_recurrent(const Node& node, const Value&) {
   double gain = 1;
   for (const Value* weights : node.tensors("params")) {
@@ -252,7 +259,7 @@ double gain_of_recurrent(const Node& node, const Value&) {
   return gain;
 }
 
-// Int16 elements as they are: nothing is rounded again.
+// Whether the result has the int16 elements of its operands as they are, without another rounding.
 bool keeps_elements(const Node& node) {
   const std::vector<Value*> operands = node.operands();
   return chooses_numbers(node) && std::all_of(operands.begin(), operands.end(), [&](const Value* operand) {
@@ -260,9 +267,10 @@ bool keeps_elements(const Node& node) {
          });
 }
 
-// How far numbers that a choice fills in are rounded: constants beside elements, and arguments.
+// The largest rounding error of the numbers that a node fills in (f32 constants and scalar arguments) in a result with
+// this scale.
 double error_of_filled(const Node& node, double scale) {
-  constexpr double kSameNumber = 1e-6;  // of a step: how f32 writes a multiple of it
+  constexpr double kSameNumber = 1e-6;  // in steps: f32 represents a multiple of a step this closely
   double error = 0;
   const auto fill = [&](double number) {
     error = larger(error, std::abs(number - round_half_even(number / scale) * scale));

@@ -1,22 +1,23 @@
-// What rounding numbers to int16 does to what their readers give. C++20.
+// Error propagation: how rounding numbers to int16 changes the results of the nodes that read them. C++20.
 #pragma once
 #include "compiler/ir/graph.h"
 
 namespace wick::cortex_m {
 
-/// How far a result can be off if the numbers of a constant operand are rounded to multiples of `step`. Infinite: it is
-/// not known.
+/// An upper bound of the error of a node's result if the numbers of a constant operand are rounded to multiples of
+/// `step`, in real numbers. Infinite: unknown.
 double error_of_rounding(const compiler::Node& node, const compiler::Value& constant, double step);
 
-/// How far numbers that quantize_between made int16 can be off by their own rounding, or by a table's lines: 0 where
-/// they are exact.
+/// An upper bound of the error that the elements of `made`, a value that quantize_between made int16, have by their own
+/// rounding: half a step, and for tables the error of interpolation. In real numbers; 0 if they are exact.
 double error_of_elements(const compiler::Value& made);
 
-/// How far the result of a node can be off, before its own rounding, if the numbers of an operand are off by `error`:
-/// of sums with weights, in three deviations of errors that are spread at random. Infinite: it is not known.
+/// A bound of the error of a node's result, before the result is rounded, if the numbers of `operand` are off by up to
+/// `error`; both in real numbers. For weighted sums it is the largest possible error or, if that is less, three
+/// standard deviations of errors that are uniformly distributed. Infinite: unknown.
 double error_behind(const compiler::Node& node, const compiler::Value& operand, double error);
 
-/// Whether a node's result has steps and shows it if an operand is rounded at all: comparisons and positions.
+/// Whether any rounding of an operand may change the node's result: comparisons (booleans) and positions (integers).
 bool shows_any_rounding(const compiler::Node& node);
 
 }  // namespace wick::cortex_m

@@ -21,7 +21,7 @@ using compiler::Verdict;
 namespace int16_rules_binary {
 namespace {
 
-constexpr int kAddShift = 15;  // of the operands of add_int16, to the left
+constexpr int kAddShift = 15;  // add_int16 shifts its operands left by so many bits
 constexpr size_t kMaxRank = 4;
 constexpr char kTooFar[] = "the scale of its result is too far from those of its operands";
 
@@ -32,7 +32,7 @@ Value* operand(Builder& b, const Node& node, const char* name) {
   return sizes.size() <= kMaxRank ? value : b.reshape(b.expand(value, sizes), {numel(sizes)});
 }
 
-// A factor of any sign: the multiplier takes it.
+// A multiplier and shift for a factor of either sign; the multiplier has the sign.
 std::optional<Requantization> signed_requantization(double factor) {
   auto found = requantization(std::abs(factor));
   if (found && factor < 0) found->multiplier = -found->multiplier;
@@ -52,7 +52,7 @@ struct Sum {
   Requantization a, b, result;
 };
 
-// Both operands, times 2^15, are brought to twice the larger scale.
+// Operands, times 2^15, are converted to twice the larger scale before they are added.
 std::optional<Sum> read_sum(const Node& node) {
   const double sign = node.is(Binary::sub) ? -1 : 1;
   const double alpha = node.op->parsed->find("alpha") < 0 ? sign : sign * node.real("alpha");
@@ -104,7 +104,7 @@ double quotient_factor(const Node& node) {
   return affine(*node.tensor("self")).scale / affine(*node.tensor("other")).scale / affine(*node.result()).scale;
 }
 
-// Whether all elements but 0, divided by one step, are beyond the result's.
+// Whether every nonzero dividend, divided by one step of the divisor, saturates.
 bool saturates_at_one_step(const Node& node) { return quotient_factor(node) >= INT16_MAX; }
 
 Verdict supports_div(const Node& node, const Configuration&) {
@@ -114,8 +114,8 @@ Verdict supports_div(const Node& node, const Configuration&) {
   return divisors_of(*node.tensor("other")).has_zero ? Verdict::yes("0 divided by 0 is 0") : Verdict::yes();
 }
 
-// The kernel takes equal sizes, and writes all of int16. It gives 0 where the divisor is 0: one step stands for that if
-// quotients by it saturate as infinite ones do.
+// The kernel takes operands of equal sizes, and its results are not clamped to a range. It gives 0 where the divisor is
+// 0. There one step replaces the divisor, if quotients by one step saturate as infinite ones do.
 std::vector<Value*> rewrite_div(Builder& b, Node& node, const Configuration&) {
   const bool one_step_is_enough = saturates_at_one_step(node);
   Args args;
@@ -136,7 +136,7 @@ std::vector<Value*> rewrite_div(Builder& b, Node& node, const Configuration&) {
   return {one_step_is_enough ? y : with_infinities(b, node, y)};
 }
 
-// --- by portable kernels, on the result's scale ---
+// --- rules whose operands are converted to the result's scale, for portable kernels ---
 
 Verdict supports_on_scale(const Node& node, const Configuration& configuration) {
   Refusal reason = refuse_int16(node);

@@ -1,4 +1,4 @@
-// Convolutions on activations of int16 and weights of int8, images and rows (height 1).
+// Convolutions on int16 activations and int8 weights: images, and rows as images of height 1.
 #include <algorithm>
 
 #include "backends/cortex_m/compile/centered_weights.h"

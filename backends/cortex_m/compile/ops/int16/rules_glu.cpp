@@ -17,7 +17,7 @@ namespace int16_rules_glu {
 namespace {
 
 constexpr Affine kGate = {1.0 / 32767, 0, 0, 32767};
-constexpr size_t kMaxRank = 4;  // of mul_int16
+constexpr size_t kMaxRank = 4;  // mul_int16 takes no more
 
 std::vector<int32_t> gate_table(const Affine& input) {
   std::vector<double> numbers;

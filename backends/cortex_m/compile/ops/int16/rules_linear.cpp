@@ -1,4 +1,4 @@
-// Linear on activations of int16 and weights of int8: y[n] = clamp(requantize(sum_k x[k] w[n][k] + bias[n])).
+// Linear on int16 activations and int8 weights: y[n] = clamp(requantize(sum_k x[k] w[n][k] + bias[n])).
 #include <fmt/format.h>
 
 #include <algorithm>

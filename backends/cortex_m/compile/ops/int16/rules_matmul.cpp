@@ -1,4 +1,4 @@
-// Products of two computed matrices, softmax and its logarithm, on int16.
+// Matmuls of two computed matrices, softmax and log_softmax on int16.
 #include <algorithm>
 #include <cmath>
 
@@ -32,7 +32,7 @@ std::optional<Requantization> product_factor(const Node& node) {
   const double largest =
       static_cast<double>(x->sizes().back().value()) * largest_element(*x) * largest_element(*w);  // sum
   const auto found = requantization(factor);
-  // What the kernel rounds, twice the result before it is clamped, fits 32 bits.
+  // The kernel rounds twice the result before it clamps it; that must fit 32 bits.
   const bool fits = found && found->shift <= kMaxWideShift && 2 * largest * factor < 0x1p31;
   return fits ? found : std::nullopt;
 }
@@ -60,7 +60,7 @@ std::vector<Value*> rewrite_product(Builder& b, Node& node, const Configuration&
   return {stacked ? y : b.squeeze(y, 0)};
 }
 
-// Factors of the input's differences, and of the result.
+// The factor of differences of input elements, and that of the result.
 struct Softmax {
   Requantization input, output;
 };
@@ -72,7 +72,8 @@ std::optional<Softmax> read_softmax(const Node& node) {
   return Softmax{*input, *output};
 }
 
-// Numbers with 20 bits behind the point, each off by less than two units: less than half a step.
+// The kernel computes with 20 fractional bits. Each number is off by less than two units of 2^-20, which is less than
+// half a step of the result.
 std::optional<Softmax> read_log_softmax(const Node& node) {
   const auto input = requantization(std::ldexp(affine(*node.tensor("self")).scale, kNumberBits));
   const auto output = requantization(std::ldexp(1 / affine(*node.result()).scale, -kNumberBits));

@@ -1,9 +1,9 @@
-// What depends on one int16 element only: a table with straight lines between its elements. Its size is the least with
-// which each of the 65536 elements is within one step of what eager computes, and the lines within a quarter of a step
-// of the function; or the largest one, if that is within one step. Where none is, as for reciprocals and roots near 0,
-// a table whose elements lie the closer the smaller the input is, by the same measure. Functions with a kink or a jump
-// between the elements of a table have one for each side of it. A function of an int8 element with results of int16 is
-// a table with an element for each.
+// Functions of one int16 element: a table with linear interpolation between its entries. An entry stands for every
+// 2^n-th element. The table is the smallest one with which each of the 65536 results is within one step of eager's and
+// interpolation within a quarter of a step of the function; or else the largest table, if its results are within one
+// step. If none is (reciprocals and roots near 0), it is a graded table, whose entries lie closer together near 0, by
+// the same measure; or for a function with kinks or jumps several tables, one for each smooth piece. A function from
+// int8 to int16 has a table with an entry for each element.
 #include <fmt/format.h>
 
 #include "backends/cortex_m/compile/all_elements.h"
@@ -21,7 +21,7 @@ using compiler::Verdict;
 
 namespace {
 
-// The only operand that is not a number; null if there are others.
+// The only operand that is not a single constant number, however often the node reads it; null if there are others.
 Value* only_variable(const Node& node) {
   Value* found = nullptr;
   for (Value* operand : node.operands()) {
@@ -42,7 +42,7 @@ constexpr char kLinesOp[] = "wick_cortex_m.lookup_int16";
 
 struct Table {
   const char* op;
-  std::vector<int32_t> elements;  // empty: none is fine enough
+  std::vector<int32_t> elements;  // empty: none is accurate enough
 };
 Table lookup_of(const std::vector<double>& numbers, const Affine& q) {
   std::vector<int32_t> elements = int16_table(numbers, q);
@@ -97,7 +97,7 @@ std::vector<Value*> rewrite_table(Builder& b, Node& node, const Configuration&) 
   return {y};
 }
 
-// What merge_tables made stays as it is.
+// merge_tables made the node; it stays as it is.
 Verdict supports_lookup(const Node& node, const Configuration&) {
   return Verdict::yes("one table for all of " + names_of_nodes(node));
 }

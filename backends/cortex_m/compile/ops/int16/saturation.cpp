@@ -29,7 +29,7 @@ struct Magnitudes {
   double least = 0, largest = 0;
 };
 
-// Of the numbers of a constant; nothing if it is none or one of them is not finite.
+// The magnitudes of a constant's numbers; nullopt if it is no constant, or one is not finite.
 std::optional<Magnitudes> magnitudes_of(const Value& value) {
   const std::vector<double> all = value.is_constant() ? numbers(value) : std::vector<double>();
   if (all.empty()) return std::nullopt;
@@ -41,7 +41,7 @@ std::optional<Magnitudes> magnitudes_of(const Value& value) {
   return found;
 }
 
-// Of what a sum or a product reads beside `value`: a constant or a number.
+// The magnitudes of the other operand of a sum or product that reads `value`, if it is a constant or a literal.
 std::optional<Magnitudes> beside(const Node& reader, const Value& value) {
   const std::vector<Value*> operands = reader.operands();
   if (operands.size() == 1) {
@@ -53,7 +53,7 @@ std::optional<Magnitudes> beside(const Node& reader, const Value& value) {
   return other == &value ? std::nullopt : magnitudes_of(*other);
 }
 
-// Of what `reader` reads as `value`, where its result has `of_result`.
+// The saturation of the operand `value` of `reader`, from that of its result.
 Saturation before(const Node& reader, const Value& value, const Saturation& of_result) {
   const Movement movement = reader.op->facts.movement;
   if (movement == Movement::view || movement == Movement::permute || movement == Movement::expand) return of_result;

@@ -19,7 +19,7 @@ using compiler::Value;
 
 namespace {
 
-// The numbers that a node reads whose rounding adds most to the error of what it gives. Null: none adds any.
+// The operand whose rounding adds most to the error of the node's result. Null: none adds any.
 const Value* most_rounded(const Node& node, const RoundingOf& rounding) {
   const Value* most = nullptr;
   double largest = 0;
@@ -34,7 +34,7 @@ const Value* most_rounded(const Node& node, const RoundingOf& rounding) {
   return most;
 }
 
-// Numbers whose own rounding adds most to that error, and who computes on them, perhaps after they are moved.
+// The value whose own rounding adds most to that error, and the node that computes on it, perhaps after it was moved.
 struct Source {
   const Node* reader;
   const Value* value;
@@ -59,7 +59,7 @@ std::string effect_text(const Value& result, double error) {
   return fmt::format("put '{}' off by {:.3g} of its steps, more than {:.3g}", name, error / step, most / step);
 }
 
-// The first result that is read; shows_any_rounding has found one.
+// The name of the first result that is read. Requires: shows_any_rounding(node).
 const std::string& result_name(const Node& node) {
   const auto read = std::find_if(node.results().begin(), node.results().end(),
                                  [](const Value* each) { return each->num_uses() > 0; });
@@ -69,7 +69,7 @@ const std::string& result_name(const Node& node) {
 // ", or give 'y' a scale of at least 0.2"; "" where no scale is large enough.
 std::string coarser_scale_text(const Value& result, double error) {
   if (!std::isfinite(error)) return "";
-  constexpr double kRoundedUp = 1.01;  // for three digits
+  constexpr double kRoundedUp = 1.01;  // rounds up to three digits
   const double least = kRoundedUp * affine(result).scale * error / (kMostError * steps_that_count(result));
   return fmt::format(", or give '{}' a scale of at least {:.3g}", printable(result.name), least);
 }

@@ -1,4 +1,5 @@
-// Where rounding numbers to int16 shows in what a model gives, and which numbers' rounding it is. C++20.
+// Decides whether rounding numbers to int16 shows in the model's results, and names the value whose rounding is to
+// blame. C++20.
 #pragma once
 #include <functional>
 #include <optional>
@@ -10,27 +11,27 @@
 
 namespace wick::cortex_m {
 
-/// How far elements can be from the numbers that eager computes: by their own rounding, and by all that they are
-/// computed of as well.
+/// Upper bounds of the difference between a value's elements and eager's numbers, in real numbers: by the value's own
+/// rounding, and by all roundings that it depends on.
 struct Rounding {
   double own = 0, all = 0;
 };
-/// Of numbers that become int16; null: the value does not.
+/// The rounding of a value that becomes int16; null: it does not.
 using RoundingOf = std::function<const Rounding*(const compiler::Value& value)>;
 
-/// A difference that counts between elements (compiler::steps_that_count), in numbers.
+/// The smallest difference that counts in a value: its scale times compiler::steps_that_count(dtype).
 double steps_that_count(const compiler::Value& value);
 
-/// Of what a node computes of rounded numbers.
+/// The error of what a node computes, before its result is rounded: error_behind, added up over its operands.
 double error_of(const compiler::Node& node, const RoundingOf& rounding);
 
 struct ShownRounding {
-  const compiler::Node* reader = nullptr;  // that cannot compute on the numbers whose rounding adds most
-  Refusal reason;                          // about this node: which numbers, how far, what the user can do
+  const compiler::Node* reader = nullptr;  // it would compute on the numbers whose rounding adds most to the error
+  Refusal reason;                          // for `reader`: which numbers, how far they put it off, what the user can do
 };
 
-/// Whether the rounding of what a node reads shows in what it gives to the model: in a step of elements, or at all
-/// where results are positions or truth.
+/// Whether rounding the operands shows in a result of `node`: by more than kMostError of the differences that count, or
+/// at all if the result has positions or booleans. Nullopt: it does not.
 std::optional<ShownRounding> shown_rounding(const compiler::Node& node, const RoundingOf& rounding);
 
 }  // namespace wick::cortex_m

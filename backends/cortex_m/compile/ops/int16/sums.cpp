@@ -13,9 +13,9 @@ using compiler::Value;
 
 namespace {
 
-constexpr int kWideBits = 47;  // of sums: a multiplier of 16 bits leaves 63
+constexpr int kWideBits = 47;  // of a sum's magnitude: a multiplier of 16 bits makes it 63
 
-// What the sum of no output exceeds, for elements of the input in their range.
+// An upper bound of the sum of `output`, for input elements in their range.
 int64_t largest_sum(const std::vector<int8_t>& weights, size_t outputs, size_t output, const Affine& input) {
   const int64_t reach = std::max(std::abs(input.min), std::abs(input.max));
   const size_t count = weights.size() / outputs;

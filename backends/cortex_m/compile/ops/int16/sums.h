@@ -1,5 +1,5 @@
-// Sums of products of int16 and int8, as the kernels take them: a bias of int32 where every sum fits 32 bits, else of
-// int64. C++20.
+// Sums of products of int16 activations and int8 weights, as the kernels take them. The bias is int32 if every sum fits
+// 32 bits, else int64. C++20.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,15 +12,16 @@ namespace wick::cortex_m {
 struct Int16Sums {
   std::vector<Requantization> scales;  // one, or one for each output
   std::vector<int64_t> bias;           // empty: none
-  bool wide = false;                   // sums have 64 bits
+  bool wide = false;                   // sums need 64 bits
 };
 
-/// Weights [outputs][..] without zero points. `steps`: what an accumulator of each output counts, or one for all. Fills
-/// `sums`, or says why the kernels cannot compute them.
+/// Weights [outputs][..] without zero points. `steps`: scale(input) * scale(weights), the unit of the accumulator, for
+/// each output or one for all. Fills `sums`, or says why the kernels cannot compute them.
 Refusal read_int16_sums(const std::vector<int8_t>& weights, size_t outputs, const std::vector<double>& steps,
                         const Affine& input, const Affine& output, const compiler::Value* bias, Int16Sums* sums);
 
-/// bias, multipliers and shifts as operands. `outputs` are those that share `scales` and `bias` in order.
+/// Bias, multipliers and shifts as operands. `outputs`: how many outputs there are; each takes the entries of `scales`
+/// and `bias` in turn.
 struct Int16Operands {
   compiler::Arg bias;
   compiler::Value *multipliers, *shifts;

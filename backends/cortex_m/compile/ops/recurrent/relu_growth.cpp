@@ -8,20 +8,20 @@ namespace wick::cortex_m {
 
 namespace {
 
-constexpr double kDeviations = 3, kOfOneRounding = 1.0 / 12;  // the latter squared
+constexpr double kDeviations = 3, kOfOneRounding = 1.0 / 12;  // the latter is the variance, in steps^2
 
 struct StateRange {
   double least = 0, most = 0;
 };
 
-// The largest sum of products of a row with numbers in these ranges.
+// The largest sum_k row[k] * x[k] for x[k] in these ranges.
 double largest_product(const double* row, const std::vector<StateRange>& ranges) {
   double sum = 0;
   for (size_t k = 0; k < ranges.size(); ++k) sum += std::max(row[k] * ranges[k].least, row[k] * ranges[k].most);
   return sum;
 }
 
-// Of each cell at any step.
+// The range of each cell's state over all steps.
 std::vector<StateRange> state_ranges(const ReluLayer& layer, const std::vector<StateRange>& inputs,
                                      const ReluStack& stack) {
   const size_t cells = layer.biases.size();
@@ -42,7 +42,7 @@ std::vector<StateRange> state_ranges(const ReluLayer& layer, const std::vector<S
   return all;
 }
 
-// The squared error of each cell after all steps, or after those from which on it grows no further.
+// The variance of each cell's error after all steps, or after the step from which on it no longer grows; in steps^2.
 std::vector<double> state_errors(const ReluLayer& layer, const std::vector<double>& of_inputs, int64_t steps) {
   const size_t cells = layer.biases.size(), inputs = layer.input_weights.size() / cells;
   std::vector<double> h(cells, 0);
@@ -79,7 +79,7 @@ double largest_state(const ReluStack& stack) {
 }
 
 double error_of_states(const ReluStack& stack) {
-  std::vector<double> errors;  // squared, of what a layer reads; none of the input
+  std::vector<double> errors;  // variances of the errors of a layer's input; the model's input has none
   for (size_t first = 0; first < stack.layers.size(); first += stack.directions) {
     std::vector<double> results;
     for (size_t i = first; i < first + stack.directions; ++i) {

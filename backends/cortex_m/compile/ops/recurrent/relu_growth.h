@@ -1,4 +1,4 @@
-// What states of recurrent layers of relu can hold. C++20.
+// Bounds of the states of recurrent layers with relu. C++20.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -6,24 +6,24 @@
 
 namespace wick::cortex_m {
 
-/// One layer in one direction: weights in rows, one for each cell.
+/// One layer in one direction; weights have a row for each cell.
 struct ReluLayer {
   std::vector<double> input_weights, state_weights, biases;
 };
 
 struct ReluStack {
-  std::vector<ReluLayer> layers;  // first the directions of the first layer
+  std::vector<ReluLayer> layers;  // all directions of the first layer, then those of the next one
   size_t directions = 1;
   int64_t steps = 1;
-  double least = 0, most = 0;  // numbers of the input
-  double first = 0;            // size of the largest number that a state holds at first
+  double least = 0, most = 0;  // range of the input, in real numbers
+  double first = 0;            // largest magnitude of an initial state
 };
 
-/// The largest number that a state holds at any step, whatever the input. Infinite: f64 does not hold it.
+/// The largest magnitude of a state at any step, for any input. Infinite: too large for f64.
 double largest_state(const ReluStack& stack);
 
-/// How far the states of the last layer are off if each state is rounded to whole steps, in these steps: three
-/// deviations of errors that are spread at random.
+/// The error of the last layer's states if each state is rounded to whole steps, in these steps: three standard
+/// deviations of errors that are uniformly distributed.
 double error_of_states(const ReluStack& stack);
 
 }  // namespace wick::cortex_m

@@ -1,7 +1,7 @@
-// LSTM, GRU and plain recurrent layers that export leaves whole: operators of Wick, one for each layer and direction.
-// Models quantize what goes in and what comes out, not gates and states; nor do they need to be: weights are rounded to
-// 16 bits of the largest one of a row (quantized weights of 8 bits are exact in that), states have 15 bits and more,
-// sums 64. A first state beyond 1 leaves h fewer bits behind the point.
+// LSTM, GRU and plain recurrent layers that export does not decompose. Each layer and direction becomes one of Wick's
+// own operators. Models quantize inputs and outputs, not gates and states, and these need no quantization: weights
+// become int16 with a scale for each row (an int8 weight is then off by less than 1/256 of its step), states have 15
+// bits and more, sums 64. An initial state beyond 1 leaves h fewer fractional bits.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,9 +31,9 @@ namespace {
 
 constexpr int64_t kMostCells = 1024;
 constexpr int kGateBits = 26, kMostStateBits = 15, kLeastStateBits = 8, kCellBits = 20, kMultiplierBits = 22,
-              kMostShift = 62, kElementShift = 14;  // of requantize
+              kMostShift = 62, kElementShift = 14;  // wick_cortex_m.requantize shifts left by kElementShift
 constexpr double kLargestWeight = 32767;
-constexpr double kFloatReach = 32767.0 / 4096, kFloatCellReach = 1024;  // of states in floats; beyond it they saturate
+constexpr double kFloatReach = 32767.0 / 4096, kFloatCellReach = 1024;  // floats saturate at these states
 
 constexpr double kLargestGate = 32;
 
@@ -59,17 +59,17 @@ struct Direction {
 struct Layers {
   const Kind* kind = &kKinds[0];
   int64_t layers = 1, directions = 1, inputs = 0, cells = 0, steps = 0, batch = 0;
-  int64_t outputs = 0;              // numbers of h: cells, or what lstm projects them to
-  int state_bits = kMostStateBits;  // of h behind the point, so that the first one fits
+  int64_t outputs = 0;              // width of h: the number of cells, or what lstm projects them to
+  int state_bits = kMostStateBits;  // fractional bits of h, such that the initial state fits
   bool is_lstm() const { return kind->gates == 4; }
   bool is_gru() const { return kind->gates == 3; }
   bool is_projected() const { return outputs != cells; }
   const char* kernel() const { return is_projected() ? "wick_cortex_m.lstm_projected" : kind->kernel; }
-  int divided_bits = 0;  // gates, h and biases of relu are those of the model, divided by 2^divided_bits
-  // Of h in the kernel.
+  int divided_bits = 0;  // the kernel computes gates, h and biases of relu divided by 2^divided_bits
+  // The fractional bits of h in the kernel.
   int kernel_bits() const { return state_bits + divided_bits; }
-  double reach = 1;            // of h
-  size_t weights_of_each = 2;  // and biases, and the projection, which is the last one
+  double reach = 1;            // largest magnitude of h
+  size_t weights_of_each = 2;  // weights, biases and the projection, which comes last
 };
 
 Values states_of(const Node& node) {
@@ -82,14 +82,14 @@ double largest_of(const std::vector<double>& numbers) {
   return largest;
 }
 
-// Numbers that the caller gives, seen through views.
+// Whether the caller gives the state in floats, perhaps through views.
 bool is_given(const Value& state) {
   const Value* value = &state;
   while (value->producer && value->producer->op->has(compiler::kView)) value = value->producer->operands()[0];
   return !value->producer && !state.is_constant() && !state.is_quantized() && state.dtype() == DType::f32;
 }
 
-// Numbers that the caller gets, seen through views; others read elements that they are converted to.
+// Whether the caller gets the result in floats, perhaps through views. Other readers of it are conversions to elements.
 bool is_returned(const Value& result) {
   const std::vector<Node*>& users = result.users();
   return !result.is_quantized() && result.dtype() == DType::f32 &&
@@ -98,7 +98,7 @@ bool is_returned(const Value& result) {
          });
 }
 
-// The largest number that a state holds at first.
+// The largest magnitude of an initial state.
 double reach_of(const Value& state) {
   if (is_given(state)) return kFloatReach;
   return state.is_constant() ? largest_of(numbers(state)) : largest_number(affine(state));
@@ -106,7 +106,7 @@ double reach_of(const Value& state) {
 
 bool is_zero(const Value& state) { return state.is_constant() && reach_of(state) == 0; }
 
-// What brings elements of a state to `bits` behind the point.
+// The factor from elements of a state to numbers with `bits` fractional bits.
 std::optional<Requantization> state_factor(const Value& state, int bits) {
   const auto found = requantization(std::ldexp(affine(state).scale, bits - kElementShift));
   const bool wide = state.dtype() == DType::i16;
@@ -135,7 +135,7 @@ Refusal read_states(const Node& node, Layers* layers) {
   return {};
 }
 
-// A requantization to a result of numbers with `bits` behind the point.
+// The factor from numbers with `bits` fractional bits to elements of the result.
 std::optional<Requantization> result_factor(const Value& result, int bits, int element_shift) {
   const auto found = requantization(std::ldexp(1 / affine(result).scale, -bits - element_shift));
   return found && found->shift <= 0 ? found : std::nullopt;
@@ -148,7 +148,7 @@ Refusal refuse_results(const Node& node, const Layers& layers) {
     if (result.num_uses() == 0 || (i > 0 && is_returned(result))) continue;
     Refusal reason = refuse_elements(result, kNames[i]);
     if (!reason.empty()) return reason;
-    const bool is_element = i == 1 || (i == 0 && result.dtype() == DType::i16);  // of a tensor of h
+    const bool is_element = i == 1 || (i == 0 && result.dtype() == DType::i16);  // of a tensor of h, for requantize
     if (!result_factor(result, i == 2 ? kCellBits : layers.state_bits, is_element ? kElementShift : 0))
       return {"the scale of its result is too far from that of its state",
               "give its result a scale between 2^-15 and 1"};
@@ -189,7 +189,8 @@ Refusal read_sizes(const Node& node, Layers* layers) {
   return {};
 }
 
-// Rows of weights in 16 bits and what makes gates of their sums, where one unit of the other operand is `step`.
+// Converts rows of weights to int16. `factors`: for each row the multiplier and shift that turn its sums into gates.
+// `step`: the real number that one unit of the other operand stands for.
 bool read_weights(const Value& weights, double step, std::vector<int16_t>* elements, std::vector<int32_t>* factors) {
   const std::vector<double> all = numbers(weights);
   const auto columns = static_cast<size_t>(weights.sizes()[1].value());
@@ -209,7 +210,7 @@ bool read_weights(const Value& weights, double step, std::vector<int16_t>* eleme
   return true;
 }
 
-// The biases of input and state together; those of the last gate of gru stay apart.
+// The sums of the biases for input and state. Those of the last gate of gru stay separate.
 std::vector<double> biases_of(const Layers& layers, const Value* input, const Value* state) {
   const auto rows = static_cast<size_t>(layers.kind->gates * layers.cells), cells = static_cast<size_t>(layers.cells);
   std::vector<double> sums(4 * cells, 0);
@@ -222,17 +223,17 @@ std::vector<double> biases_of(const Layers& layers, const Value* input, const Va
   return sums;
 }
 
-// How far a row's sum puts h off at most, in terms of its own error: the slope of its function, and what the gate
-// multiplies. c beside a gate of lstm reaches h through tanh: |c| (1 - tanh(c)^2) is below 1. Of others than i, f and o
-// of lstm and z of gru, and where c is read itself, 1.
+// An upper bound of |dh / d(sum of a row)|: the slope of the gate's function times the magnitude of what the gate
+// multiplies. Gates i, f, o of lstm: 1/4, since c reaches h through tanh and |c| (1 - tanh(c)^2) < 1. Gate z of gru:
+// 1/4 of the difference of two numbers between -1 and 1. Other rows, and lstm if c itself is read: 1.
 double slope_of_row(const Node& node, const Layers& layers, size_t row) {
-  constexpr double kSigmoid = 0.25, kDifference = 2;  // of two numbers between -1 and 1
+  constexpr double kSigmoid = 0.25, kDifference = 2;  // the largest difference of two numbers between -1 and 1
   const size_t gate = row / static_cast<size_t>(layers.cells);
   if (layers.is_lstm()) return gate == 2 || node.result(2)->num_uses() > 0 ? 1 : kSigmoid;
   return layers.is_gru() && gate == 1 && layers.reach <= 1 ? kSigmoid * kDifference : 1;
 }
 
-// Three deviations of what rounding a row of weights puts h off by, beside numbers of `reach` in size.
+// The error of h that rounding a row of weights causes, in three standard deviations, for operands up to `reach`.
 double error_of_weights(const Node& node, const Layers& layers, const Value& weights, double reach) {
   const std::vector<double> all = numbers(weights);
   const auto columns = static_cast<size_t>(weights.sizes()[1].value());
@@ -250,7 +251,7 @@ double error_of_weights(const Node& node, const Layers& layers, const Value& wei
   return most;
 }
 
-// The deviation of h by a row's sum of numbers whose deviation is 1, and 1 at least.
+// The largest standard deviation of h that a row causes if its operands have standard deviation 1; at least 1.
 double gain_of_weights(const Node& node, const Layers& layers, const Value& weights) {
   const std::vector<double> all = numbers(weights);
   const auto columns = static_cast<size_t>(weights.sizes()[1].value());
@@ -263,8 +264,8 @@ double gain_of_weights(const Node& node, const Layers& layers, const Value& weig
   return most;
 }
 
-// Three deviations of what 16 bits of h put the last layer's numbers off by: through the weights of each layer once. No
-// slope of tanh is above 1.
+// The error of the last layer's h that rounding h causes, in three standard deviations: through the weights of each
+// layer once. The slope of tanh is at most 1.
 double error_of_rounded_states(const Node& node, const Layers& layers) {
   const Values params = node.tensors("params");
   double error = std::sqrt(3) * std::ldexp(compiler::kOwnRounding, -layers.kernel_bits());
@@ -280,7 +281,7 @@ double error_of_rounded_states(const Node& node, const Layers& layers) {
   return error;
 }
 
-// The error of h that rounding the weights of a layer makes in one direction.
+// The error of h that rounding a layer's weights causes in one direction.
 double error_of_direction(const Node& node, const Layers& layers, int64_t layer, int64_t direction) {
   const Values params = node.tensors("params");
   const size_t first = layers.weights_of_each * static_cast<size_t>(layer * layers.directions + direction);
@@ -290,8 +291,8 @@ double error_of_direction(const Node& node, const Layers& layers, int64_t layer,
          error_of_weights(node, layers, *params[first + 1], state_reach);
 }
 
-// Steps of int8. Those of int16 are as fine as h, and errors counted at their largest: for them, steps of int8 over the
-// same range.
+// The scale of an int8 result. For an int16 result: the scale that int8 would have over the same range, because steps
+// of int16 are as fine as h, and the errors are upper bounds.
 double step_of_int8(const Value& result) {
   const Affine q = affine(result);
   return result.dtype() == DType::i8 ? q.scale : q.scale * (q.max - q.min) / (INT8_MAX - INT8_MIN);
@@ -299,7 +300,7 @@ double step_of_int8(const Value& result) {
 
 constexpr char kCalmerLayer[] = "use a larger scale of its result, smaller weights, or a smaller range of its input";
 
-// quantize_between asks the readers of what it makes int16 (error_of_recurrent).
+// Results that quantize_between made int16 are left out: it checks their readers (error_of_recurrent).
 Refusal refuse_rounding(const Node& node, const char* what, double error) {
   for (const Value* result : node.results()) {
     const bool is_asked = result->num_uses() > 0 && has_elements(*result) && !is_made_int16(*result);
@@ -320,7 +321,7 @@ Refusal read_direction(const Node& node, const Layers& layers, int64_t layer, in
       !read_weights(*params[first + 1], state_step, &out->state_weights, &out->state_factors))
     return {"its weights, times the scale of its input, are too large",
             "use a smaller scale of its input: its range is too wide for these weights"};
-  // Of what the cells give, with the most bits, to h.
+  // From the outputs of the cells, which have the most bits, to h.
   const double projection_step = std::ldexp(1, layers.state_bits - kMostStateBits - kGateBits);
   if (layers.is_projected() && !read_weights(*params[first + layers.weights_of_each - 1], projection_step,
                                              &out->projection, &out->projection_factors))
@@ -334,7 +335,7 @@ Refusal read_direction(const Node& node, const Layers& layers, int64_t layer, in
       return {"a bias is 32 or more", "clamp the bias to less than 32, where gates are flat"};
     out->bias.push_back(static_cast<int32_t>(round_half_even(std::ldexp(bias, kGateBits))));
   }
-  if (node.is("aten.rnn_relu.input")) return {};  // read_relu_growth has seen to h
+  if (node.is("aten.rnn_relu.input")) return {};  // read_relu_growth has checked h
   return refuse_rounding(node, "weights", error_of_direction(node, layers, layer, direction));
 }
 
@@ -357,7 +358,7 @@ ReluStack relu_stack(const Node& node, const Layers& layers) {
   return stack;
 }
 
-// Of the last layer, in steps of what reads them.
+// Refuses errors of the last layer's h that show in the elements of a result.
 Refusal refuse_error(const Node& node, const Layers& layers, const ReluStack& stack) {
   const double error = std::ldexp(error_of_states(stack), -layers.state_bits);
   for (size_t i = 0; i < node.results().size(); ++i) {
@@ -373,8 +374,8 @@ Refusal refuse_error(const Node& node, const Layers& layers, const ReluStack& st
   return {};
 }
 
-// relu does not bound h, but weights and the number of steps do. What is beyond 32 is computed in parts: all that goes
-// into gates is divided by a power of 2.
+// With relu, h is bounded only by the weights and the number of steps. If h can reach 32, everything that enters gates
+// is divided by a power of 2.
 Refusal read_relu_growth(const Node& node, Layers* layers) {
   const ReluStack stack = relu_stack(node, *layers);
   layers->reach = std::max(1.0, largest_state(stack));
@@ -410,7 +411,7 @@ Refusal refuse_layers(const Node& node, Layers* layers) {
     if (!reason.empty()) return reason;
   }
   Refusal refused = refuse_results(node, *layers);
-  const bool is_relu = node.is("aten.rnn_relu.input");  // read_relu_growth has seen to that
+  const bool is_relu = node.is("aten.rnn_relu.input");  // read_relu_growth has checked that
   if (refused.empty() && !is_relu) refused = refuse_rounding(node, "states", error_of_rounded_states(node, *layers));
   if (!refused.empty()) return refused;
   for (int64_t layer = 0; layer < layers->layers; ++layer) {
@@ -443,14 +444,14 @@ Value* list(Builder& b, DType dtype, compiler::Sizes sizes, std::vector<T> eleme
                     name);
 }
 
-// Steps first; with one sequence that is only another view.
+// Puts the steps first. With one sequence or one step that is a view.
 Value* exchanged(Builder& b, Value* x) {
   const compiler::Sizes& sizes = x->sizes();
   if (sizes[0].is(1) || sizes[1].is(1)) return b.reshape(x, {sizes[1], sizes[0], sizes[2]});
   return b.transpose(x, 0, 1);
 }
 
-// Numbers of a state that no quantizer annotated, as elements.
+// A state in floats, as elements with `bits` fractional bits.
 Value* state_from_floats(Builder& b, Value* x, int bits, DType dtype) {
   if (dtype == DType::i16) {
     const auto most = static_cast<int64_t>(std::ldexp(kFloatReach, bits));
@@ -461,7 +462,7 @@ Value* state_from_floats(Builder& b, Value* x, int bits, DType dtype) {
   return b.cast(x, DType::i32);
 }
 
-// [B, H] of the first state of one layer and direction, with `bits` behind the point.
+// The initial state [B, H] of one layer and direction, with `bits` fractional bits.
 Value* first_state(Builder& b, Value* state, const Layers& layers, int64_t index, int bits, DType dtype) {
   const int64_t width = state->sizes().back().value(), count = layers.batch * width;
   const compiler::Sizes sizes = {layers.batch, width};
@@ -493,7 +494,7 @@ struct Calls {
 
 compiler::Arg optional(Value* value) { return value ? compiler::Arg(value) : compiler::Arg(compiler::None()); }
 
-// {last h, last state, output} of one layer in one direction.
+// Calls the kernel for one layer and direction. Returns {last h, last state, output}.
 std::vector<Value*> direction_call(const Calls& calls, Value* x, int64_t layer, int64_t direction) {
   Builder& b = calls.b;
   const Node& node = calls.node;
@@ -542,7 +543,7 @@ Value* output(Builder& b, Value* h, const Value& result, int bits) {
   return converted(b, h, {std::ldexp(1, -bits), 0, INT16_MIN, INT16_MAX}, affine(result), result.dtype());
 }
 
-// Numbers of elements of a state.
+// A state's elements as floats.
 Value* state_to_floats(Builder& b, Value* x, int bits) {
   if (x->dtype() == DType::i16)
     return b.call("cortex_m.dequantize_per_tensor",
@@ -550,7 +551,7 @@ Value* state_to_floats(Builder& b, Value* x, int bits) {
   return b.call("aten.mul.Scalar", {b.cast(x, DType::f32), std::ldexp(1, -bits)});
 }
 
-// The states of all layers and directions, [B, H] each, as elements of the result, or as floats.
+// The states of all layers and directions, each [B, H], as elements of the result or as floats.
 Value* last_state(Builder& b, const Values& states, const Value& result, int bits) {
   Values stacked;
   stacked.reserve(states.size());
@@ -595,7 +596,7 @@ std::vector<Value*> rewrite_layers(Builder& b, Node& node, const Configuration& 
   return results;
 }
 
-// A cell that join_cells has left.
+// join_cells left a cell alone.
 Verdict refuse_cell(const Node&, const Configuration&) {
   return refused({"a recurrent cell with one bias only, or of one sequence without a batch",
                   "give the cell both biases or none, and its input a batch"});

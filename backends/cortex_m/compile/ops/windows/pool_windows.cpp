@@ -19,7 +19,7 @@ Window adaptive_window(int64_t position, int64_t input, int64_t output) {
   return {start, end - start, end - start};
 }
 
-// What a window has in the padding counts if the model says so, what it has behind that never.
+// Padded positions in a window count if count_include_pad is set; positions beyond the padding never do.
 Window window(const Node& node, size_t axis, int64_t position, int64_t input) {
   const std::vector<int64_t> kernel = node.static_ints("kernel_size"), stride = node.static_ints("stride");
   const int64_t size = along(kernel, axis), padding = along(node.static_ints("padding"), axis);

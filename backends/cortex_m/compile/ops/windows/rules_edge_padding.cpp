@@ -1,5 +1,4 @@
-// Padding with reflected or repeated elements: images whose rows and columns are chosen, as nearest upsampling has
-// them.
+// Padding with reflected or repeated elements, as nearest upsampling: a choice of rows and columns of the image.
 #include <algorithm>
 
 #include "backends/cortex_m/compile/ops/int16/int16_rules.h"
@@ -27,7 +26,7 @@ std::optional<Requantization> factor_of(const Node& node) {
   return requantization(affine(*node.tensor("self")).scale / affine(*node.result()).scale / (1 << 2 * kTapBits));
 }
 
-// Portable kernels move elements where resize2d does not.
+// Whether portable kernels move the elements, because resize2d cannot.
 bool is_moved(const Node& node, const Configuration& configuration) {
   return configuration.stock_only || computes_on_int16(node) || node.static_ints("padding").size() > 4;
 }
@@ -44,7 +43,7 @@ Verdict supports_edge_padding(const Node& node, const Configuration& configurati
                          : refused({"the scale of its result is too far from that of its input", kNearerScale});
 }
 
-// {element, 0} of each position along a dimension of `size` elements.
+// {element, 0} for each position along a dimension of `size` elements.
 std::vector<int32_t> taps_of(int64_t size, int64_t before, int64_t after, bool reflected) {
   std::vector<int32_t> taps;
   for (int64_t at = -before; at < size + after; ++at) {
@@ -58,7 +57,7 @@ std::vector<int32_t> taps_of(int64_t size, int64_t before, int64_t after, bool r
 std::vector<Value*> rewrite_edge_padding(Builder& b, Node& node, const Configuration& configuration) {
   if (is_moved(node, configuration)) return kMovementRule.rewrite(b, node, configuration);
   Value* x = node.tensor("self");
-  const std::vector<int64_t> pads = node.static_ints("padding");  // of the last dimension first
+  const std::vector<int64_t> pads = node.static_ints("padding");  // the last dimension comes first
   const size_t spatial = pads.size() / 2, batched = spatial + 2;
   Sizes sizes = x->sizes();
   if (sizes.size() < batched) sizes.insert(sizes.begin(), 1);

@@ -1,4 +1,4 @@
-// Padding with a constant: the element that stands for it. The kernel's pads are in the order of memory.
+// Padding with a constant, that is with its element. The kernel takes pads in memory order.
 #include <algorithm>
 
 #include "backends/cortex_m/compile/ops/op_rule.h"
@@ -17,7 +17,7 @@ using compiler::Verdict;
 namespace rules_padding {
 namespace {
 
-// Pads of the last dimensions first, as aten has them: {before, after} by dimension.
+// {before, after} for each dimension. The node lists the last dimension first.
 std::vector<std::pair<int64_t, int64_t>> read_pads(const Node& node) {
   const std::vector<int64_t> list = node.static_ints("pad");
   std::vector<std::pair<int64_t, int64_t>> pads(node.tensor("self")->rank(), {0, 0});
@@ -41,7 +41,8 @@ Verdict supports_pad(const Node& node, const Configuration&) {
   return Verdict::yes();
 }
 
-// Rows [N, C, W] that a convolution reads are images of height 1 to it: padded as such, they need no other layout.
+// Whether a convolution reads the rows [N, C, W]. It sees them as images of height 1; padded as such, they keep their
+// layout.
 bool pads_rows(const Node& node) {
   const std::vector<Node*>& users = node.result()->users();
   return node.result()->rank() == 3 &&

@@ -1,7 +1,7 @@
-// Pools, and means and sums over any dimensions. A mean whose result has the scale of its input is a pool of stock's.
-// With another scale it is the sums over the windows, scaled, which rounds once: the mean's divisor is part of the
-// multiplier. Where windows differ in what they count, it is one such operator for each run of equal ones. Profile
-// stock and int16 take a depthwise convolution with a filter of ones for it.
+// Pools, and means and sums over any dimensions. A mean that keeps the scale is one of stock's pools. A mean with
+// another scale is a sum over each window times a multiplier that includes the divisor, so that it rounds once. If
+// windows count different numbers of elements, there is one such operator for each run of equal windows. Profile stock
+// and int16 use a depthwise convolution with a filter of ones instead.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ namespace {
 // A window on images [N, C, H, W].
 struct Pool {
   int64_t kernel[2], stride[2], padding[2], dilation[2] = {1, 1};
-  int64_t overhang[2];  // what the last position lacks behind input and padding (ceil mode)
+  int64_t overhang[2];  // how far the last window reaches beyond input and padding (ceil_mode)
   bool overhangs() const { return overhang[0] > 0 || overhang[1] > 0; }
   bool is_padded() const { return padding[0] > 0 || padding[1] > 0; }
 };
@@ -55,7 +55,7 @@ Pool read_pool(const Node& node, bool dilated) {
 
 Ints pair(const int64_t values[2]) { return {values[0], values[1]}; }
 
-// The input with padding of `element`, and with what the last position lacks.
+// The input padded with `element`, also under the overhang of the last window.
 Value* pad_image(Builder& b, Value* x, const Pool& pool, int64_t element) {
   if (!pool.is_padded() && !pool.overhangs()) return x;
   const Ints before = {0, pool.padding[0], pool.padding[1], 0};
@@ -63,7 +63,7 @@ Value* pad_image(Builder& b, Value* x, const Pool& pool, int64_t element) {
   return b.call("cortex_m.pad", {x, before, after, element});
 }
 
-// The same for int8 or int16 elements, with numbers that are 0.
+// The same for int8 or int16, padded with the number 0.
 Value* pad_with_zeros(Builder& b, Value* x, const Pool& pool) {
   if (x->dtype() == DType::i8) return pad_image(b, x, pool, affine(*x).zero);
   const Ints pads = {pool.padding[1], pool.padding[1] + pool.overhang[1], pool.padding[0],
@@ -73,7 +73,7 @@ Value* pad_with_zeros(Builder& b, Value* x, const Pool& pool) {
 
 // --- means ---
 
-// `divisor`: of a sum of `count` elements.
+// A mean of `count` elements whose sum is divided by `divisor`.
 Refusal refuse_mean(const Node& node, int64_t count, int64_t divisor) {
   const bool wide = computes_on_int16(node);
   Refusal reason = wide ? refuse_int16(node) : refuse_int8(node);
@@ -93,7 +93,7 @@ Value* average(Builder& b, Value* x, const Pool& pool, bool ceil, const Affine& 
                                                   scratch(b, avg_pool2d_scratch(x->sizes()[1].value()), isa)});
 }
 
-// Sums over windows times `factor`. Padding counts as zeros.
+// Sums of windows times `factor`. Padding counts as zeros.
 Value* sum_pool(Builder& b, Value* x, const Pool& pool, const Requantization& factor, const Affine& from,
                 const Affine& to) {
   return b.call("wick_cortex_m.sum_pool2d",
@@ -101,8 +101,8 @@ Value* sum_pool(Builder& b, Value* x, const Pool& pool, const Requantization& fa
                  int64_t{factor.multiplier}, int64_t{factor.shift}, int64_t{to.min}, int64_t{to.max}});
 }
 
-// Sums over windows times scale(x) / scale(y) / divisor. Padding counts as zeros. Stock has no such pool, and its
-// depthwise convolution asks for scratch by the taps of a window.
+// Sums of windows times scale(x) / scale(y) / divisor. Padding counts as zeros. Stock has no such pool; there a
+// depthwise convolution computes it, whose scratch grows with the taps of a window.
 Value* scaled_sums(Builder& b, Value* x, const Pool& pool, int64_t divisor, const Affine& from, const Affine& to,
                    const Configuration& configuration) {
   const Requantization factor = *requantization_of_sums(from.scale / to.scale / static_cast<double>(divisor));
@@ -128,7 +128,7 @@ Value* scaled_sums(Builder& b, Value* x, const Pool& pool, int64_t divisor, cons
   return convolution(b, x, c, configuration.isa);
 }
 
-// Whether stock's pool does: it keeps the scale, and takes int8.
+// Whether stock's pool takes it: int8 elements, and the same scale before and behind it.
 bool keeps_scale(const Node& node) {
   return !computes_on_int16(node) && same_numbers(affine(*node.operands()[0]), affine(*node.result()));
 }
@@ -137,8 +137,8 @@ bool has_equal_counts(const Node& node, const Pool& pool) {
   return !pool.overhangs() && (!pool.is_padded() || node.boolean("count_include_pad"));
 }
 
-// Whether stock's operator computes it. Padding that counts is made explicit for it; where ceil_mode drops a position
-// because only padding behind the image would begin there, the operator would keep it.
+// Whether stock's operator computes it. Padding that counts is made explicit for it. With ceil_mode, eager drops a last
+// window that would begin in the padding behind the image; the operator would keep it.
 bool is_stocks_average(const Node& node, const Pool& pool) {
   if (!keeps_scale(node)) return false;
   if (!node.boolean("ceil_mode") || !node.boolean("count_include_pad")) return true;
@@ -152,7 +152,7 @@ bool is_stocks_average(const Node& node, const Pool& pool) {
 
 constexpr size_t kMostRuns = 64;
 
-// Of pools whose windows differ.
+// Refuses pools whose windows differ.
 Refusal refuse_runs(const Node& node) {
   const std::vector<WindowRun> rows = window_runs(node, 0), columns = window_runs(node, 1);
   if (rows.empty() || columns.empty()) return {"a window without elements", "leave the empty window out of the model"};
@@ -175,7 +175,7 @@ Value* part_of_runs(Builder& b, Value* x, const WindowRun& row, const WindowRun&
   return b.permute(scaled_sums(b, x, pool, row.divisor * column.divisor, from, to, configuration), {0, 2, 3, 1});
 }
 
-// Parts are joined channels last, as they lie.
+// Parts are concatenated channels last, which is their layout.
 Value* average_of_runs(Builder& b, const Node& node, const Configuration& configuration) {
   const auto joined = [&](const compiler::Values& parts, int64_t dim) {
     return parts.size() == 1 ? parts[0] : b.call("aten.cat", {parts, dim});
@@ -235,10 +235,10 @@ std::vector<Value*> rewrite_avg_pool(Builder& b, Node& node, const Configuration
   return {clamped(b, average(b, x, pool, ceil, from, configuration.isa), from, to)};
 }
 
-// --- means over dimensions: of images [N, I, R, 1], where R is what is reduced ---
+// --- means over dimensions: of images [N, I, R, 1], where R are the reduced elements ---
 
 struct Mean {
-  std::vector<int64_t> perm;  // dimensions that stay in front of the reduced ones, the reduced ones, the others
+  std::vector<int64_t> perm;  // leading dimensions that stay, the reduced ones, the others
   compiler::Sym outer = 1;
   int64_t reduced = 1, inner = 1;
   bool is_sum = false;
@@ -260,7 +260,7 @@ Mean read_mean(const Node& node) {
   std::vector<int64_t> front, middle, back;
   for (size_t d = 0; d < x->rank(); ++d) {
     const compiler::Sym& size = x->sizes()[d];
-    // What is not adjacent is reduced behind everything else.
+    // If the reduced dimensions are not adjacent, they move behind all others.
     const bool is_behind = adjacent && is_reduced.begin() + static_cast<std::ptrdiff_t>(d) >= behind;
     std::vector<int64_t>& list = is_reduced[d] ? middle : is_behind ? back : front;
     list.push_back(static_cast<int64_t>(d));
@@ -311,7 +311,7 @@ std::vector<Value*> rewrite_mean(Builder& b, Node& node, const Configuration& co
 
 // --- maxima ---
 
-// Equal windows that an output size asks for.
+// The equal windows of an adaptive pool; nullopt: they differ.
 std::optional<Pool> equal_windows(const Node& node) {
   Pool pool{};
   for (size_t axis = 0; axis < 2; ++axis) {
@@ -330,8 +330,7 @@ int64_t num_unequal_windows(const Node& node) {
   return node.result()->sizes()[2].value() + node.result()->sizes()[3].value();
 }
 
-// Windows of different sizes, by portable kernels on elements: the maxima of slices, along one dimension after the
-// other.
+// The maxima of windows of different sizes, by portable kernels on slices: one dimension after the other.
 Value* max_of_unequal_windows(Builder& b, Value* x, const compiler::Sizes& sizes) {
   for (const size_t dim : {size_t{2}, size_t{3}}) {
     const int64_t input = x->sizes()[dim].value(), output = sizes[dim].value();
@@ -364,7 +363,7 @@ Verdict supports_max_pool(const Node& node, const Configuration& configuration) 
   return verdict_of(refuse_conversion(*x, *y, configuration));
 }
 
-// max over taps that lie `dilation` apart, along one dimension after the other, by an operator of two tensors.
+// The maximum over taps `dilation` apart, by an operator of two tensors: one dimension after the other.
 Value* max_of_taps(Builder& b, Value* x, const Pool& pool, const char* maximum) {
   for (size_t axis = 0; axis < 2; ++axis) {
     const int64_t span = pool.dilation[axis] * (pool.kernel[axis] - 1);
@@ -386,7 +385,7 @@ Value* max_pool(Builder& b, Value* x, const Pool& pool, const Affine& to) {
                  int64_t{to.zero}, int64_t{to.zero}, int64_t{to.min}, int64_t{to.max}});
 }
 
-// By portable kernels on elements: taps are slices.
+// By portable kernels on elements; each tap is a slice.
 Value* max_pool_int16(Builder& b, Value* x, const Pool& pool) {
   if (pool.is_padded() || pool.overhangs()) {
     const Ints pads = {pool.padding[1], pool.padding[1] + pool.overhang[1], pool.padding[0],
@@ -396,7 +395,7 @@ Value* max_pool_int16(Builder& b, Value* x, const Pool& pool) {
   return max_of_taps(b, x, pool, "aten.maximum");
 }
 
-// Maxima of int8 elements, within the range of `to`, which is on their scale.
+// The maxima of int8 elements, clamped to the range of `to`, which has their scale.
 Value* max_pool_int8(Builder& b, Value* x, Pool pool, const Affine& to) {
   const bool dilated = pool.dilation[0] != 1 || pool.dilation[1] != 1;
   if (dilated || pool.overhangs()) {
@@ -423,7 +422,7 @@ std::vector<Value*> rewrite_max_pool(Builder& b, Node& node, const Configuration
              : narrow ? max_pool_int8(b, x, pool, same ? to : Affine{from.scale, from.zero})
                       : max_pool_int16(b, x, pool);
   std::vector<Value*> results = {same && !differ ? y : converted(b, y, from, to, dtype)};
-  // Nobody reads the indices.
+  // The indices have no reader.
   if (node.results().size() > 1) results.push_back(b.full(node.result(1)->sizes(), 0, DType::i64));
   return results;
 }

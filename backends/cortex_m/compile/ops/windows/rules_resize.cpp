@@ -1,5 +1,5 @@
-// Bilinear and nearest upsampling of images: an operator of Wick. Its taps are what eager computes of pixels that are 1
-// among zeros.
+// Bilinear and nearest upsampling of images, by an operator of Wick. The taps are eager's result for images with a
+// single pixel of 1.
 #include <algorithm>
 #include <cmath>
 
@@ -25,10 +25,10 @@ namespace rules_resize {
 namespace {
 
 constexpr int kTapBits = 11;      // of the weights along one dimension, for int8
-constexpr int kWideTapBits = 20;  // .. and for int16, of whose sum the kernel keeps 16
+constexpr int kWideTapBits = 20;  // .. and for int16; the kernel keeps 16 bits of their sum
 constexpr int kWideSumBits = 16;
-constexpr double kLargestFactor = 3;      // of scales: weights are off by half a step of 2^-11 in two dimensions
-constexpr double kWideLargestFactor = 7;  // .. and of 2^-20 for elements of 16 bits
+constexpr double kLargestFactor = 3;      // of scales: weights are off by 2^-12 in each of two dimensions
+constexpr double kWideLargestFactor = 7;  // .. or by 2^-21 for int16 elements
 constexpr int64_t kLargestSize = 1024;    // of an image whose taps are computed
 
 bool is_bilinear(const Node& node) { return node.op->parsed->find("align_corners") >= 0; }
@@ -40,10 +40,10 @@ const char* operator_of(const Node& node) {
                            : "aten.upsample_nearest2d";
 }
 
-// The forms call it input and self.
+// The first operand is called input or self, depending on the operator.
 Value* image_of(const Node& node) { return node.operands()[0]; }
 
-// The scale factor that the node states for a dimension, or none.
+// The scale factor that the node gives for a dimension, or none.
 compiler::Arg scale_along(const Node& node, size_t axis) {
   if (node.op->parsed->find("scales_h") >= 0) return node.arg(axis == 0 ? "scales_h" : "scales_w");
   const compiler::Arg& scales = node.arg("scale_factors");
@@ -51,7 +51,7 @@ compiler::Arg scale_along(const Node& node, size_t axis) {
   return scales.as<compiler::Reals>()[axis];
 }
 
-// weights[o * size + i]: what pixel i adds to position o of `count`.
+// weights[o * size + i]: the weight of pixel i in position o of `count`.
 std::vector<float> weights_along(const Node& node, size_t axis, int64_t size, int64_t count) {
   compiler::Graph graph;
   Builder b(graph, nullptr);
@@ -79,7 +79,7 @@ std::vector<float> weights_along(const Node& node, size_t axis, int64_t size, in
   return weights;
 }
 
-// {first, weight of the second} of each position.
+// {first pixel, weight of the second pixel} for each position.
 std::vector<int32_t> taps_along(const Node& node, size_t axis, int bits) {
   const int64_t size = image_of(node)->sizes()[2 + axis].value(), count = node.result()->sizes()[2 + axis].value();
   const std::vector<float> weights = weights_along(node, axis, size, count);
@@ -126,7 +126,7 @@ Verdict supports_resize(const Node& node, const Configuration& configuration) {
   return configuration.stock_only ? refused({"stock has no integer form of it", kProfileAuto}) : Verdict::yes();
 }
 
-// With profile stock, and those of int16, pixels that only move are moved by the portable kernel.
+// Whether the portable kernel moves the pixels: with profile stock, and for int16.
 bool is_moved(const Node& node, const Configuration& configuration) {
   return configuration.stock_only || computes_on_int16(node);
 }

@@ -19,7 +19,7 @@ namespace {
 
 bool is_lstm(const Node& cell) { return cell.is("aten.lstm_cell.default"); }
 
-// The operator of layers of such cells: "aten.NAME_cell" is a cell of "aten.NAME.input"; "": it is no cell.
+// The layer's operator for a cell: "aten.NAME.input" for "aten.NAME_cell"; "": the node is no cell.
 std::string layer_of_cell(const Node& node) {
   constexpr std::string_view kEnd = "_cell.default";
   const std::string_view name = node.op->name();
@@ -32,19 +32,19 @@ bool is_cell(const Node& node) { return !layer_of_cell(node).empty(); }
 
 Values states_of(const Node& cell) { return is_lstm(cell) ? cell.tensors("hx") : Values{cell.tensor("hx")}; }
 
-// Weights and biases; those that are left out are null.
+// Weights and biases; missing biases are null.
 Values parameters_of(const Node& cell) {
   return {cell.tensor("w_ih"), cell.tensor("w_hh"), cell.optional_tensor("b_ih"), cell.optional_tensor("b_hh")};
 }
 
-// Whether a layer has a form for it: sequences in a batch, both biases or none.
+// Whether a layer can replace the cell: it has a batch, and both biases or none.
 bool has_form(const Node& cell) {
   const Values parameters = parameters_of(cell);
   return cell.tensor("input")->rank() == 2 && is_static(cell.tensor("input")->sizes()) &&
          (parameters[2] == nullptr) == (parameters[3] == nullptr);
 }
 
-// Each use of a parameter may have a constant of its own.
+// Each use of a parameter may be a constant of its own.
 bool same_constant(const Value* a, const Value* b) {
   if (a == b) return true;
   if (!a || !b || !a->is_constant() || !b->is_constant() || !(a->type == b->type)) return false;
@@ -59,8 +59,8 @@ bool same_parameters(const Node& a, const Node& b) {
 
 using Positions = std::unordered_map<const Node*, size_t>;
 
-// The cell that alone continues `cell`: it reads the states as floats, and nobody else reads c, or h before the chain
-// of cells is over, which `last` tells.
+// The cell that continues `cell`: it alone reads both states as floats, with the same parameters. Null: none does, or
+// another node reads c. chain_from checks the other readers of h.
 Node* next_of(const Node& cell, const std::unordered_set<const Node*>& taken) {
   Node* found = nullptr;
   for (Node* user : cell.result(0)->users()) {
@@ -79,7 +79,8 @@ Node* next_of(const Node& cell, const std::unordered_set<const Node*>& taken) {
 
 bool is_view(const Node& node) { return node.is("aten.view.default"); }
 
-// The cells that follow one another, up to the first one whose h a node reads before the chain's last cell.
+// The cells that follow one another. The chain ends at the first cell whose h is read by a node before the chain's last
+// cell.
 std::vector<Node*> chain_from(Node* first, const Positions& positions, std::unordered_set<const Node*>& taken) {
   std::vector<Node*> chain = {first};
   taken.insert(first);
@@ -104,7 +105,7 @@ std::vector<Node*> chain_from(Node* first, const Positions& positions, std::unor
   return chain;
 }
 
-// The tensor of which each cell reads one step, in order or from the end, along dimension `dim`; or null.
+// The tensor whose steps along `dim` the cells read, in order or from the end; or null.
 Value* whole_input(const std::vector<Node*>& chain, int64_t* dim, bool* from_end) {
   Value* whole = nullptr;
   const auto last = static_cast<int64_t>(chain.size()) - 1;
@@ -124,7 +125,7 @@ Value* whole_input(const std::vector<Node*>& chain, int64_t* dim, bool* from_end
   return is_whole ? whole : nullptr;
 }
 
-// [1, B, H] of a state [B, H]. Numbers of a constant stay a constant; fold_elements sees to elements.
+// [1, B, H] from a state [B, H]. A constant in floats stays a constant; fold_elements handles elements.
 Value* stacked(Builder& b, Value* state) {
   compiler::TensorType type = state->tensor();
   if (!state->is_constant() || state->is_quantized() || !std::is_sorted(type.dim_order.begin(), type.dim_order.end()))
@@ -139,13 +140,13 @@ void give_elements(Value& to, const Value& from) {
   to.type.tensor.quantization = from.tensor().quantization;
 }
 
-// `to` is the result of a view that nobody else reads.
+// Requires: `to` is the result of a view without other readers.
 void replace_by(Graph& graph, Value* from, Value* to) {
   give_elements(*to, *from);
   graph.replace(from, to);
 }
 
-// A concatenation of all steps' h, which it reads through views, in order or from the end.
+// The concatenation of all steps' h, which it reads through views, in order or from the end.
 struct Outputs {
   Node* cat = nullptr;
   bool from_end = false;
@@ -175,7 +176,7 @@ Outputs joined_outputs(const std::vector<Node*>& chain) {
   return {};
 }
 
-// What reads the outputs side by side reads the layer's.
+// Readers of the concatenation read the layer's output instead.
 void replace_outputs(Graph& graph, Builder& b, Node& layer, const Outputs& outputs, int64_t dim) {
   Value* from = outputs.cat->result();
   const size_t made = b.made().size();
@@ -186,13 +187,13 @@ void replace_outputs(Graph& graph, Builder& b, Node& layer, const Outputs& outpu
   for (size_t i = made; i < b.made().size(); ++i) give_elements(*b.made()[i]->result(), *from);
   graph.replace(from, y);
   const Values parts = outputs.cat->tensors("tensors");
-  graph.erase(outputs.cat);  // and the views, but not the cells
+  graph.erase(outputs.cat);  // and the views, if nothing else reads them
   for (const Value* part : parts) {
     if (part->num_uses() == 0) graph.erase(part->producer);
   }
 }
 
-// Step `index` of the layer's output for whoever reads this cell's h, at first through views.
+// Readers of this cell's h, perhaps through views, read step `index` of the layer's output instead.
 void replace_step(Graph& graph, Builder& b, const Node& layer, Value* h, int64_t dim, int64_t index) {
   Value* step = nullptr;
   const auto select = [&] { return step ? step : step = b.select(layer.result(0), dim, index); };
@@ -206,7 +207,7 @@ void replace_step(Graph& graph, Builder& b, const Node& layer, Value* h, int64_t
 
 void join(Graph& graph, const std::vector<Node*>& chain) {
   Node& last = *chain.back();
-  Builder b(graph, &last, nullptr);  // views are nobody's
+  Builder b(graph, &last, nullptr);  // views have no origin in the model
   int64_t dim = 0;
   bool from_end = false;
   Value* x = whole_input(chain, &dim, &from_end);
@@ -241,12 +242,12 @@ void join(Graph& graph, const std::vector<Node*>& chain) {
 
 }  // namespace
 
-// Cells that follow one another are one layer of lstm, gru or a plain recurrence.
+// Cells that follow one another become one layer of lstm, gru or a plain recurrence.
 //   before: h1, c1 = lstm_cell(select(x, 0, 0), [h, c], w, ..); h2, c2 = lstm_cell(select(x, 0, 1), [h1, c1], w, ..)
 //   after:  y, h2, c2 = lstm(x, [h, c], [w, ..])
-// A cell that stands alone is a layer of one step, as is one whose state the model quantizes. Views lead to the layer
-// and from it; spread_quantization makes elements of their numbers. Requires: quantization is in types. Keeps: every
-// number. Cells with one bias only stay, and so do those of one sequence without a batch.
+// A single cell becomes a layer of one step, and so does a cell whose state the model quantizes. Views connect the
+// layer with its operands and readers; spread_quantization quantizes them. Requires: quantization is in types. Keeps:
+// every number. Cells with one bias only stay, and so do cells on one sequence without a batch.
 Result<Changed> join_cells(Graph& graph) {
   return compiler::for_each_graph(graph, [](Graph& g) {
     const std::vector<Node*> nodes = g.node_list();

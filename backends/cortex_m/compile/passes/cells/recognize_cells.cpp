@@ -19,13 +19,13 @@ using compiler::Value;
 
 namespace {
 
-// --- what values are made of ---
+// --- matching values ---
 
 Node* maker(const Value* value, std::string_view op) {
   return value && value->producer && value->producer->is(op) ? value->producer : nullptr;
 }
 
-// The value whose elements `value` has, in the same order, with whatever sizes.
+// The value before all views: it has the same elements in the same order.
 Value* reshaped(Value* value) {
   while (Node* view = maker(value, "aten.view.default")) value = view->tensor("self");
   return value;
@@ -54,7 +54,7 @@ Value* argument_of(const Value* value, std::string_view op) {
   return node ? node->tensor("self") : nullptr;
 }
 
-// Part `index` of `count` equal ones of the last dimension of a value.
+// The value of which `value` is part `index` of `count` equal parts along the last dimension; null: it is no such part.
 Value* part_of(const Value* value, int64_t index, int64_t count) {
   const Node* slice = maker(value, "aten.slice.Tensor");
   if (!slice || !is_static(value->sizes())) return nullptr;
@@ -74,7 +74,7 @@ struct Layer {
   Value *x = nullptr, *weights = nullptr, *bias = nullptr;  // bias may be null
 };
 
-// Weights [N, K] and [N] that a layer multiplies rows by.
+// The layer that computes `value`: weights [N, K] and perhaps a bias [N], applied to rows.
 std::optional<Layer> layer_of(const Value* value) {
   Layer layer;
   if (const Node* linear = maker(value, "aten.linear.default")) {
@@ -94,15 +94,16 @@ std::optional<Layer> layer_of(const Value* value) {
   return fits ? std::optional(layer) : std::nullopt;
 }
 
-// A layer and the rows of one step that a cell reads of it.
+// A layer, and the step of its output that a cell reads.
 struct StepOf {
   Layer layer;
-  int64_t first = -1;  // the step that is read; -1: there is but one
-  int64_t rows = -1;   // of that step
+  int64_t first = -1;  // the step; -1: the output is that of one step
+  int64_t rows = -1;   // rows of a step
   bool from_end = false;
 };
 
-// `value` has [rows, N], or one step of [steps, rows, N], as whoever unrolls a layer cuts it.
+// Matches `value` = [rows, N], the output of a layer, or one step of its output [steps, rows, N], as unrolled layers
+// slice it.
 std::optional<StepOf> step_of(Value* value) {
   StepOf step;
   value = reshaped(value);
@@ -135,9 +136,9 @@ std::optional<StepOf> step_of(Value* value) {
 // --- cells ---
 
 struct Cell {
-  Node* first = nullptr;  // of the nodes that give h and c
+  Node* first = nullptr;  // first node that computes h or c
   Node* last = nullptr;
-  Value* h = nullptr;  // what the cell reads
+  Value* h = nullptr;  // state that the cell reads
   Value* c = nullptr;  // null: it has none
   StepOf input;
   Layer state;
@@ -145,7 +146,7 @@ struct Cell {
 
 int64_t cells_of(const Cell& cell) { return cell.last->result()->sizes().back().value(); }
 
-// The layers that gave what a cell computes of its state and of its input.
+// Finds the layers that compute the state's and the input's part of the gates.
 bool take_layers(Cell& cell, Value* state, Value* input) {
   const auto of_state = layer_of(reshaped(state));
   const auto of_input = step_of(input);
@@ -155,7 +156,8 @@ bool take_layers(Cell& cell, Value* state, Value* input) {
   return true;
 }
 
-// Whether both layers have `gates` rows for each cell, biases both or none, and rows of a batch.
+// Whether both layers have `gates` rows of weights for each cell and a batch of rows, and both have a bias or neither
+// has.
 bool fits(const Cell& cell, int64_t gates) {
   const int64_t cells = cells_of(cell), batch = cell.state.x->rank() == 2 ? cell.state.x->sizes()[0].value() : -1;
   const Layer& input = cell.input.layer;
@@ -173,7 +175,7 @@ bool fits(const Cell& cell, int64_t gates) {
   return cell.input.first >= 0 ? cell.input.rows == batch : count(input.x) == batch * input.weights->sizes()[1].value();
 }
 
-// h = sigmoid(o) * tanh(c), c = sigmoid(f) * c before + sigmoid(i) * tanh(g), of i, f, g, o side by side.
+// h = sigmoid(o) * tanh(c), c = sigmoid(f) * c before + sigmoid(i) * tanh(g); gates in the order i, f, g, o.
 std::optional<Cell> lstm_cell(Node& node) {
   Cell cell;
   cell.last = &node;
@@ -214,8 +216,8 @@ std::optional<Cell> lstm_cell(Node& node) {
   return is_whole ? std::optional(cell) : std::nullopt;
 }
 
-// h = (h before - n) * z + n with n = tanh(n of x + r * n of h), r and z = sigmoid(.. of x + .. of h), of r, z, n side
-// by side.
+// h = (h before - n) * z + n with n = tanh(n of x + r * n of h), r and z = sigmoid(.. of x + .. of h); gates in the
+// order r, z, n.
 std::optional<Cell> gru_cell(Node& node) {
   Cell cell;
   cell.last = cell.first = &node;
@@ -254,13 +256,13 @@ std::optional<Cell> gru_cell(Node& node) {
   return fits(cell, 3) ? std::optional(cell) : std::nullopt;
 }
 
-// What plain cells are called by the function that ends them, or null.
+// The plain cell that ends with this function, or null.
 const char* plain_cell_of(const Node& node) {
   if (node.is("aten.tanh.default")) return "aten.rnn_tanh_cell";
   return node.is("aten.relu.default") ? "aten.rnn_relu_cell" : nullptr;
 }
 
-// Whether a value depends on no input: where a recurrence begins. Quantizers annotate it.
+// Whether a value depends on no input, as an initial state does, which quantizers may annotate.
 bool is_fixed(const Value* value) {
   constexpr int kMaxNodes = 16;
   for (int i = 0; i < kMaxNodes; ++i) {
@@ -272,8 +274,8 @@ bool is_fixed(const Value* value) {
   return false;
 }
 
-// h = tanh(of x + of h) or relu(..). Any two layers have that form: h is what the cell before it gives, with the same
-// weights, or where a recurrence begins.
+// h = tanh(layer of x + layer of h), or relu. Any sum of two layers has this form; so h must be the result of a cell
+// with the same weights, or an initial state.
 std::optional<Cell> plain_cell(Node& node) {
   Cell cell;
   cell.first = cell.last = &node;
@@ -290,7 +292,7 @@ std::optional<Cell> plain_cell(Node& node) {
 
 // --- the operator ---
 
-// [rows, K] of what a layer reads in this step.
+// The rows [rows, K] that a layer reads in this step.
 Value* input_of(Builder& b, const StepOf& step, int64_t batch) {
   const int64_t features = step.layer.weights->sizes()[1].value();
   if (step.first < 0) return b.reshape(step.layer.x, {batch, features});
@@ -335,12 +337,12 @@ bool roll(Graph& graph, const Cell& cell) {
 
 }  // namespace
 
-// Steps of LSTM, GRU and plain recurrent layers, as run_decompositions() spells them out, are cells.
+// Steps of LSTM, GRU and plain recurrent layers, in the form of run_decompositions(), become cells.
 //   before: g = addmm(b_hh, h, permute(w_hh)) + addmm(b_ih, x, permute(w_ih))[t]; i, f, g, o = parts of it;
 //           d = sigmoid(f) * c + sigmoid(i) * tanh(g); y = sigmoid(o) * tanh(d)
 //   after:  y, d = lstm_cell(x[t], [h, c], w_ih, w_hh, b_ih, b_hh)
-// Layers may be linear, addmm or mm, and read all steps at once, also backwards. join_cells makes layers of them.
-// Requires: operators as the file has them, whose views are views. Keeps: every number.
+// Layers may be linear, addmm or mm, and may read all steps at once, also backwards. join_cells makes layers of the
+// cells. Requires: operators as the file has them, with views as views. Keeps: every number.
 Result<Changed> recognize_cells(Graph& graph) {
   return compiler::for_each_graph(graph, [](Graph& g) {
     const std::vector<Node*> nodes = g.node_list();

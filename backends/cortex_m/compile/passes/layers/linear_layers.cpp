@@ -21,10 +21,10 @@ using compiler::Value;
 
 namespace {
 
-// [K, N], or a stack of that alone.
+// [K, N], or a batch of one such matrix.
 bool is_matrix(const Value& value) { return value.rank() == 2 || (value.rank() == 3 && value.sizes()[0].is(1)); }
 
-// The matrix that each of a stack of matrices is; the value itself if it is one.
+// The matrix that a batch repeats; else the value itself.
 const Value& matrix_of(const Value& stack) {
   const Value* value = &stack;
   while (value->rank() == 3 && value->producer) {
@@ -41,7 +41,7 @@ const Value& matrix_of(const Value& stack) {
   return is_matrix(*value) ? *value : stack;
 }
 
-// Whether the result is the transposed operand. One row becomes a column by a view, too.
+// Whether the result is the transposed operand; a view that turns a row into a column is.
 bool transposes(const Node& node) {
   if (node.is("aten.permute.default")) return node.static_ints("dims") == std::vector<int64_t>{1, 0};
   if (!node.is("aten.view.default")) return false;
@@ -55,17 +55,17 @@ bool has_one_scale(const Value& matrix) {
   return stored && stored->quantization->is_per_tensor();
 }
 
-// Weights [N, K] as layers take them: floats, or elements with one scale or one for each output.
+// Whether a layer takes the scales of weights [N, K]: floats, one scale, or one for each output.
 bool has_scales_of_rows(const Value& weight) {
   const auto stored = compiler::stored_constant(weight);
   return !stored || stored->quantization->is_per_tensor() || stored->quantization->channel_dim() == size_t{0};
 }
 
-// Weights that one pass has made, so that layers which share a matrix share them.
+// Weights that the pass has made, by matrix: layers that share a matrix share them, too.
 using Made = std::unordered_map<const Value*, Value*>;  // looked up only
 
-// [N, K] of weights whose transposed matrix is `stack`, or each matrix of that. Null: it is no constant, or a matmul
-// takes it (unless `always`).
+// The weights [N, K] whose transpose is `stack`, or each matrix of it. Null: they are not constant, or a matmul takes
+// them as they are (unless `always`).
 Value* rows_of(Builder& b, const Value& stack, bool always, Made& made) {
   const Value& matrix = matrix_of(stack);
   const Node* node = matrix.producer;
@@ -88,19 +88,19 @@ Value* linear_of(Builder& b, Node& node, Made& made) {
   return weight ? b.call("aten.linear", {node.tensor("self"), weight}) : nullptr;
 }
 
-// x[K, M] or [B, K, M] -> x[M, K], ..
+// x[K, M] or [B, K, M] -> x[M, K] or [B, M, K].
 Value* transposed(Builder& b, Value* x) {
   return b.call("aten.permute", {x, x->rank() == 3 ? Ints{0, 2, 1} : Ints{1, 0}});
 }
 
-// Whether the numbers are those of elements, behind nodes that only move them.
+// Whether the value is dequantized, perhaps moved afterwards.
 bool is_dequantized(const Value& value) {
   const Value* x = &value;
   while (x->producer && compiler::moves_data(*x->producer)) x = compiler::moved(*x->producer);
   return x->producer && compiler::converts(*x->producer, compiler::Conversion::dequantize);
 }
 
-// The same of a matrix behind nodes that only move it.
+// Whether the stored constant has one scale, before nodes move it.
 bool has_one_scale_before_moves(const Value& matrix) {
   const Value* x = &matrix;
   while (!compiler::stored_constant(*x) && x->producer && compiler::moves_data(*x->producer))
@@ -108,7 +108,7 @@ bool has_one_scale_before_moves(const Value& matrix) {
   return has_one_scale(*x);
 }
 
-// Weights on the left, with scales that no matmul takes.
+// A layer for weights that are the left operand of a matmul and have scales that no matmul takes.
 Value* transposed_linear_of(Builder& b, Node& node) {
   if (!is_product(node)) return nullptr;
   const Value& matrix = matrix_of(*node.tensor("self"));
@@ -121,14 +121,14 @@ Value* transposed_linear_of(Builder& b, Node& node) {
 
 bool is_one(const compiler::Arg& arg) { return compiler::literal(arg) == 1.0; }
 
-// [N] of a bias for each output; null for others.
+// The bias as [N], one number for each output; null: it has another form.
 Value* bias_for_outputs(Builder& b, Value* bias, const compiler::Sym& outputs) {
   if (bias->rank() == 1 && bias->sizes()[0] == outputs) return bias;
   const bool row = numel(bias->sizes()) == outputs && bias->rank() > 0 && bias->sizes().back() == outputs;
   return row && is_constant_numbers(*bias) ? moved_constant(b, *bias, {outputs}, {0}) : nullptr;
 }
 
-// A layer, or a matmul and a sum, which have integer forms.
+// Replaces addmm by a layer, or by a matmul and a sum, all of which have integer forms.
 Value* parts_of_addmm(Builder& b, Node& node, Made& made) {
   if (!node.is("aten.addmm.default")) return nullptr;
   Value *x = node.tensor("mat1"), *bias = node.tensor("self");
@@ -146,7 +146,8 @@ Value* parts_of_addmm(Builder& b, Node& node, Made& made) {
   return b.call("aten.add.Tensor", {product, scaled(bias, "beta")});
 }
 
-// A layer whose weights or bias have scales by channels, which no node that moves elements may read.
+// A layer with new constants for weights or a bias that have per-channel scales and are moved by nodes: no such node
+// may read elements with several scales.
 Value* with_moved_constants(Builder& b, Node& node) {
   if (!node.is("aten.linear.default") && !node.is("aten.convolution.default")) return nullptr;
   compiler::Args args = node.args();
@@ -168,7 +169,7 @@ Value* with_moved_constants(Builder& b, Node& node) {
 
 }  // namespace
 
-// Matmuls with constant weights are linear layers.
+// Matmuls with constant weights become linear layers.
 //   before: t = permute(dequantize(w), [1, 0]); y = addmm(b, x, t)        after: y = linear(x, dequantize(w), b)
 //           u = view(t, [1, K, N]); y = bmm(x, u)                         after: y = linear(x, dequantize(w))
 //           y = mm(x, dequantize(w)), w with a scale for each column      after: const t; y = linear(x, dequantize(t))
@@ -176,9 +177,9 @@ Value* with_moved_constants(Builder& b, Node& node) {
 //           y = linear(x, dequantize(w)), w with a scale for each input   after: const f; y = linear(x, f) in floats
 //           y = addmm(c, x, z) of other matrices                          after: y = add(mm(x, z), c)
 //           y = linear(x, view(dequantize(w), [N, K]))                    after: const v; y = linear(x, dequantize(v))
-// Programs hold the first two so after run_decompositions(). Weights with a scale for each output have one for each
-// column of the matrix, which no matmul takes. Floats are weights as they are for layers. Requires: quantization is in
-// nodes. Keeps: every number.
+// After run_decompositions() programs have the first two forms. Weights with a scale for each output have, as a matrix,
+// one for each column, which no matmul takes; a layer takes them. Layers take weights in floats, too. Requires:
+// quantization is in nodes. Keeps: every number.
 Result<Changed> linear_layers(Graph& graph) {
   return compiler::for_each_graph(graph, [](Graph& g) {
     Made made;

@@ -28,7 +28,7 @@ constexpr int64_t kMaxGrowth = 4;
 
 int64_t static_count(const Value& value) { return is_static(value.sizes()) ? numel(value.sizes()).value() : -1; }
 
-// The nodes that move the numbers, the last one first; `base` becomes what they move.
+// The nodes that move `value`, last one first; `base` becomes the value that they move.
 std::vector<const Node*> moves_of(const Value& value, const Value** base) {
   std::vector<const Node*> moves;
   *base = &value;
@@ -39,7 +39,7 @@ std::vector<const Node*> moves_of(const Value& value, const Value** base) {
   return moves;
 }
 
-// A tensor after the moves, a view and a permute. Nothing: a kernel refuses them.
+// Applies the moves to a tensor, then a view and a permute. Nullopt: no kernel can do it.
 class Mover {
  public:
   Mover(std::vector<const Node*> moves, Sizes sizes, const std::vector<int64_t>& perm)
@@ -60,7 +60,7 @@ class Mover {
   compiler::Ints perm_;
 };
 
-// For each element, the number of its block.
+// The index of each element's quantization block.
 std::vector<int32_t> block_numbers(const Sizes& sizes, const Quantization& q) {
   std::vector<int32_t> out(static_cast<size_t>(numel(sizes).value()));
   std::vector<int64_t> at(sizes.size());
@@ -78,7 +78,7 @@ std::vector<int32_t> block_numbers(const Sizes& sizes, const Quantization& q) {
   return out;
 }
 
-// The block of each position in dimension `dim`. Nothing: it depends on other dimensions, too.
+// The block of each position along dimension `dim`. Nullopt: it depends on other dimensions, too.
 std::optional<std::vector<size_t>> blocks_along(const std::vector<int32_t>& blocks, const Sizes& sizes, size_t dim) {
   size_t inner = 1;
   for (size_t i = dim + 1; i < sizes.size(); ++i) inner *= static_cast<size_t>(sizes[i].value());
@@ -99,7 +99,7 @@ NumberList chosen(const NumberList& list, const std::vector<size_t>& blocks) {
   return NumberList::of(list.dtype, out);
 }
 
-// The numbers of elements, before they are moved.
+// Elements as floats, before they are moved.
 std::vector<float> dequantized(const Value& elements, const Quantization& q) {
   const std::vector<int32_t> blocks = block_numbers(elements.sizes(), q);
   const auto numbers_of = [&](const auto& list) {
@@ -141,7 +141,7 @@ std::shared_ptr<const Quantization> moved_quantization(const Mover& mover, const
   return nullptr;
 }
 
-// Floats, for scales that no layer takes. Null: elements of another dtype.
+// The moved constant as floats, for scales that no layer takes. Null: dequantizing does not support the dtype.
 Value* moved_floats(Builder& b, const Mover& mover, const Value& elements, const Quantization& q) {
   std::vector<float> numbers = q.real == DType::f32 ? dequantized(elements, q) : std::vector<float>();
   if (numbers.empty()) return nullptr;
