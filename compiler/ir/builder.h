@@ -19,7 +19,7 @@ class Builder {
   Graph& graph() { return graph_; }
   void set_origin(OriginPtr origin) { origin_ = std::move(origin); }
   const OriginPtr& origin() const { return origin_; }
-  /// New nodes work on elements as they are stored, whatever their operands' types say that these stand for.
+  /// New nodes compute on the stored elements of quantized operands, not on the numbers that these represent.
   void work_on_elements() { on_elements_ = true; }
   /// The nodes made so far, in order.
   const std::vector<Node*>& made() const { return made_; }
@@ -58,8 +58,8 @@ class Builder {
 int64_t wrap_dim(int64_t dim, size_t rank);
 /// The broadcast of two shapes by eager's rule; symbolic sizes must be equal or one of them 1. Throws Failure.
 Sizes broadcast(const Sizes& a, const Sizes& b);
-/// Eager's type promotion (torch.result_type) over operands: values and scalars by category. `beside`: together with a
-/// tensor of this dtype that has dimensions.
+/// Eager's type promotion (torch.result_type) of tensors and scalars. `beside`: the dtype of one more operand, a tensor
+/// with dimensions.
 DType promote(const Args& operands, std::optional<DType> beside = {});
 DType promote(DType a, DType b);
 /// The bytes of one element of `dtype`, converted as eager would. Throws Failure(unsupported_model) for dtypes without

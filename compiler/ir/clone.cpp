@@ -15,7 +15,7 @@ Value* copy_of(const Value* value, const ValueMap& values) {
 
 class Copier {
  public:
-  /// Sources null: the copy is plain, and its values stand for nothing.
+  /// `sources` null: a plain copy, whose values have an empty `stands_for`.
   Copier(Graph& to, ValueMap& values, OriginMap* sources) : to_(to), values_(values), sources_(sources) {}
 
   void copy_graph(const Graph& from) {
@@ -62,7 +62,8 @@ class Copier {
     to->stands_for = {const_cast<Value*>(&from)};
   }
 
-  // What no node makes, in the order of its creation, which constants and states keep in the program.
+  // Copies a value that no node makes: a used constant, a state or an input. The caller goes in creation order, because
+  // constants and states keep that order in the program.
   void copy_entry(const Value& value) {
     Value* made = nullptr;
     if (value.kind == ValueKind::constant && value.num_uses() > 0)

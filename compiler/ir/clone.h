@@ -1,4 +1,4 @@
-// Copies of graphs that know what they are copies of.
+// Copies graphs. A copy records which value each of its values was copied from.
 #pragma once
 #include <memory>
 #include <unordered_map>
@@ -21,7 +21,8 @@ std::unique_ptr<Graph> clone(Graph& graph, OriginMap& sources);
 Arg copy_arg(const Arg& arg, const ValueMap& values);
 
 /// Appends a copy of `node` and its graphs to `graph`, which may be a different graph. Looks up operands in `values`
-/// and adds the results to it. The copy stands for nothing. Throws Failure(internal) if an operand is missing.
+/// and adds the results to it. Leaves `stands_for` of the results empty. Throws Failure(internal) if an operand is
+/// missing.
 Node* copy_node(const Node& node, Graph& graph, ValueMap& values);
 
 }  // namespace wick::compiler

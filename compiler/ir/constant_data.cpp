@@ -9,14 +9,14 @@
 namespace wick::compiler {
 namespace {
 
-// Few enough for a processor's own cache.
+// A part of this size fits in a core's private cache.
 constexpr size_t kPartBytes = size_t{64} << 10;
 
 size_t rows_of_part(const ComputedRows& rows) {
   return std::max<size_t>(kPartBytes / std::max<size_t>(rows.row_bytes(), 1), 1);
 }
 
-// In parts, so that what lies behind a row stays in the cache too.
+// Computes the rows in parts, so that the data from which they are computed also stays in the cache.
 void compute_in_parts(const ComputedRows& rows, size_t first, size_t count, uint8_t* out) {
   const size_t step = rows_of_part(rows);
   for (size_t row = 0; row < count; row += step)

@@ -11,7 +11,7 @@
 
 namespace wick::compiler {
 
-/// Bytes in rows of equal size. Each reader computes them again, always with the same result.
+/// Rows of equal size. Each reader computes their bytes anew, always with the same result.
 class ComputedRows {
  public:
   /// `depth`: the length of the chain of computations behind a row; 1 if it is computed from bytes in memory.
@@ -31,27 +31,27 @@ class ComputedRows {
   mutable std::shared_ptr<uint8_t[]> kept_;  // all bytes, once somebody asked for them in one piece
 };
 
-/// The range of a list of numbers. Of an empty list, 0 and 0.
+/// The range of a list of numbers; 0 and 0 for an empty list.
 struct NumberFacts {
   DType dtype = DType::f64;
   double least = 0, largest = 0;  // valid if all are finite
   bool finite = true;             // no NaN and no infinity among them
-  bool whole = true;              // integers
+  bool whole = true;              // all are integers
 };
 
-/// What is known of all bytes of a constant without reading them.
+/// Facts about a constant that are known without reading its bytes.
 struct ConstantFacts {
   std::optional<uint64_t> hash;   // content_hash
-  std::optional<double> largest;  // magnitude of its floating elements; known only if all are finite
-  std::optional<NumberFacts> numbers = std::nullopt;  // in the dtype in which somebody asked for their range
+  std::optional<double> largest;  // largest magnitude of its floating elements; known only if all are finite
+  std::optional<NumberFacts> numbers = std::nullopt;  // for the dtype that number_facts() was last asked for
 };
 
-/// The bytes of a constant, dense, in the dim order of its type. Cheap to copy; copies share the bytes and what is
-/// known of them. Concurrent readers of one constant take turns.
+/// The bytes of a constant, dense, in the dim order of its type. Cheap to copy; copies share the bytes and the known
+/// facts. Not thread-safe: concurrent readers of one constant must take turns.
 class ConstantData {
  public:
   ConstantData();
-  /// Bytes that lie in the mapped file (no owner) or in `owner`.
+  /// Bytes in the mapped file (`owner` null) or in memory that `owner` keeps alive.
   ConstantData(Span<const uint8_t> bytes, std::shared_ptr<const void> owner);
   /// `facts`: what is already known about the bytes.
   ConstantData(std::shared_ptr<const ComputedRows> rows, ConstantFacts facts);
@@ -63,13 +63,13 @@ class ConstantData {
 
   size_t size_bytes() const { return rows_ ? rows_->size_bytes() : bytes_.size(); }
   bool empty() const { return size_bytes() == 0; }
-  /// Null: the bytes lie in memory.
+  /// The rows that compute the bytes; null if the bytes are in memory.
   const ComputedRows* computed() const { return rows_.get(); }
   /// The length of the chain of computations behind the bytes; 0 if they are in memory.
   size_t depth() const { return rows_ && !rows_->kept_ ? rows_->depth_ : 0; }
   /// All bytes in one piece. Computed bytes are kept from then on, which takes memory. Read large ones in parts.
   Span<const uint8_t> bytes() const;
-  /// The bytes [offset, offset + count), which must exist, in memory: those that bytes() points to.
+  /// The bytes [offset, offset + count) of bytes(), which must exist. Shares their memory.
   ConstantData part(size_t offset, size_t count) const;
   /// Copies the bytes [offset, offset + count), which must exist. Keeps nothing.
   void read(size_t offset, size_t count, uint8_t* out) const;
@@ -79,7 +79,8 @@ class ConstantData {
   /// content_hash of the bytes, which are read once.
   uint64_t hash() const;
   std::optional<double> known_largest() const { return facts_ ? facts_->largest : std::nullopt; }
-  /// The range of its elements, read as `dtype`, which has integers of up to 64 bits or floats. They are read once.
+  /// The range of the elements, read as `dtype`: f16, bf16, f32, f64, u8 or a signed integer; `finite` is false for
+  /// other dtypes. The elements are read once.
   const NumberFacts& number_facts(DType dtype) const;
 
  private:
@@ -87,8 +88,8 @@ class ConstantData {
 
   Span<const uint8_t> bytes_;
   std::shared_ptr<const void> owner_;
-  std::shared_ptr<const ComputedRows> rows_;      // instead of the two
-  mutable std::shared_ptr<ConstantFacts> facts_;  // null: nobody has asked for any
+  std::shared_ptr<const ComputedRows> rows_;      // replaces bytes_ and owner_
+  mutable std::shared_ptr<ConstantFacts> facts_;  // null: no fact is known
 };
 
 /// Are the bytes equal? Keeps nothing.

@@ -11,7 +11,7 @@
 namespace wick::compiler {
 namespace {
 
-// Byte i of all is a function of i; counts how many rows are computed.
+// Rows in which each byte is a function of its position. Counts the computed rows.
 class Counting final : public ComputedRows {
  public:
   Counting(size_t count, size_t row_bytes) : ComputedRows(count, row_bytes, 1) {}
@@ -96,7 +96,7 @@ TEST(ConstantData, ItsPartsOutliveIt) {
   {
     const auto rows = std::make_shared<const Counting>(300, 1000);
     part = ConstantData(rows, {}).part(2500, 1000);
-    EXPECT_EQ(rows.use_count(), 1);  // and keep the bytes only, not what computes them
+    EXPECT_EQ(rows.use_count(), 1);  // and share the bytes only, not the object that computes them
   }
   EXPECT_EQ(part.computed(), nullptr);
   const std::vector<uint8_t> all = wanted(300'000);
@@ -148,7 +148,7 @@ TEST(ContentHash, IsTheSameForBytesInParts) {
   }
 }
 
-// Programs name constants by it.
+// Programs name constants by their content hash.
 TEST(ContentHash, StaysTheSame) {
   const std::vector<uint8_t> all = wanted(150);
   EXPECT_EQ(content_hash({}), 0xbf50e6debd09ffabu);

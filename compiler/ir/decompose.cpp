@@ -53,7 +53,7 @@ void check_types(const Node& node, const std::vector<Value*>& values) {
   }
 }
 
-// A size that the file calls by a name of its own keeps it: later nodes compute with that name.
+// Keeps each size that the file names by a symbol of its own: later nodes compute with that symbol.
 void keep_size_names(const Type& before, Value* after, const std::vector<Node*>& made) {
   if (!before.is_tensor() || std::find(made.begin(), made.end(), after->producer) == made.end()) return;
   for (size_t i = 0; i < before.tensor.rank(); ++i) {
@@ -100,7 +100,7 @@ std::vector<Value*> expand(Graph& graph, Node* node, const KeepFn& keep, int dep
   return values;
 }
 
-// True if a node was replaced; a rule that finds nothing to do leaves its node.
+// Returns true if a node was replaced. A rule with nothing to do keeps its node.
 bool decompose_graph(Graph& graph, const KeepFn& keep) {
   bool changed = false;
   for (Node* node : graph.node_list()) {

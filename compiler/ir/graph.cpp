@@ -307,7 +307,7 @@ void Graph::replace(Value* from, Value* to) {
 void Graph::replace_unchecked(Value* from, Value* to) {
   if (from == to) return;
   redirect(from, to);
-  // Whatever numbers they stand for, the elements are the same.
+  // The stored elements are the same, even if the quantizations differ.
   TensorType type = from->type.tensor;
   type.quantization = to->type.tensor.quantization;
   if (from->type.kind == to->type.kind && from->type.expr == to->type.expr && type == to->type.tensor)

@@ -100,7 +100,7 @@ struct Arg : std::variant<None, Value*, Values, Sym, Ints, double, Reals, bool, 
   Arg(const char* v);
   Arg(DType v);
   template <typename T>
-  Arg(T*) = delete;  // no pointer is a truth value
+  Arg(T*) = delete;  // a pointer must not convert to bool
   Arg(const Arg& other);
   Arg(Arg&& other) noexcept;
   Arg& operator=(const Arg& other);
@@ -187,7 +187,7 @@ struct GraphOutput {
   Sym integer;  // integer, boolean: may be symbolic
   double real = 0;
   std::string string;
-  int leaf = -1;  // number in eager's flattened return value
+  int leaf = -1;  // index in eager's flattened return value
 };
 
 /// buffer <- value at the end of each call (kind state), or a user's input tensor <- value (kind input).
@@ -217,8 +217,8 @@ class Graph {
   std::vector<GraphInput> inputs;
   std::vector<GraphOutput> outputs;
   std::vector<StateUpdate> updates;
-  SymRanges ranges;                                        // of the symbols, and of derived sizes by their text
-  std::vector<std::shared_ptr<const Delegate>> delegates;  // what wick.call_delegate names by index
+  SymRanges ranges;                                        // by name of a symbol, or by the text of a derived size
+  std::vector<std::shared_ptr<const Delegate>> delegates;  // wick.call_delegate names them by index
 
   // --- construction ---
   Value* add_input(Type type, std::string name);
@@ -240,7 +240,7 @@ class Graph {
   void replace(Value* from, Value* to);
   /// As replace, without the check: for callers that change a type on purpose.
   void replace_unchecked(Value* from, Value* to);
-  /// As replace, for a `to` whose elements differ from those of `from`. `to` keeps what it stands for.
+  /// As replace, for a `to` whose elements differ from those of `from`. `to` keeps its own `stands_for`.
   void redirect(Value* from, Value* to);
   /// Removes a node whose results have no uses.
   void erase(Node* node);
@@ -248,7 +248,7 @@ class Graph {
   void move(Node* node, Node* before);
   void set_output(size_t index, Value* value);
   void set_update(size_t index, Value* value);
-  /// Leaves a state to delegates: erases its updates. Its other uses are about to go.
+  /// Turns a state into a held one, which delegates keep: erases its updates. The caller removes its other uses.
   void hold(Value* state);
   /// Changes the operator and all arguments of a node, keeping its results.
   void rewrite(Node* node, const OpDef& op, Args args);
@@ -261,7 +261,7 @@ class Graph {
   std::vector<Value*> states() const;                                           // in order of creation
   std::vector<Value*> held_states() const;                                      // in order of creation
   size_t num_nodes() const { return nodes_.size(); }
-  /// The nodes there are now, in order: a list that does not change while nodes are added, moved and removed.
+  /// The current nodes, in order. The list does not change while nodes are added, moved and removed.
   std::vector<Node*> node_list() const;
   std::string unique_name(std::string_view stem);
   void reserve_name(std::string_view name) { names_.try_emplace(std::string(name), 0); }
@@ -281,19 +281,19 @@ class Graph {
 struct StoredTensor {
   std::string name;  // fully qualified
   bool is_parameter = false;
-  Value* value = nullptr;  // what the graph reads: a constant, a state, or the result of nodes that move a constant
-  /// In the last case: its elements, dense. Errors: limit.
+  Value* value = nullptr;  // a constant, a state, or a result of nodes that only move a constant's elements
+  /// If nodes make `value`: its elements, dense. Errors: limit.
   std::function<Result<ConstantData>()> elements = nullptr;
 };
 struct Function {
   std::string name;
   std::unique_ptr<Graph> graph;
   std::string in_spec, out_spec;   // pytree specs as the .pt2 has them
-  std::vector<std::string> notes;  // what the user should know of the import
-  /// Also those that nothing reads; none if the function was never in a file. Of the graph as it was imported: the
-  /// first pass makes it invalid.
+  std::vector<std::string> notes;  // about the import, for the user
+  /// All parameters and buffers, also those that nothing reads; empty if the function does not come from a file. They
+  /// describe the graph as imported: the first pass makes them invalid.
   std::vector<StoredTensor> stored{};
-  std::vector<std::pair<std::string, std::string>> overlaps{};  // of changed buffers: what else lies in their memory
+  std::vector<std::pair<std::string, std::string>> overlaps{};  // (changed buffer, what else lies in its memory)
 };
 /// A program under compilation: one graph per method, in the order given.
 struct Module {
@@ -307,8 +307,8 @@ Arg default_arg(const ArgSpec& spec);
 /// The place of a node for diagnostics.
 Where where_of(const Node& node);
 
-/// The operands that control flow gives unchanged to each of its graphs, as their last inputs: its last list. None of
-/// other nodes.
+/// The operands that a control-flow node passes unchanged to each of its graphs, as their last inputs. They are the
+/// node's last list argument. Empty for other nodes.
 Span<Value* const> captured_operands(const Node& node);
 
 }  // namespace wick::compiler

@@ -10,7 +10,7 @@ namespace {
 
 enum class SeenAs : uint8_t { numbers, elements };
 
-// The operands of a node without quantization, as long as this object lives.
+// Hides the quantization of a node's operands while it lives.
 class Unquantized {
  public:
   Unquantized(const Node& node, SeenAs seen) {
@@ -54,7 +54,8 @@ void infer_elements(Node& node) {
 std::vector<Type> inferred_types(Node& node) {
   std::vector<Type> types;
   for (const Value* value : node.results()) types.push_back(value->type);
-  // Some shape functions keep what the importer has recorded of results: numbers, as operands are seen.
+  // Some shape functions keep the recorded types of the results. These must be types of numbers, like those of the
+  // operands.
   for (Value* value : node.results()) {
     if (node.op->has(kElements) || !value->type.is_tensor()) continue;
     value->type.tensor.dtype = value->type.tensor.real_dtype();

@@ -4,19 +4,19 @@
 
 namespace wick::compiler {
 
-/// Calls the operator's shape function, which must exist. Unless the operator reads elements as they are stored
-/// (kElements), it sees the numbers that quantized operands stand for; the results come out as numbers. Throws Failure
-/// if the arguments are not valid.
+/// Calls the operator's shape function, which must exist. Quantized operands appear as the numbers that they represent,
+/// and results get types of numbers, unless the operator reads stored elements (kElements). Throws Failure if the
+/// arguments are not valid.
 void infer_types(Node& node);
 
-/// As infer_types for a node that reads the elements of its operands, whatever these stand for.
+/// As infer_types, for a node that reads the stored elements of quantized operands.
 void infer_elements(Node& node);
 
-/// The types that infer_types finds. The node keeps those that it has.
+/// The types that infer_types would set. The node keeps its own.
 std::vector<Type> inferred_types(Node& node);
 
-/// Whether a result for which infer_types found `inferred` may have the type `stated`, apart from sizes and layout: it
-/// may be quantized.
+/// Whether a result of type `inferred` may be stored as `stated`: the kind is the same, and `stated` has the same dtype
+/// or, unless the operator is kElements, is a quantization of it. Sizes and layout are ignored.
 bool may_be_stored_as(const OpDef& op, const Type& inferred, const Type& stated);
 
 }  // namespace wick::compiler

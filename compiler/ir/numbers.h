@@ -12,7 +12,7 @@
 
 namespace wick::compiler {
 
-/// An element of T's bytes, which may lie anywhere, as double.
+/// The element of type T at `bytes`, which need not be aligned, as double.
 template <typename T>
 double number_from(const uint8_t* bytes) {
   T number;
@@ -23,8 +23,8 @@ double number_from(const uint8_t* bytes) {
     return static_cast<double>(number);
 }
 
-/// Calls `run` with an element of that dtype, of any value; false for dtypes that are not floats or integers of up to
-/// 64 bits.
+/// Calls `run` with a value of the C++ type of `dtype`: f16, bf16, f32, f64, u8 or a signed integer. Returns false for
+/// other dtypes.
 template <typename Run>
 bool with_number_type(DType dtype, Run run) {
   switch (dtype) {
@@ -77,7 +77,7 @@ class NumberRange {
     widen(number_of<T>(least), number_of<T>(largest));
   }
 
-  // Integers that are ordered as the numbers are, with NaN beyond the infinities.
+  // Integers in the order of the numbers; NaN lies beyond the infinities.
   template <typename T>
   using KeyOf = std::conditional_t<
       std::is_integral_v<T>, T,
@@ -92,7 +92,7 @@ class NumberRange {
   }
   template <typename T>
   static double number_of(KeyOf<T> key) {
-    const KeyOf<T> bits = key_of<T>(key);  // which is its own inverse
+    const KeyOf<T> bits = key_of<T>(key);  // key_of is its own inverse
     return number_from<T>(reinterpret_cast<const uint8_t*>(&bits));
   }
   void widen(double least, double largest) {

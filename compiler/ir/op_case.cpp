@@ -67,7 +67,7 @@ class CaseReader {
     return text_.substr(begin, at_ - begin);
   }
 
-  // A name with '=' behind it, or the next of the schema.
+  // An argument by name (`dim=0`), or a value for the next argument of the schema.
   CaseArgument argument(const std::vector<CaseArgument>& before) {
     CaseArgument out;
     const size_t begin = at_;
@@ -173,7 +173,7 @@ class CaseReader {
     const std::string_view name = word();
     if (name == "range") {
       expect('=');
-      // "0.5..3" is one word: the dots belong to no number.
+      // "0.5..3" is read as one word and split at the dots.
       const std::string_view ends = word();
       const size_t dots = ends.find("..");
       if (dots == std::string_view::npos || !real(ends.substr(0, dots), fill.low) ||
@@ -220,7 +220,7 @@ class CaseReader {
     return value.kind == Kind::word && std::find(words.begin(), words.end(), value.word) != words.end();
   }
 
-  // Null if the value may be passed, else what may be.
+  // Null if the argument takes the value, else a text that says what it takes.
   static const char* misfit(const CaseValue& value, const ArgSpec& spec) {
     if (value.kind == Kind::none && spec.optional) return nullptr;
     switch (spec.type) {

@@ -1,4 +1,4 @@
-// What the compiler knows about one operator: schema, shape function, decomposition, kernel.
+// OpDef: the row of one operator, with its schema, shape function, decomposition, kernel and facts.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -74,7 +74,7 @@ using DecomposeFn = std::vector<Value*> (*)(Builder& builder, Node& node);
 struct Tolerance {
   double relative = 0, absolute = 0, of_largest = 0;
 };
-/// By dtype; complex dtypes as their parts, integers and bool exactly.
+/// Tolerances by dtype. The parts of complex numbers have those of their own dtype; integers and bool must be equal.
 struct Tolerances {
   Tolerance f16, bf16, f32, f64;
 };
@@ -112,7 +112,7 @@ struct OpDef {
 
   // Filled when the registry is built:
   const Schema* parsed = nullptr;
-  /// One of them.
+  /// Whether the row has at least one of `flags`.
   bool has(OpFlags flags) const { return (facts.flags & flags) != 0; }
   std::string_view name() const { return parsed->name; }
 };

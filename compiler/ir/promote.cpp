@@ -1,4 +1,4 @@
-// Eager's broadcasting and type promotion, as facts about types.
+// Eager's broadcasting and type promotion, computed on types.
 #include <fmt/format.h>
 
 #include "compiler/ir/builder.h"
@@ -69,8 +69,8 @@ DType promote(DType a, DType b) {
 DType float_dtype(DType dtype) { return category(dtype) < kFloating ? DType::f32 : dtype; }
 
 DType promote(const Args& operands, std::optional<DType> beside) {
-  // Three priorities: tensors with dimensions, 0-d tensors, Python numbers. A lower priority counts only by its
-  // category.
+  // Operands have three priorities: tensors with dimensions, 0-d tensors, Python numbers. An operand of lower priority
+  // matters only if its category is higher.
   struct State {
     bool any = false;
     DType dtype = DType::boolean;

@@ -12,7 +12,7 @@
 namespace wick::compiler {
 namespace {
 
-// Elements of one value.
+// Copies of one element.
 class RepeatedElement final : public ComputedRows {
  public:
   RepeatedElement(std::vector<uint8_t> element, size_t count)
@@ -30,7 +30,7 @@ bool same_list(const NumberList& a, const NumberList& b) {
   return a.size() == b.size() && a.all() == b.all();
 }
 
-// The first of a list that is refused as a scale or zero point.
+// The first number of `list` that is not valid as a scale (`positive`) or as a zero point.
 std::optional<double> first_refused(const NumberList& list, bool positive) {
   const NumberFacts& range = list.range();
   if (range.finite && (!positive || list.size() == 0 || range.least > 0)) return {};
@@ -40,8 +40,8 @@ std::optional<double> first_refused(const NumberList& list, bool positive) {
   return *found;
 }
 
-// Blocks of one row along the last dimension, or the whole tensor: what is chosen at run time knows no others, and rows
-// may be of unknown number.
+// Whether each block is one row along the last dimension, or the whole tensor. Parameters that are chosen at run time
+// allow no other blocks; the number of rows need not be known.
 bool are_rows(const std::vector<int64_t>& blocks) {
   if (std::all_of(blocks.begin(), blocks.end(), [](int64_t block) { return block == 0; })) return true;
   return !blocks.empty() && blocks.back() == 0 &&

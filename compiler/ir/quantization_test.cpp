@@ -17,7 +17,7 @@ Result<Function> parse(const std::string& type, const std::string& rest = "retur
   return parse_graph("graph f(%x: " + type + ") {\n  " + rest + "\n}\n");
 }
 
-// The type as it comes back, or what is wrong with it.
+// The type after parsing and printing, or the error.
 std::string printed(const std::string& type) {
   const auto function = parse(type);
   return function.ok() ? to_text(function->graph->inputs[0].value->type) : render(function.diag());
@@ -37,7 +37,7 @@ TEST(Quantization, TextComesBackAsItWas) {
   }
 }
 
-// Numbers that differ in the last bit of their dtype, and lists on both sides of what messages show.
+// Numbers that differ in the last bit of their dtype, and lists just shorter and longer than messages show in full.
 TEST(Quantization, ListsOfAnyLengthComeBackBitForBit) {
   for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
     for (const size_t count : {16u, 17u, 1000u}) {
@@ -231,7 +231,7 @@ TEST(NumberList, PartsEndWhenTheReaderHasEnough) {
   EXPECT_LT(seen, 100'000u);
 }
 
-// Ones of f32 that count how many of them are read.
+// Rows of ones in f32. Counts how many are read.
 class CountedOnes final : public ComputedRows {
  public:
   explicit CountedOnes(size_t count) : ComputedRows(count, sizeof(float), 1) {}

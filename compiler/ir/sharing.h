@@ -1,5 +1,5 @@
-// In whose memory the result of an operator lies in eager: what the rule in its row (OpFacts::shares) is asked, and
-// what it answers.
+// In whose memory the result of an operator lies in eager: the arguments and the answer of a row's rule
+// (OpFacts::shares).
 #pragma once
 #include <optional>
 #include <vector>
@@ -19,15 +19,15 @@ struct Placement {
 struct SharingCall {
   const Node& node;  // as the exported program has it, not decomposed
   size_t result;
-  const std::vector<const Placement*>& operands;  // of node.operands(); null: not known
+  const std::vector<const Placement*>& operands;  // the placements of node.operands(); null: not known
 };
 
-/// A result without elements may be said to lie anywhere.
+/// The answer. For a result without elements every answer is right.
 struct Sharing {
   static constexpr int kNone = -1;
-  /// In node.operands(): the one whose memory it may be.
+  /// Index in node.operands() of the tensor in whose memory the result may lie.
   int operand = kNone;
-  /// A truth value, constant or depending on sizes: does it lie there? Nothing: that is not known.
+  /// Whether it lies there: 0, 1, or an expression over sizes. Nothing: not known.
   std::optional<Sym> when = Sym(0);
 };
 

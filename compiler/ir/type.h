@@ -33,8 +33,7 @@ struct TensorType {
 
 enum class TypeKind : uint8_t { tensor, integer, real, boolean };
 
-/// The type of a value. For integers (and booleans computed from them) `expr` is what the value is, often a lone
-/// symbol.
+/// The type of a value. For integers (and booleans computed from them) `expr` is the value itself, often a lone symbol.
 struct Type {
   TypeKind kind = TypeKind::tensor;
   TensorType tensor;
@@ -50,8 +49,8 @@ struct Type {
 };
 
 /// "f32[1, s0, 8]", "int(s0)", "float", "bool"; a dim order that is not 0, 1, 2 .. follows as "{0,2,3,1}", a
-/// quantization as "q(scale=0.5, zero=3)". Of a quantization's lists with more than `max_numbers` numbers the text
-/// keeps the dtype only, "f32[...]": enough for messages, but IR text has all of them.
+/// quantization as "q(scale=0.5, zero=3)". A list of more than `max_numbers` scales or zero points is printed as its
+/// dtype, "f32[...]": enough for messages, but IR text has all of them.
 constexpr size_t kFewNumbers = 16, kAllNumbers = SIZE_MAX;
 std::string to_text(const Type& type, size_t max_numbers = kFewNumbers);
 

@@ -1,4 +1,4 @@
-// What operators' rows say of ranges: which numbers results can be, and what becomes of infinities and NaN. C++20.
+// ValueRange: which numbers results can be, and what becomes of infinities and NaN, as operators' rows state it. C++20.
 #pragma once
 #include <limits>
 #include <optional>
@@ -9,10 +9,10 @@
 
 namespace wick::compiler {
 
-/// What holds of the elements of a value. The bounds are those of its finite elements, for all finite inputs of the
-/// graph. The flags name what inputs of ordinary size can make: log(0), 1 / 0, the root of a negative number, minus
-/// infinity of a mask. Overflow of sums, products and powers
-/// sets no flag: such results lie outside the bounds.
+/// Bounds and special values of the elements of a value. The bounds hold for its finite elements, for all finite inputs
+/// of the graph. The flags say whether inputs of ordinary size can give +inf, -inf or NaN: log(0), 1 / 0, the root of a
+/// negative number, the -inf of a mask. Overflow of sums, products and powers sets no flag; its results lie outside the
+/// bounds.
 struct ValueRange {
   double min = -std::numeric_limits<double>::infinity(), max = std::numeric_limits<double>::infinity();
   bool above = false, below = false;  // +inf, -inf
@@ -29,16 +29,16 @@ struct ValueRange {
   bool holds(double x) const { return min <= x && x <= max; }
 };
 
-/// What a row's rule is asked with: a node, and the ranges of its tensors in argument order.
+/// The arguments of a range rule: a node, and the ranges of its tensors in argument order.
 struct RangeCall {
   const Node& node;
   std::vector<ValueRange> tensors;
 
-  /// A literal, or a tensor argument's range; nothing: None, or a number known only at run time.
+  /// The range of a tensor argument or a literal. Nothing for None and for numbers known only at run time.
   std::optional<ValueRange> argument(std::string_view name) const;
 };
 
-/// What becomes of an element that is not finite.
+/// Whether NaN and infinities of an operand reach the result.
 struct Passing {
   bool nan = false;       // NaN stays NaN, or spreads
   bool infinity = false;  // an infinity stays one, or becomes NaN
@@ -46,10 +46,10 @@ struct Passing {
 
 /// The range of the results, by the operator's row.
 ValueRange range_of_results(const RangeCall& call);
-/// Of operand `index`, by the operator's row.
+/// Whether NaN and infinities of operand `index` reach the result, by the operator's row.
 Passing passing_of(const Node& node, size_t index);
 
-/// The smallest range that holds all of them; of none: any number.
+/// The smallest range that contains all of them; any number if there are none.
 ValueRange hull_of(const std::vector<ValueRange>& ranges);
 
 }  // namespace wick::compiler

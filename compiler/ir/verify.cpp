@@ -50,7 +50,7 @@ bool fits(const ArgSpec& spec, const Arg& arg) {
   return false;
 }
 
-// Elements of one type may be taken for those of the other.
+// Whether dtypes, known sizes and (if both have one) quantizations agree.
 bool agree(const Type& a, const Type& b) {
   if (a.kind != b.kind || a.tensor.dtype != b.tensor.dtype || !sizes_agree(a.tensor.sizes, b.tensor.sizes))
     return false;

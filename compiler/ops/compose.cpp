@@ -155,7 +155,7 @@ Value* Compose::constant_f64(const std::vector<double>& values, Sizes sizes) {
 Value* Compose::tensor(const Arg& x, DType dtype) {
   if (Value* value = tensor_or_null(x)) return value;
   if (auto number = literal(x)) {
-    // f16: so large a number is infinite.
+    // In f16 a number this large is infinite anyway.
     const bool exact = std::abs(*number) < 9007199254740992.0 || !x.is<Sym>() || dtype == DType::f16;
     if (exact) return b.scalar(*number, dtype);
   }

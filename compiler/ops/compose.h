@@ -36,8 +36,8 @@ class Compose {
   Value* sigmoid(Value* x);
   Value* tanh(Value* x);
   Value* square(Value* x);
-  /// `x` between the smallest normal number and the largest one of its dtype, f32 or f64: what other numbers may be
-  /// divided by.
+  /// `x` clamped to the range from the smallest normal number to the largest number of its dtype, f32 or f64, so that
+  /// other numbers may be divided by it.
   Value* as_divisor(Value* x);
   Value* logical_not(Value* x);
   Value* logical_and(Value* x, Value* y);
@@ -66,7 +66,7 @@ class Compose {
   Value* tensor(const Arg& x, DType dtype);
   /// reduction 0 none, 1 mean, 2 sum.
   Value* reduce_loss(Value* loss, int64_t reduction);
-  /// Pads the last dimensions with a constant: pairs from the last dimension on.
+  /// Pads the last dimensions with a constant. `pairs`: (left, right) for each dimension, the last dimension first.
   Value* pad(Value* x, Ints pairs, double value = 0);
 };
 

@@ -19,8 +19,8 @@ struct Family {
   size_t count;
 };
 
-/// The row of `aten::add_.Tensor(Tensor(a!) self, ..) -> Tensor(a!)` from that of `aten::add.Tensor(Tensor self, ..)`,
-/// which is kAlsoInPlace and parsed.
+/// Makes the row of `aten::add_.Tensor(Tensor(a!) self, ..) -> Tensor(a!)` from that of
+/// `aten::add.Tensor(Tensor self, ..)`, which must be kAlsoInPlace and parsed.
 OpDef in_place_form(const OpDef& row);
 
 /// Every table, in the order of families.inc.

@@ -1,5 +1,5 @@
-// In-place operators. Those whose schema follows from that of the operator that computes the new value of argument 0
-// come from its row (kAlsoInPlace); here are the others.
+// In-place operators. If the schema follows from that of the functional operator, the row is made from the functional
+// one (kAlsoInPlace). This table holds the others.
 #include <algorithm>
 
 #include "compiler/ops/families.h"
@@ -23,7 +23,7 @@ OpDef in_place_form(const OpDef& row) {
   return form;
 }
 
-// Cases are those of the functional form, unless a row has its own.
+// A row without cases has those of its functional form.
 #define IN_PLACE(schema, target, ...) {schema, nullptr, nullptr, nullptr, kInPlace, {__VA_ARGS__}, &kRoundings, target}
 const OpDef kInPlaceRows[] = {
     IN_PLACE("aten::alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", "aten.alpha_dropout.default"),

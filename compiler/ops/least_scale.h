@@ -1,10 +1,10 @@
-// What operators that choose quantization parameters have in common. C++20.
+// The smallest scale that operators may choose as quantization parameter. C++20.
 #pragma once
 #include "compiler/ir/graph.h"
 
 namespace wick::compiler {
 
-/// What no scale that the node chooses is below.
+/// Lower bound of the scales that the node `choose` computes.
 double least_scale(const Node& choose);
 
 }  // namespace wick::compiler

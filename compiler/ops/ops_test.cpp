@@ -276,8 +276,8 @@ TEST(Registry, PrimitivesHaveAShapeFunctionAndAKernel) {
   for (const OpDef* def : all_ops()) {
     if (def->decompose || def->has(kInPlace) || def->has(kEffect) || def->has(kComputed)) continue;
     EXPECT_NE(def->infer, nullptr) << def->name();
-    // Control flow and calls of delegates are made of instructions, not of a kernel; conversions of folded graphs are
-    // written back as nodes that have one.
+    // Instructions execute control flow and calls of delegates, without a kernel. Conversions that remain after folding
+    // are rewritten as nodes that have a kernel.
     EXPECT_EQ(def->kernel == nullptr, def->has(kNoKernel | kScratch)) << def->name();
   }
 }
@@ -285,7 +285,7 @@ TEST(Registry, PrimitivesHaveAShapeFunctionAndAKernel) {
 TEST(Registry, KernelsWithoutTheFlagExistInStock) {
   for (const OpDef* def : all_ops()) {
     if (!def->kernel) continue;
-    const bool lacks = def->has(kNoStock) || def->has(kLlmLibrary);  // of which stock's core has none either
+    const bool lacks = def->has(kNoStock) || def->has(kLlmLibrary);  // stock's core library has neither
     EXPECT_EQ(stock_kernels().count(def->kernel) == 0, lacks) << def->name() << " " << def->kernel;
   }
 }
@@ -300,7 +300,7 @@ TEST(Registry, InPlaceOperatorsNameAFunctionalOneWithTheSameArguments) {
   }
 }
 
-// The schemas of eager, each with the functional operator.
+// The file holds eager's in-place schemas, each with the functional operator.
 TEST(Registry, InPlaceOperatorsHaveTheSchemasOfEager) {
   std::ifstream file("compiler/ops/inplace_schemas.txt");
   std::set<std::string> wanted, found;
@@ -393,7 +393,7 @@ TEST_F(Shapes, IndexPutsResultDimensionsFirstWhenIndicesAreApart) {
   EXPECT_EQ(type(b.call("aten.index.Tensor", {x, Values{i, nullptr, i}})), "f32[7, 3, 5]");
 }
 
-// The operators left of one call after decomposition, in order.
+// The operators that are left of one call after decomposition, in order.
 class Decompositions : public Shapes {
  protected:
   std::string names(Value* out) {
@@ -411,7 +411,7 @@ class Decompositions : public Shapes {
 TEST_F(Decompositions, GlobalPoolingIsAMean) {
   EXPECT_EQ(names(b.call("aten.adaptive_avg_pool2d", {input({1, 8, 7, 7}), Ints{1, 1}})), "aten.mean.dim");
 }
-// Means of means would round once for each dimension.
+// A mean of means would be rounded once for each dimension.
 TEST_F(Decompositions, UnevenPoolingOfHalvesRoundsOnce) {
   const std::string made =
       names(b.call("aten.adaptive_avg_pool3d", {input({1, 2, 7, 5, 6}, DType::f16), Ints{3, 2, 4}}));
@@ -440,7 +440,7 @@ TEST_F(Decompositions, CastToTheSameTypeVanishes) {
 TEST_F(Decompositions, ANumberInATensorSlotTakesTheScalarKernel) {
   EXPECT_EQ(names(b.call("aten.mul.Tensor", {input({2}), 2.0})), "aten.mul.Scalar");
 }
-// One scale for all channels is that of the tensor where both compute alike; else it is repeated.
+// One scale for all channels becomes that of a per-tensor form if both forms compute alike; else it is repeated.
 TEST(Decompose, OneScaleForAllChannels) {
   const auto text = [](const std::string& constants, const std::string& call) {
     const auto function = parse_graph("graph f(%x: f32[2, 3], %q: i8[2, 3], %s: f32[1]) {\n " + constants +

@@ -20,7 +20,7 @@ DType required_dtype(const Node& node, const char* name) {
   return *dtype;
 }
 
-// As kernels read them.
+// Kernels read scales as f32 or f64, and zero points in any dtype but bool.
 void check_parameter_dtypes(const Node& node) {
   for (const char* name : {"scale", "scales"}) {
     const Value* scale = node.op->parsed->find(name) >= 0 ? tensor_or_null(node.arg(name)) : nullptr;
@@ -41,7 +41,8 @@ void infer_quantize(Node& node) {
 void infer_dequantize(Node& node) {
   const Value* x = node.tensor("input");
   require(is_integral(x->dtype()), "dequantize of a tensor that is not integral");
-  const bool group = node.is("quantized_decomposed.dequantize_per_channel_group.default");  // it does not look
+  // The group form ignores `dtype`.
+  const bool group = node.is("quantized_decomposed.dequantize_per_channel_group.default");
   const std::optional<DType> named = group ? std::nullopt : node.dtype("dtype");
   require(!named || *named == x->dtype(), "dequantize: the tensor does not have the dtype that is named");
   if (!group) check_parameter_dtypes(node);
@@ -73,8 +74,9 @@ void infer_dequantize_channel(Node& node) {
   infer_dequantize(node);
 }
 
-// One scale for all channels is that of the tensor. By channels, scales of f64 are multiplied in f64, and scales that
-// are no scales are not refused; these, and those known only at run time, are repeated.
+// One scale for all channels becomes the scale of the tensor. Not for scales of f64, which the per-channel form
+// multiplies in f64, and for invalid scales, which it does not refuse: these, and scales known only at run time, are
+// repeated.
 Results decompose_one_scale(Builder& b, Node& node) {
   Value *scales = node.tensor("scales"), *zeros = node.optional_tensor("zero_points");
   if (!scales->sizes()[0].is(1)) return {};
@@ -130,7 +132,7 @@ std::vector<Value*> decompose_qparams_per_token(Builder& b, Node& node) {
                       {node.arg("input"), node.arg("dtype")});
 }
 
-// Channel vector as a tensor that broadcasts along `axis`.
+// A vector of channels, reshaped to broadcast along `axis`.
 Value* along(Builder& b, Value* v, size_t rank, int64_t axis) {
   require(rank > 0 && v->rank() == 1, "quantization by channels needs channels and a vector of them");
   Sizes sizes(rank, Sym(1));
@@ -138,7 +140,7 @@ Value* along(Builder& b, Value* v, size_t rank, int64_t axis) {
   return b.reshape(v, std::move(sizes));
 }
 
-// Elements of int8 or int16, for a range that begins `offset` higher.
+// The signed dtype that holds the elements of the node's range; `offset` is subtracted from them to fit.
 struct SignedRange {
   DType dtype = DType::i8;
   int64_t offset = 0;
@@ -174,7 +176,8 @@ std::optional<double> known_number(const Arg& arg) {
 
 bool is_per_channel(const Node& node) { return node.op->parsed->find("axis") >= 0; }
 
-// Scale, zero point and, of channels, axis of the elements; empty: they are computed, or no elements have them.
+// The arguments of quantize and dequantize: scale, zero point and, per channel, the axis. Empty if they are computed,
+// or if no elements can have them.
 Args element_parameters(Builder& b, const Node& node, const Arg& scale, const Arg& zero, int64_t offset) {
   if (!is_per_channel(node)) {
     const auto step = known_number(scale), middle = known_number(zero);
@@ -192,7 +195,7 @@ Args element_parameters(Builder& b, const Node& node, const Arg& scale, const Ar
   return {scales, zeros, node.arg("axis")};
 }
 
-// The numbers of x that elements of 16 bits at most stand for: elements and back. Null: not known, or not f32.
+// x quantized to elements of at most 16 bits and dequantized. Null if the parameters are not known or x is not f32.
 Value* quantized_and_back(Builder& b, const Node& node, const Arg& scale, const Arg& zero) {
   const auto range = signed_range(node);
   if (!range || node.operands()[0]->dtype() != DType::f32) return nullptr;
@@ -206,7 +209,7 @@ Value* quantized_and_back(Builder& b, const Node& node, const Arg& scale, const 
   return b.call(std::string("quantized_decomposed.dequantize_") + form, std::move(args));
 }
 
-// clamp(round(x / scale) + zero_point), rescaled
+// (clamp(round(x / scale) + zero_point) - zero_point) * scale
 Results decompose_fake_quant_channel(Builder& b, Node& node) {
   if (Value* y = quantized_and_back(b, node, node.arg("scales"), node.arg("zero_points"))) return {y};
   Compose c(b);
@@ -219,11 +222,11 @@ Results decompose_fake_quant_channel(Builder& b, Node& node) {
   return {c.mul(c.sub(q, b.cast(zero, x->dtype())), scale)};
 }
 
-// round(x / scale) + zero_point; per tensor or per channel. As in eager, the scale and its inverse are f32, and the sum
-// is f64 if x is, else f32.
+// round(x / scale) + zero_point, per tensor or per channel. As in eager, the scale and its inverse are f32, and the sum
+// is f64 if x is f64, else f32.
 struct FakeElements {
   Value* q = nullptr;  // not clamped
-  Arg scale, zero;     // f32, q's dtype
+  Arg scale, zero;     // scale: f32; zero: the dtype of q
 };
 FakeElements fake_elements(Builder& b, Node& node) {
   Compose c(b);
@@ -249,13 +252,13 @@ FakeElements fake_elements(Builder& b, Node& node) {
   return {c.add(c.unary("aten.round", c.mul(b.cast(x, wide), inverse)), zero), scale, zero};
 }
 
-// clamp(round(x / scale) + zero_point), rescaled
+// (clamp(round(x / scale) + zero_point) - zero_point) * scale
 Value* fake_quantized(Builder& b, Node& node) {
   if (Value* y = quantized_and_back(b, node, node.arg("scale"), node.arg("zero_point"))) return y;
   Compose c(b);
   const FakeElements fake = fake_elements(b, node);
   Value* q = c.clamp(fake.q, node.arg("quant_min"), node.arg("quant_max"));
-  // Eager multiplies in f32, but for f64 with scales of channels.
+  // Eager multiplies in f32, except that it multiplies f64 by per-channel scales in f64.
   const DType product = is_per_channel(node) ? q->dtype() : DType::f32;
   Value* scale = tensor_or_null(fake.scale);
   const Arg factor = scale ? Arg(b.cast(scale, product)) : fake.scale;
@@ -277,7 +280,7 @@ void infer_cachemask(Node& node) {
   set_result(node, 0, x->dtype(), x->sizes());
   set_result(node, 1, DType::boolean, x->sizes());
 }
-// The same, and whether nothing is clamped.
+// The same, and a mask of the elements that are not clamped.
 Results decompose_cachemask(Builder& b, Node& node) {
   Value *y = fake_quantized(b, node), *q = fake_elements(b, node).q;
   Value* inside = b.call("aten.logical_and", {b.call("aten.ge.Scalar", {q, node.arg("quant_min")}),
@@ -314,8 +317,8 @@ Results decompose_quantize_group(Builder& b, Node& node) {
 
 // The tensor with each blocked dimension split in (blocks, block), and the sizes of one parameter per block.
 struct Blocks {
-  Sizes split;      // of the tensor
-  Sizes parameter;  // of scale and zero point, 1 for the block dimensions
+  Sizes split;      // sizes of the tensor
+  Sizes parameter;  // sizes of scale and zero point, 1 for the block dimensions
   std::vector<int64_t> reduced;
 };
 Blocks blocks_of(const Value* x, const Ints& block) {
@@ -395,8 +398,8 @@ void infer_choose_affine(Node& node) {
   set_result(node, 0, node.dtype("scale_dtype").value_or(x->dtype()), sizes);
   set_result(node, 1, node.dtype("zero_point_dtype").value_or(DType::i32), sizes);
 }
-// Range of each block, widened to hold 0; symmetric or asymmetric mapping. No scale is below eps, by default the
-// smallest normal number of the input's dtype.
+// Parameters from the range of each block, widened to include 0; symmetric or asymmetric mapping. The scale is at least
+// eps, by default the smallest normal number of the input's dtype.
 Results decompose_choose_affine(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("input");
@@ -424,13 +427,13 @@ Results decompose_choose_affine(Builder& b, Node& node) {
   return {b.cast(scale, scale_dtype), b.cast(zero, zero_dtype)};
 }
 
-// Until 2025 these operators were in the namespace quant, and told kinds of zero points apart.
+// The operators of the namespace `quant`, in older files, have an argument for the kind of zero point.
 void require_plain_zero(const Node& node) {
   const bool integral = node.is_none("zero_point_domain") || node.string("zero_point_domain") == "INT" ||
                         (node.string("zero_point_domain") == "NONE" && node.is_none("zero_point"));
   require(integral, "zero points of affine quantization that are not integers are not supported");
 }
-// Arguments 5 and 6 are the range: all of the dtype where there is none.
+// Arguments 5 and 6 are the range; by default that of the dtype.
 Args with_range(const Node& node, DType dtype) {
   Args args;
   for (size_t i = 0; i < 7; ++i) args.push_back(node.arg(i));
@@ -454,7 +457,7 @@ void infer_old_choose(Node& node) {
   set_result(node, 0, node.dtype("scale_dtype").value_or(dtype), sizes);
   set_result(node, 1, node.dtype("zero_point_dtype").value_or(dtype), sizes);
 }
-// No scale was below the distance of 1 to the next number.
+// The least scale of this older form is the distance from 1 to the next number of the dtype.
 Results decompose_old_choose(Builder& b, Node& node) {
   require(node.boolean("preserve_zero"), "affine quantization without an exact zero is not supported");
   require(node.is_none("zero_point_domain") || node.string("zero_point_domain") == "INT",
@@ -652,9 +655,9 @@ const OpDef kQuantizedRows[] = {
      "ScalarType? zero_point_dtype=None, bool preserve_zero=True, str? zero_point_domain=\"INT\", Tensor? "
      "min_val=None, Tensor? max_val=None) -> (Tensor, Tensor)",
      infer_old_choose, decompose_old_choose, nullptr, kElements},
-    // The same numbers, stored as the type of the result says.
+    // Keeps the numbers, but stores them in the quantization of the result's type.
     {"wick::convert(Tensor self) -> Tensor", infer_same, nullptr, nullptr, kNoKernel | ranges::operands},
-    // table[element + 128]: a function of one element of int8, as elements.
+    // table[element + 128] for each stored int8 element.
     {"wick::lookup(Tensor self, Tensor table) -> Tensor", infer_lookup, decompose_lookup, nullptr, kElements},
 };
 const size_t kQuantizedCount = std::size(kQuantizedRows);

@@ -30,7 +30,7 @@ void register_rows(std::vector<OpDef>& all, const OpDef* rows, size_t count, OpF
   }
 }
 
-// Never changes: rows that are added later make a new one, and readers of the old one keep it.
+// Immutable. Rows that are added later make a new registry; readers of the old one keep it.
 struct Registry {
   std::vector<const OpDef*> sorted;
   std::vector<std::shared_ptr<const std::vector<OpDef>>> tables;

@@ -100,8 +100,8 @@ Sym window_size(const Sym& in, const Sym& pad, const Sym& kernel, const Sym& str
   if (kernel.is_const() && kernel.value() <= 0) reject("kernel size must be positive");
   const Sym span = in + pad * 2 - dilation * (kernel - 1) - 1;
   Sym out = floor_div(ceil_mode ? span + stride - 1 : span, stride) + 1;
-  // The last window must start inside the input or its left padding. The rows added for a last one are fewer than a
-  // stride, so none starts behind these if the window is as large as padding and stride.
+  // The last window must start inside the input or its left padding. ceil_mode extends the input by less than a stride.
+  // So no window starts behind these if it is at least as large as padding plus stride.
   const Sym spare = dilation * (kernel - 1) + 1 - pad - stride;
   const bool starts_inside = spare.is_const() && spare.value() >= 0;
   if (ceil_mode && !starts_inside) {
@@ -121,8 +121,8 @@ bool have_equal_batches(const Value* a, const Value* b) {
          std::equal(a->sizes().begin(), a->sizes().end() - 2, b->sizes().begin());
 }
 
-// torch fixes the sign of an expression of sizes when it exports: w - n, which may have both, is not negative. Numbers
-// read from data have any sign.
+// When torch exports an expression of sizes that may have either sign, such as w - n, it fixes that it is not negative.
+// Numbers read from data may have any sign.
 static bool may_count_from_end(const Sym& position) {
   const SymRange range = SymScope::range(position);
   return range.min < 0 && (range.max <= 0 || range.min == std::numeric_limits<int64_t>::min());

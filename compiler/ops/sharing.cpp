@@ -30,7 +30,8 @@ struct Shapes {
 };
 using Rule = Truth (*)(const Shapes& shapes, int64_t format);
 
-// A tensor with a size of 0 has no elements to share: the sizes below are 1 or more.
+// The size, or 1 for a size of 0: a tensor without elements shares nothing, so strides may be computed as if it had
+// some.
 Sym positive(const Sym& size) { return sym_max(size, 1); }
 
 Truth contiguous(const Shapes& s, int64_t format) {
@@ -39,7 +40,7 @@ Truth contiguous(const Shapes& s, int64_t format) {
   return lies_in_order(s.sizes, s.strides, all_dims(s.sizes.size()));
 }
 
-// Do the strides look like channels last? Source: is_channels_last_strides_2d and _3d, c10/core/MemoryFormat.h.
+// Whether the strides look like channels last. Source: is_channels_last_strides_2d and _3d, c10/core/MemoryFormat.h.
 std::optional<bool> looks_channels_last(const Shapes& s) {
   const size_t rank = s.sizes.size();
   if (rank != 4 && rank != 5) return false;
@@ -69,10 +70,10 @@ Truth keeps_format(const Shapes& s, int64_t format) {
   return Sym(suggested == format);
 }
 
-// Eager's rule for reshape: each run of dimensions that lie densely behind each other becomes dimensions of the result.
-// Source: computeStride_impl, ATen/TensorUtils.cpp.
+// Eager's rule for reshape: dimensions of the operand that together are dense form a run, and each run becomes whole
+// dimensions of the result. Source: computeStride_impl, ATen/TensorUtils.cpp.
 Truth viewable(const Shapes& s, int64_t) {
-  size_t left = s.result.size();  // dimensions of the result that no run has taken
+  size_t left = s.result.size();  // leading dimensions of the result that no run has taken
   Sym run = 1, inner = s.strides.empty() ? Sym(1) : s.strides.back();
   for (size_t d = s.sizes.size(); d-- > 0;) {
     run = run * positive(s.sizes[d]);
@@ -99,7 +100,7 @@ Truth viewable(const Shapes& s, int64_t) {
   return Sym(left == 0);
 }
 
-// The rule under one assumption: the symbols in `ones` are 1, all others of `names` are 2 or more.
+// Applies the rule under an assumption: the symbols in `ones` are 1, all others of `names` are 2 or more.
 Truth under(Rule rule, const Shapes& s, int64_t format, const std::set<std::string, std::less<>>& names,
             const std::set<std::string, std::less<>>& ones) {
   SymRanges ranges;
@@ -118,7 +119,7 @@ Truth under(Rule rule, const Shapes& s, int64_t format, const std::set<std::stri
   return rule(taken, format);
 }
 
-// Rules ask whether a size is 1: each symbol that may be is looked at as 1 and as more.
+// Rules ask whether a size is 1. Applies the rule for each choice of 1 or more for the symbols that may be 1.
 Truth by_cases(Rule rule, const Shapes& s, int64_t format) {
   std::set<std::string, std::less<>> names;
   for (const SymList* list : {static_cast<const SymList*>(&s.sizes), static_cast<const SymList*>(&s.strides),
@@ -164,7 +165,7 @@ int64_t format_of(const Node& node, int64_t otherwise) {
   return given ? arg.as<Sym>().value() : otherwise;
 }
 
-// Asks the rule about the first tensor.
+// Applies the rule to the first tensor.
 Sharing ask(const SharingCall& call, Rule rule, int64_t format) {
   if (call.operands.empty()) return {};
   const Value* x = call.node.operands()[0];

@@ -1,4 +1,4 @@
-// Writes through views: those that reach an element by several ways have no inverse.
+// Writes through views. A view that reaches an element twice has no inverse.
 #include "compiler/ops/tensor/view_writes.h"
 
 #include <gtest/gtest.h>

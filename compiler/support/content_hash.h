@@ -10,7 +10,7 @@ namespace wick::compiler {
 /// A 64-bit hash of bytes for finding equal ones; equality is then checked on the bytes. Not for security.
 uint64_t content_hash(Span<const uint8_t> bytes);
 
-/// The same of bytes that come in parts, however they are cut.
+/// The same hash, of bytes that come in parts of any sizes.
 class ContentHash {
  public:
   void add(Span<const uint8_t> bytes);

@@ -26,8 +26,8 @@ WICK_CARRYLESS __m128i folded(__m128i sum, __m128i factors, __m128i next) {
   return _mm_xor_si128(_mm_xor_si128(low, high), next);
 }
 
-// Four sums side by side, each 64 bytes ahead at a step. `bytes`: at least 64. What 16 bytes remain at the end have the
-// checksum of all; zlib finishes it and the tail.
+// Folds four sums side by side, each over 16 of every 64 bytes. `bytes`: at least 64. At the end 16 bytes remain that
+// have the checksum of all whole blocks; zlib finishes them and the rest.
 // Source: Gopal and others, "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009.
 __attribute__((target("sse2,pclmul"))) uint32_t crc32_carryless(Span<const uint8_t> bytes) {
   const __m128i by_64 = _mm_set_epi64x(0x1c6e41596, 0x154442bd4), by_16 = _mm_set_epi64x(0x0ccaa009e, 0x1751997d0);
@@ -42,7 +42,7 @@ __attribute__((target("sse2,pclmul"))) uint32_t crc32_carryless(Span<const uint8
   for (; at + 16 <= bytes.size(); at += 16) sums[3] = folded(sums[3], by_16, load(bytes.data() + at));
   alignas(16) uint8_t rest[16];
   _mm_store_si128(reinterpret_cast<__m128i*>(rest), sums[3]);
-  // zlib takes and gives checksums inverted: all ones is none yet.
+  // zlib takes and returns inverted checksums: the value for all ones means that nothing was added yet.
   return continued(continued(0xffffffffu, {rest, sizeof rest}), bytes.subspan(at, bytes.size() - at));
 }
 

@@ -6,8 +6,8 @@
 
 namespace wick::compiler {
 
-/// CRC-32 as zip and gzip use it (reflected, polynomial 04c11db7) of `bytes`. By carry-less products where the
-/// processor has them.
+/// CRC-32 of `bytes` as in zip and gzip (reflected, polynomial 04c11db7). Uses carry-less multiplication if the
+/// processor has it.
 uint32_t crc32(Span<const uint8_t> bytes);
 
 }  // namespace wick::compiler

@@ -99,7 +99,7 @@ std::string escape(std::string_view text, size_t max_chars, bool quotes) {
 
 std::string clean(std::string_view text) { return escape(text, kMaxLineChars, false); }
 
-// "encoder.attn.softmax (model.py:118) in model.pt2", whatever of it is known.
+// "encoder.attn.softmax (model.py:118) in model.pt2", as far as it is known.
 std::string place(const Where& where) {
   std::string out = clean(where.module);
   if (!where.module.empty() && !where.node.empty()) out += '.';

@@ -64,7 +64,7 @@ std::string render(const Diag& diag);
 /// `max_chars` characters (then it ends with "..."): for names that come from files.
 std::string printable(std::string_view text, size_t max_chars = 200);
 
-/// The same for sentences of ours that name parts of files: quotes and backslashes stay.
+/// The same for our own sentences that contain names from files: quotes and backslashes stay.
 std::string printable_sentence(std::string_view text, size_t max_chars = 200);
 
 }  // namespace wick::compiler

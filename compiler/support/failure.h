@@ -15,7 +15,7 @@ struct Failure {
 [[noreturn]] void fail(Code code, std::string message);
 [[noreturn]] void fail(Diag diag);
 
-/// Runs fn(); a Failure it throws becomes the Status. An argument taken for what it is not is a bug of ours.
+/// Runs fn(); a Failure it throws becomes the Status. Reading an Arg as another type than it holds is a bug of ours.
 template <typename F>
 Status catch_failure(F&& fn) {
   try {

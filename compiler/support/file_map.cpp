@@ -31,7 +31,7 @@ Diag io_error(const char* verb, const std::string& path, int error) {
       .with_help(help_for(error));
 }
 
-// All of `bytes`, to a file or a device.
+// Writes all of `bytes` to a file or a device.
 bool write_all(int fd, Span<const uint8_t> bytes) {
   for (size_t done = 0; done < bytes.size();) {
     const ssize_t written = ::write(fd, bytes.data() + done, bytes.size() - done);
@@ -42,8 +42,9 @@ bool write_all(int fd, Span<const uint8_t> bytes) {
   return true;
 }
 
-// Takes the blocks of a file of that size now, which costs less than block by block. A file system may not know how.
-// The file grows as it is written all the same: should the machine stop, it is short, not full of zeros.
+// Allocates the blocks of a file of that size now, which costs less than doing it block by block. A file system that
+// cannot do that is no error. The size of the file still grows as it is written: after a crash the file is short, not
+// full of zeros.
 bool reserve_blocks(int fd, uint64_t size_bytes) {
 #if defined(__linux__)
   constexpr uint64_t kWorthwhileBytes = 1 << 20;
@@ -139,7 +140,7 @@ Status FileWriter::append(Span<const uint8_t> bytes) {
     const size_t room = kBlockBytes - waiting_.size();
     const Span<const uint8_t> part = bytes.subspan(0, std::min(room, bytes.size()));
     bytes = bytes.subspan(part.size(), bytes.size() - part.size());
-    if (part.size() == kBlockBytes) {  // nothing waits
+    if (part.size() == kBlockBytes) {  // a whole block, and waiting_ is empty
       if (!write_all(file_.fd, part)) return io_error("write", path_, errno);
       continue;
     }

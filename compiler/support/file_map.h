@@ -24,8 +24,8 @@ class FileMap {
   ~FileMap();
 
   Span<const uint8_t> bytes() const { return bytes_; }
-  /// Gives the memory of whole pages in `range` back; they are read from the file again when touched. A range that is
-  /// not in the map is left alone.
+  /// Returns the memory of the whole pages in `range` to the system; they are read from the file again when touched. A
+  /// range that is not in the map is ignored.
   void release(Span<const uint8_t> range) const;
 
  private:
@@ -54,7 +54,7 @@ struct Descriptor {
 /// temporary one removed. Move-only.
 class FileWriter {
  public:
-  /// `size_bytes`: of the whole file, if known, else 0; a hint.
+  /// `size_bytes`: the size of the whole file if known, else 0; a hint.
   static Result<FileWriter> open(const std::string& path, uint64_t size_bytes);
 
   FileWriter(FileWriter&& other) noexcept;
@@ -66,12 +66,12 @@ class FileWriter {
   }
 
   Status append(Span<const uint8_t> bytes);
-  /// Writes what waits and closes, so that finish() only renames. After that no append().
+  /// Writes the buffered bytes and closes the file, so that finish() only renames it. No append() may follow.
   Status close();
   Status finish();
 
  private:
-  // Linux takes whole pieces of memory of this size for a file that is written in such blocks, all of them aligned.
+  // Linux caches a file that is written in aligned blocks of this size in pieces of memory of the same size.
   static constexpr size_t kBlockBytes = size_t{256} << 10;
 
   FileWriter(std::string path, std::string temporary, int fd);
@@ -79,13 +79,14 @@ class FileWriter {
 
   std::string path_, temporary_;  // temporary_: empty if there is none
   Descriptor file_;
-  std::vector<uint8_t> waiting_;  // less than a block, to be written at the end of a block
+  std::vector<uint8_t> waiting_;  // buffered bytes, less than a block
 };
 
-/// All of the files or none, unless a rename fails: none appears before the bytes of all are written. Errors: file_io.
+/// Finishes all of the files or none, unless a rename fails: no file appears before the bytes of all are written.
+/// Errors: file_io.
 Status finish_all(std::vector<FileWriter>& files);
 
-/// A whole file at once.
+/// Writes a whole file at once.
 Status write_file(const std::string& path, Span<const uint8_t> bytes);
 
 }  // namespace wick::compiler

@@ -23,7 +23,7 @@ class JsonWriter {
   void value(uint64_t number);
   void value(int number) { value(static_cast<int64_t>(number)); }
   void null();
-  /// Null if there is none.
+  /// Writes null if `item` is empty.
   template <typename T>
   void value(const std::optional<T>& item) {
     if (item)

@@ -1,5 +1,5 @@
-// What a file may ask for beyond its own size. Each limit has a name, a default, and one option that raises it:
-// --limit NAME=N. docs/errors.md holds the table.
+// Limits: how much a file may ask for beyond its own size. Each limit has a name, a default, and one option that raises
+// it: --limit NAME=N. docs/errors.md holds the table.
 #pragma once
 #include <cstdint>
 #include <string>

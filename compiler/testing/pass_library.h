@@ -1,5 +1,5 @@
-// Passes in a shared library of their own, which `wick test-lower --load` runs. The library is C++20, of this source
-// tree and compiled like the tool; it defines
+// Passes in a shared library of their own, which `wick test-lower --load` runs. The library is C++20, from this source
+// tree and compiled like the tool. It defines
 //
 //   std::vector<ExtraPass> my_passes();
 //   WICK_PASS_LIBRARY(my_passes)
@@ -24,7 +24,7 @@ namespace wick::testing {
 /// A library and the tool must have these in common.
 struct LibraryBuild {
   const char* compiler;
-  size_t sizes[6];  // of classes
+  size_t sizes[6];  // sizes of classes
 };
 constexpr LibraryBuild kLibraryBuild = {
     __VERSION__,

@@ -127,7 +127,8 @@ Pipeline& Pipeline::skip(std::string pass) {
   return *this;
 }
 
-// Tells which stage each graph that the compiler shows belongs to; the last of a stage is the one that counts.
+// Calls `see` for each graph that the compiler shows, with the stage that it belongs to. The last graph of a stage
+// counts.
 void Pipeline::watch(CompileOptions& options, const std::function<void(Stage, const Graph&)>& see) const {
   auto partitioned = std::make_shared<bool>(false);
   const auto outer = options_.on_stage;
@@ -339,7 +340,7 @@ std::string Pipeline::failures() const {
 
 const CompileResult* Pipeline::compiled() { return reach(Stage::emit) ? &*result_ : nullptr; }
 
-// The compiler runs once more: texts of large graphs are not kept for nothing.
+// Runs the compiler once more, so that texts of large graphs are not kept for every stage.
 std::string Pipeline::graph_text(Stage wanted) {
   Result<Function> function = import_();
   if (!function.ok()) return "";

@@ -17,18 +17,18 @@ namespace wick::testing {
 enum class Stage : uint8_t {
   import,     // the graph as the file has it
   passes,     // after all passes that come before the partitioner
-  partition,  // delegates stand for what backends take
-  lower,      // what is left outside, as its instructions will be
+  partition,  // delegates stand for the nodes that backends take
+  lower,      // the nodes outside delegates, as their instructions will be
   emit,       // the bytes of the program
-  load,       // on the runtime
-  run,        // its outputs, held against those of the model
+  load,       // the program on the runtime
+  run,        // its outputs, compared with those of the model
 };
 std::string_view name_of(Stage stage);
-/// Nothing for a name that no stage has.
+/// Nothing if no stage has the name.
 std::optional<Stage> stage_named(std::string_view name);
 
-/// Production's compiler and runtime, watched. Set options first; the first stage asked for compiles, once. Nothing
-/// throws or aborts: what does not hold is in failures().
+/// Runs the production compiler and runtime, and records what they do. Set options first; the first stage asked for
+/// compiles, once. Nothing throws or aborts: failed checks are in failures().
 ///
 ///   Pipeline p = Pipeline::from_text(graph);
 ///   p.backend("a").transform("my_pass", my_pass);
@@ -41,9 +41,9 @@ class Pipeline {
   using Import = std::function<compiler::Result<compiler::Function>()>;
   /// May be called more than once. Each call must give the same result.
   explicit Pipeline(Import import);
-  /// A graph in the text form of the IR; constants without elements in the text are made up.
+  /// A graph in the text form of the IR. Constants without elements in the text get made-up values.
   static Pipeline from_text(std::string text);
-  /// A .pt2.
+  /// A .pt2 file.
   static Pipeline from_file(const std::string& path, const compiler::ImportOptions& options = {});
   /// A .pt2 whose bytes outlive the pipeline.
   static Pipeline from_bytes(Span<const uint8_t> bytes, const std::string& name);
@@ -54,7 +54,7 @@ class Pipeline {
   Pipeline& backend(std::string_view names);
   Pipeline& target(compiler::TargetRequest request);
   Pipeline& target(const compiler::Target& target) { return this->target(compiler::TargetRequest(&target)); }
-  /// What runs the parts of targets that are not in every build.
+  /// The runtime half of a target that is not in every build.
   Pipeline& runtime(const Backend& backend, KernelTable kernels = {});
   /// Runs the program elsewhere than on Wick's runtime in this process.
   using Runner = std::function<compiler::Result<std::vector<HostValue>>(const std::vector<HostValue>& inputs)>;
@@ -67,12 +67,12 @@ class Pipeline {
   // --- stages ---
   /// Goes to a stage; the checks that follow look at it. Failing to reach it is a failure.
   Pipeline& at(Stage stage);
-  /// Operators, those of sub-graphs included, in the graph of the stage; up to Stage::lower.
+  /// Checks for an operator, also in sub-graphs, in the graph of the stage; up to Stage::lower.
   Pipeline& check(std::string_view op);
   Pipeline& check_not(std::string_view op);
   Pipeline& check_count(std::string_view op, size_t count);
   Pipeline& check_delegates(size_t count);
-  /// Nodes that no delegate takes: "OP: REASON", sorted, each once.
+  /// Checks the nodes that no delegate takes: "OP: REASON", sorted, each once.
   Pipeline& check_outside(const std::vector<std::string>& wanted);
   /// Expects an error of the compiler, the loader or the runtime whose text contains `part`. That error is then not a
   /// failure.
@@ -90,7 +90,7 @@ class Pipeline {
   std::string failures() const;
   const std::vector<std::string>& failed_checks() const { return failed_checks_; }
   const std::vector<std::string>& mismatches() const { return mismatches_; }
-  /// Of a stage that could not be reached.
+  /// The error of a stage that could not be reached.
   const std::optional<compiler::Diag>& error() const { return error_; }
 
   size_t delegates();

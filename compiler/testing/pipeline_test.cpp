@@ -1,4 +1,4 @@
-// The tester itself: stages, checks that fail, passes of one's own, tolerances.
+// Tests of Pipeline itself: stages, checks that fail, user-defined passes, tolerances.
 #include "compiler/testing/pipeline.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ constexpr char kModel[] = R"(graph f(%x: f32[2, 8]) {
   return %c
 })";
 
-// relu becomes abs: another function.
+// relu becomes abs, which computes something else.
 Result<Changed> relu_to_abs(Graph& graph) {
   Changed changed = Changed::no;
   for (const auto& node : graph.nodes()) {
@@ -103,7 +103,7 @@ TEST(Pipeline, OptionsBehindTheFirstStageAreFailures) {
             "after import: transform(\"relu_to_abs\") has no effect: options come before the first stage");
 }
 
-// A writer, another writer and a reader; what one writes the next one sees.
+// Two writers and a reader: each method sees what the one before wrote.
 TEST(SharedStates, AreSeenByAllMethodsOnEveryBackend) {
   const char* const texts[] = {
       R"(graph add(%x: f32[4]) {

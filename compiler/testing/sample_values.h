@@ -16,14 +16,15 @@ struct Tolerance {
 };
 
 /// Seeded inputs of the declared types, at the upper bounds of their sizes: floats in [-1, 1), 32- and 64-bit integers
-/// 0 or 1, smaller ones 0 to 127, bools either; burnt-in inputs have their value. Errors: usage (an input of more than
-/// 2^24 elements, or without a bound).
+/// 0 or 1, smaller integers 0 to 127, bools either value. Inputs fixed at export have that value. Errors: usage (an
+/// input has more than 2^24 elements, or no upper bound).
 compiler::Result<std::vector<HostValue>> sample_inputs(const compiler::MethodPlan& plan, uint64_t seed);
 
-/// "" or what differs first and by how much. `step` is that of the output.
+/// "", or the first difference and its size. `step`: the quantization step of the output.
 std::string difference(const HostValue& got, const HostValue& want, const Tolerance& tolerance, double step);
 
-/// Constants that are all zeros, as those that a graph's text leaves out, get seeded floats in [-0.5, 0.5).
+/// Gives seeded floats to floating constants that are all zeros, such as those that a graph's text leaves out: in
+/// [-0.5, 0.5) if they are f32 or f16, else in [-1, 1).
 void fill_constants(compiler::Graph& graph, uint64_t seed);
 
 }  // namespace wick::testing

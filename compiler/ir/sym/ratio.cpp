@@ -59,9 +59,11 @@ std::optional<Ratio> scale_of(double value, bool up) {
   for (int64_t q = 1; q <= kMostParts; ++q) {
     const auto p = static_cast<int64_t>(std::llround(value * static_cast<double>(q)));
     if (p == 0 || static_cast<double>(p) / static_cast<double>(q) != value) continue;
-    // Only multiples of q matter: the others are 1 / q or more from an integer, further than roundings of products
-    // below 2^41 reach. There the exact product is an integer N, and the product in doubles is N unless value differs
-    // from p / q by 2^-54 of it or more. If it differs away from where it is rounded to, the result is N all the same.
+    // For n from 0 to 2^31, only multiples of q matter. For other n, n * p / q is 1 / q or more from an integer; the
+    // rounding of a product below 2^41 does not reach that far. For a multiple of q the exact product is an integer N.
+    // The product in doubles is N, too, unless `value` differs from p / q by a relative 2^-54 or more. A larger error
+    // does no harm if the rounding to integers removes it: `value` is too small and rounds up, or too large and rounds
+    // down.
     const double error = std::fma(value, static_cast<double>(q), -static_cast<double>(p));
     const bool small = std::abs(error) < std::ldexp(static_cast<double>(p), -54);
     if (small || (up ? error < 0 : error > 0)) return Ratio{Sym(p), q};

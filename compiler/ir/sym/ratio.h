@@ -8,9 +8,8 @@
 
 namespace wick::compiler {
 
-/// A ratio, denominator > 0. Sums, products and quotients exist only
-/// where double arithmetic on whole numbers below 2^50 gives the same comparisons and the same roundings to integers.
-/// Elsewhere the functions return nothing.
+/// A ratio, denominator > 0. Sums, products and quotients return nothing unless double arithmetic on whole numbers
+/// below 2^50 gives the same comparisons and the same roundings to integers.
 struct Ratio {
   Sym numerator;
   int64_t denominator = 1;
@@ -18,15 +17,15 @@ struct Ratio {
 
 std::optional<Ratio> add(const Ratio& a, const Ratio& b);
 std::optional<Ratio> multiply(const Ratio& a, const Ratio& b);
-/// Only by a constant other than 0.
+/// Nothing unless `b` is a constant other than 0.
 std::optional<Ratio> divide(const Ratio& a, const Ratio& b);
 inline Ratio negate(const Ratio& a) { return {a.numerator * Sym(-1), a.denominator}; }
 
 /// The number if it is a multiple of 2^-20.
 std::optional<Ratio> ratio_of(double value);
-/// p / q, where a whole number from 0 to 2^31 times `value`, in doubles, and times p / q, exactly, are the same integer
-/// when rounded down (`up`: up). Nothing if no q up to 1000 gives such a fraction, or if `value` is not between 2^-10
-/// and 2^10.
+/// The fraction p / q that scales sizes as `value` does: for each whole number n from 0 to 2^31, n * value (in doubles)
+/// and n * p / q (exactly) are the same integer when rounded down (`up`: up). Nothing if there is none with q up to
+/// 1000, or if `value` is not between 2^-10 and 2^10.
 std::optional<Ratio> scale_of(double value, bool up);
 /// "-2", "1.5": decimal digits with a fraction.
 std::optional<Ratio> read_decimal(std::string_view text);

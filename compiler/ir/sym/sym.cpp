@@ -25,7 +25,7 @@ int64_t checked_mul(int64_t a, int64_t b) {
   return result;
 }
 
-// Numbers without overflow: b != 0 and not INT64_MIN / -1.
+// Whether a / b is defined and does not overflow.
 bool divisible_args(int64_t a, int64_t b) { return b != 0 && !(a == std::numeric_limits<int64_t>::min() && b == -1); }
 
 }  // namespace
@@ -213,7 +213,7 @@ Sym make_product(SymList args, Sym (*build)(SymOp, SymList)) {
   return build(SymOp::product, std::move(factors));
 }
 
-// (sum of terms) with every coefficient divisible by `divisor`: the exact quotient.
+// The exact quotient of a sum all of whose coefficients are multiples of `divisor`; nothing for other sums.
 std::optional<Sym> exact_quotient(const Sym& sym, int64_t divisor) {
   const SymList terms = terms_of(sym);
   SymList out;
@@ -244,8 +244,8 @@ std::optional<std::pair<Sym, Sym>> split_multiples(const Sym& sum, int64_t divis
   return std::pair(multiples, rest);
 }
 
-// floordiv(floordiv(x, m) + y, divisor) as floordiv(x + m*y, m*divisor), for a constant m > 0: where y is a number, or
-// where 32 bits hold the dividends.
+// floordiv(floordiv(x, m) + y, divisor) as floordiv(x + m*y, m*divisor), for a constant m > 0. Applies if y is a
+// constant, or if the dividends fit into 32 bits.
 std::optional<Sym> nested_quotient(const Sym& a, int64_t divisor) {
   const SymList terms = terms_of(a);
   const auto is_quotient = [](const Sym& term) {
@@ -321,7 +321,7 @@ int64_t fold(SymOp op, int64_t a, int64_t b) {
   fail(Code::internal, "not a binary operator");
 }
 
-// The comparison of two numbers whose difference lies in `distance`, where that decides it.
+// The result of a comparison of two numbers whose difference lies in `distance`; nothing if that leaves it open.
 std::optional<bool> decided(SymOp op, const SymRange& distance) {
   const bool apart = distance.min > 0 || distance.max < 0;
   switch (op) {
@@ -391,7 +391,7 @@ std::optional<Sym> simplify_division(SymOp op, const Sym& a, const Sym& b) {
   return std::nullopt;
 }
 
-// a - b, if that is a number whatever the symbols are.
+// a - b, if that is a constant.
 std::optional<int64_t> distance_of(const Sym& a, const Sym& b) {
   std::optional<int64_t> distance;
   const Status fits = catch_failure([&] {
@@ -402,8 +402,8 @@ std::optional<int64_t> distance_of(const Sym& a, const Sym& b) {
 
 uint32_t size_of(const Sym& sym) { return sym.is_const() ? 1 : sym.node()->size; }
 
-// Whether their forms alone show that a <= b: min(b, ..) is, and max(x, y) if both are. To two levels, in time that
-// grows with their size no faster than that of one subtraction.
+// Whether a <= b follows from the form of the expressions: min(b, ..) <= b, and max(x, y) <= b if x <= b and y <= b.
+// Looks two levels deep. The time grows with the sizes no faster than that of one subtraction.
 constexpr int kLevels = 2;
 bool is_at_most(const Sym& a, const Sym& b, int depth = kLevels) {
   constexpr uint32_t kSmall = 16;
@@ -422,7 +422,7 @@ bool is_at_most(const Sym& a, const Sym& b, int depth = kLevels) {
   return is(b, SymOp::min) && std::all_of(b.node()->args.begin(), b.node()->args.end(), above);
 }
 
-// The larger or smaller one of two, where it is known.
+// max or min of two expressions whose order is known; nothing for others.
 std::optional<Sym> simplify_extreme(SymOp op, const Sym& a, const Sym& b) {
   if (is_at_most(a, b)) return op == SymOp::max ? b : a;
   if (is_at_most(b, a)) return op == SymOp::max ? a : b;
@@ -434,7 +434,7 @@ std::optional<Sym> simplify_extreme(SymOp op, const Sym& a, const Sym& b) {
   return std::nullopt;
 }
 
-// Of two equal operands.
+// The value of op(operand, operand); nothing if it needs a node.
 std::optional<Sym> simplify_equal(SymOp op, const Sym& operand) {
   switch (op) {
     case SymOp::max:
@@ -464,7 +464,8 @@ std::optional<Sym> simplify_binary(SymOp op, const Sym& a, const Sym& b) {
     if (auto simple = simplify_equal(op, a)) return simple;
   }
   if (op == SymOp::logical_and || op == SymOp::logical_or) {
-    const bool decides = op == SymOp::logical_or;  // the constant that decides; the other one leaves its partner
+    // This constant is the result. Beside the other constant, the result is the other operand.
+    const bool decides = op == SymOp::logical_or;
     if (a.is_const()) return (a.value() != 0) == decides ? Sym(decides) : b;
     if (b.is_const()) return (b.value() != 0) == decides ? Sym(decides) : a;
   }

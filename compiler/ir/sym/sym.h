@@ -141,7 +141,7 @@ struct SymRange {
   /// The symbol stands for a number that the program computes from the values of tensors, not for a size of an input.
   bool from_data = false;
 };
-/// What is known of each symbol.
+/// The known range of each symbol.
 using SymRanges = std::map<std::string, SymRange, std::less<>>;
 using SymValues = std::map<std::string, int64_t, std::less<>>;
 
@@ -171,10 +171,10 @@ void collect_symbols(const Sym& sym, std::set<std::string, std::less<>>& names);
 
 /// True if provably so for all values in range.
 bool provably_le(const Sym& a, const Sym& b, const SymRanges& ranges);
-/// Are the numbers different where one size is 0 or 1, if it may be, and the others are as large as they may be (in the
-/// scope that is open on this thread)? torch's formulas take sizes to be 2 or more: the length of x[-n:] is n to it,
-/// and that of x where n is 0. Not for numbers read from data, nor of more than eight sizes.
-/// Where `stated` is negative and of several sizes, the file is taken to know that they never are such.
+/// Whether the numbers differ when one size is 0 or 1, within its range, and the others are as large as they may be (in
+/// the scope that is open on this thread). torch's formulas assume sizes of 2 or more: it takes x[-n:] to have length
+/// n, but for n = 0 it is all of x. False for numbers read from data, and for more than eight sizes. A negative value
+/// of `stated` counts only if there is one size: for several, the file is taken to know that it never occurs.
 bool differs_at_small_sizes(const Sym& stated, const Sym& computed);
 
 /// Reads Sym::text() form. Depth and length are bounded.

@@ -30,7 +30,7 @@ int64_t saturating_mul(int64_t a, int64_t b) {
 }
 
 SymRange combine(SymOp op, SymRange a, SymRange b) {
-  // A division by zero has no value.
+  // The divisor is not 0: a division by zero has no value.
   if ((op == SymOp::floor_div || op == SymOp::mod) && b.min == 0 && b.max > 0) b.min = 1;
   switch (op) {
     case SymOp::sum: return {saturating_add(a.min, b.min), saturating_add(a.max, b.max)};
@@ -86,7 +86,7 @@ SymRange range_of(const Sym& sym, const SymRanges& ranges) {
 bool provably_le(const Sym& a, const Sym& b, const SymRanges& ranges) { return range_of(b - a, ranges).min >= 0; }
 
 bool differs_at_small_sizes(const Sym& stated, const Sym& computed) {
-  constexpr int64_t kLarge = int64_t{1} << 20;  // of a size without a bound
+  constexpr int64_t kLarge = int64_t{1} << 20;  // stands for a size without an upper bound
   constexpr size_t kMostSymbols = 8;
   if (SymScope::is_from_data(stated) || SymScope::is_from_data(computed)) return false;
   std::set<std::string, std::less<>> symbols;

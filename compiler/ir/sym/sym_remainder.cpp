@@ -1,4 +1,4 @@
-// Remainders and quotients of sums.
+// Rules for remainders and quotients of sums.
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -18,12 +18,12 @@ bool divides_by_number(const Sym& sym, SymOp op) {
 }
 
 constexpr int64_t kSmallestNumber = std::numeric_limits<int64_t>::min();
-// Coefficients beyond it stay as they are: their sums and sizes might not fit.
+// No rule applies to larger coefficients: their sums and magnitudes might overflow.
 constexpr int64_t kLargestCoefficient = std::numeric_limits<int64_t>::max() / 2;
 
-// A rule builds an expression only to compare it with others. Inside, no such rule applies: each sum would build
-// expressions for each of its remainders, those for the remainders in them, and so on, in time exponential in the
-// depth. What is built is dropped, so canonical forms do not depend on it.
+// True while a rule builds an expression only to compare it with others. Such rules do not apply meanwhile. Otherwise
+// each sum would build expressions for each of its remainders, those for the remainders in them, and so on, in time
+// exponential in the depth. The expression is dropped, so canonical forms do not depend on this.
 thread_local bool is_comparing = false;
 std::optional<Sym> quotient_to_compare(const SymList& args) {
   struct Comparing {
@@ -40,14 +40,14 @@ std::optional<Sym> quotient_to_compare(const SymList& args) {
 
 SymList factors_of(const Sym& rest) { return rest.node()->op == SymOp::product ? rest.node()->args : SymList{rest}; }
 
-// A remainder or quotient by a positive number, and the factors beside it.
+// The product cofactor * node, where node is mod(x, d) or floordiv(x, d) for a constant d > 0.
 struct Division {
   Sym node, cofactor;
   const SymList& args() const { return node.node()->args; }  // the dividend x, and d
   int64_t divisor() const { return args()[1].value(); }
 };
 
-// How often factor * sum is in `terms`, numbers aside: from 0 to `most`.
+// How many times factor * sum can be taken out of `terms`, from 0 to `most`, which may be negative. Ignores constants.
 int64_t times_in(const std::vector<SymTerm>& terms, const Sym& factor, const Sym& sum, int64_t most) {
   bool any = false;
   const SymTerm scale = split_coefficient(factor);
@@ -73,8 +73,8 @@ bool are_small(const std::vector<SymTerm>& terms) {
   });
 }
 
-// The sum of `terms` without `quotient`, floordiv(x, d), and with times*mod(x, d) in place of times*x: whether
-// without_small_terms would take mod(x, d) out of its quotient by `divisor`.
+// Let S be the sum of `terms` without `quotient`, which is floordiv(x, d), and with times*mod(x, d) in place of
+// times*x. Returns whether without_small_terms would remove mod(x, d) from floordiv(S, divisor).
 bool loses_remainder(const std::vector<SymTerm>& terms, const Sym& quotient, int64_t times, int64_t divisor) {
   struct Left {
     int64_t coefficient;
@@ -98,7 +98,7 @@ bool loses_remainder(const std::vector<SymTerm>& terms, const Sym& quotient, int
     others.push_back({left, rest.is(1) ? SymRange{1, 1} : SymScope::range(rest), rest.is(1)});
     if (!rest.is(1)) factors.insert(std::gcd(left % divisor, divisor));
   }
-  const int64_t largest = times * (args[1].value() - 1);  // of times*mod(x, d); times*d fits
+  const int64_t largest = times * (args[1].value() - 1);  // bound of times*mod(x, d); times*d fits
   return std::any_of(factors.begin(), factors.end(), [&](int64_t factor) {
     int64_t min = std::min<int64_t>(0, largest), max = std::max<int64_t>(0, largest);
     for (const auto& [coefficient, range, is_number] : others) {
@@ -115,13 +115,14 @@ bool loses_remainder(const std::vector<SymTerm>& terms, const Sym& quotient, int
   });
 }
 
-// How often cofactor * x is in `terms` with the other sign: from 0 to `most`.
+// How many times -cofactor * x can be taken out of `terms`, from 0 to `most`.
 int64_t times_cancelled(const std::vector<SymTerm>& terms, const Division& division, int64_t most) {
   return -times_in(terms, division.cofactor, division.args()[0], -most);
 }
 
-// How often the quotient of a remainder is in `terms`, d times and with the same sign: from 0 to `most`. The quotient
-// of mod(floordiv(x, a), d) is floordiv(x, a*d), and others may be sums; their divisors are multiples of d.
+// How many times cofactor * d * floordiv(x, d) can be taken out of `terms`, from 0 to `most`. If x is floordiv(y, a),
+// the canonical form of floordiv(x, d) is floordiv(y, a*d); it may also be a sum. The divisors in it are multiples of
+// d.
 int64_t times_joined(const std::vector<SymTerm>& terms, const Division& remainder, int64_t most) {
   if (is_comparing) return 0;
   const auto is_candidate = [&](const Sym& factor) {
@@ -136,7 +137,7 @@ int64_t times_joined(const std::vector<SymTerm>& terms, const Division& remainde
   return quotient ? times_in(terms, remainder.cofactor * Sym(remainder.divisor()), *quotient, most) : 0;
 }
 
-// `terms` and times * cofactor * (x - mod(x, d) - d * floordiv(x, d)), which is 0.
+// constant + terms + times * cofactor * (x - mod(x, d) - d * floordiv(x, d)), whose last part is 0.
 std::optional<Sym> with_zero(int64_t constant, const std::vector<SymTerm>& terms, const Division& division,
                              int64_t times) {
   int64_t in_all = 0;
@@ -152,7 +153,7 @@ std::optional<Sym> with_zero(int64_t constant, const std::vector<SymTerm>& terms
   return make_sym(SymOp::sum, std::move(sum));
 }
 
-// `terms` where c*mod(x, a) and c*a*mod(floordiv(x, a), b) are c*mod(x, a*b).
+// constant + terms, with c*mod(x, a) + c*a*mod(floordiv(x, a), b) replaced by c*mod(x, a*b).
 std::optional<Sym> with_joined_digits(int64_t constant, const std::vector<SymTerm>& terms, size_t low,
                                       const Division& division) {
   int64_t wanted = 0, divisor = 0;
@@ -269,7 +270,7 @@ std::optional<Sym> positive_division(SymOp op, const Sym& a, int64_t divisor) {
   return std::nullopt;
 }
 
-// Two of x, its remainder and d times its quotient become the third one, as often as both are there.
+// If two of x, mod(x, d) and d*floordiv(x, d) occur together, replaces them by the third, as often as both occur.
 std::optional<Sym> join_remainder(int64_t constant, const std::vector<SymTerm>& terms) {
   if (!are_small(terms)) return std::nullopt;
   for (const SymTerm& term : terms) {

@@ -54,7 +54,7 @@ TEST(Sym, DivisionAndRemainderFollowPython) {
   EXPECT_EQ(evaluate(s("floordiv(s0, s1)"), {{"s0", 1}, {"s1", 0}}), std::nullopt);
 }
 
-// Sizes that are padded to whole blocks, as models write it.
+// Sizes padded to whole blocks, in the forms that models write.
 TEST(Sym, TheNextMultipleIsOneQuotient) {
   for (const char* text : {"s0 + mod(-1*s0, 5)", "s0 + mod(5 + -1*mod(s0, 5), 5)", "s0 + 4 + -1*mod(s0 + 4, 5)"})
     EXPECT_EQ(s(text).text(), "5*floordiv(s0 + 4, 5)") << text;
@@ -62,7 +62,7 @@ TEST(Sym, TheNextMultipleIsOneQuotient) {
   EXPECT_TRUE((s("s0 + mod(-1*s0, 5)") + s("-1*s0") == s("mod(-1*s0, 5)")));
   EXPECT_TRUE((s("2*s1 + 3 + -2*mod(s1 + s0, 4)") + s("2*s0") == s("8*floordiv(s0 + s1, 4) + 3")));
   EXPECT_EQ(s("s0 + -4*floordiv(s0, 4)").text(), "mod(s0, 4)");
-  // However the sum came about.
+  // Equal sums have one form, however they are written.
   for (const char* text : {"2*s0 + -1*mod(s0, 4)", "s0 + 4*floordiv(s0, 4)"})
     EXPECT_EQ(s(text).text(), "s0 + 4*floordiv(s0, 4)") << text;
   EXPECT_EQ(s("mod(s0, 4) + 4*floordiv(s0, 4)").text(), "s0");
@@ -82,7 +82,7 @@ TEST(Sym, TheNextMultipleIsOneQuotient) {
   }
 }
 
-// Digits of a number in mixed radix, which views that regroup dimensions take and put together.
+// Views that regroup dimensions split a number into digits of a mixed radix and join them again.
 TEST(Sym, DigitsAreJoined) {
   EXPECT_EQ(s("6*floordiv(s0, 6) + 2*mod(floordiv(s0, 2), 3) + mod(s0, 2)").text(), "s0");
   EXPECT_EQ(s("4*mod(floordiv(s0, 4), 6) + mod(s0, 4)").text(), "mod(s0, 24)");
@@ -137,7 +137,7 @@ class ViewChain {
   const std::vector<int64_t>& sizes() const { return sizes_; }
   bool only_regroups() const { return only_regroups_; }
 
-  // The offset in the first tensor of an element of the last one. `Number` is int64_t or Sym.
+  // Maps the offset of an element in the last tensor to its offset in the first. `Number` is int64_t or Sym.
   template <typename Number, typename Divide, typename Remainder>
   Number offset(std::vector<Number> index, Divide divide, Remainder remainder) const {
     for (size_t i = views_.size(); i-- > 0;) {
@@ -285,7 +285,7 @@ TEST(Sym, IndicesThroughViewsHaveNoDivisionsWhereTheViewsOnlyRegroup) {
 
 Sym symbol(int64_t number) { return Sym::symbol("s" + std::to_string(number)); }
 
-// A sum that one rule after the other could take for a multiple of 8 with a small rest.
+// A sum in which each rule could find a multiple of 8 with a small rest.
 Sym quotients(int64_t count) {
   Sym sum = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -295,7 +295,7 @@ Sym quotients(int64_t count) {
   return sum;
 }
 
-// Remainders in remainders; between them, terms that look like the next digit if `with_digits`.
+// Nested remainders. With `with_digits`, the terms between them look like the next digit.
 Sym nested(int64_t depth, int64_t divisor, int64_t step, bool with_digits) {
   Sym x = symbol(0);
   for (int64_t i = 0; i < depth; ++i) {
@@ -306,7 +306,8 @@ Sym nested(int64_t depth, int64_t divisor, int64_t step, bool with_digits) {
 }
 
 TEST(Sym, ManyQuotientsAndDeepRemaindersTakeBoundedTime) {
-  // Processor time grows with a power of the size, of 5 at most; in exponential time, the larger size never ends.
+  // Processor time may grow with the fifth power of the size at most: 4^5 = 1024. In exponential time the larger size
+  // would never end.
   const auto grows_slowly = [](const auto& make, int64_t size) {
     const auto seconds = [&](int64_t n) {
       const double start = testing::processor_seconds();
@@ -330,7 +331,7 @@ TEST(Sym, ManyQuotientsAndDeepRemaindersTakeBoundedTime) {
   nested(100, 1000, -3, true);
 }
 
-// A rule whose numbers would not fit is left out; what the expression says fits.
+// A rule whose numbers would overflow is skipped; the expression itself does not overflow.
 TEST(Sym, LargeCoefficientsAreNotRefused) {
   const Sym x = Sym::symbol("x"), y = Sym::symbol("y");
   constexpr int64_t kLowest = std::numeric_limits<int64_t>::min(), kHighest = std::numeric_limits<int64_t>::max();

@@ -291,7 +291,7 @@ void read_precision(Reader& r) {  // ", precision=53)"
   r.expect(')');
 }
 
-// What follows "Float(": '-1.5', precision=53)
+// Reads the rest of a float after "Float(": '-1.5', precision=53)
 Ratio read_float(Reader& r) {
   const std::optional<Ratio> value = read_decimal(r.quoted());
   if (!value) r.error("a number with few digits");
@@ -322,8 +322,8 @@ Ratio read_ratio(Reader& r) {
   return *result;
 }
 
-// "Mul(Float('1.7'), size)", which an image scaled by a factor has, before it is rounded: nothing, and nothing read, if
-// the factor is one that doubles hold exactly.
+// Reads "Mul(Float('1.7'), size)", the size of an image scaled by a factor, before it is rounded. Returns nothing, and
+// reads nothing, if the text is another one or doubles hold the factor exactly.
 std::optional<Ratio> read_scaled_size(Reader& r, bool up) {
   const size_t start = r.position();
   if (!r.accept_text("Mul(Float(")) return std::nullopt;
@@ -344,7 +344,7 @@ std::optional<Ratio> read_scaled_size(Reader& r, bool up) {
   return Ratio{size.numerator * scale->numerator, scale->denominator};
 }
 
-// What follows "TruncToInt(".
+// Reads the rest after "TruncToInt(".
 Sym read_truncated(Reader& r) {
   const std::optional<Ratio> scaled = read_scaled_size(r, false);
   const Ratio value = scaled ? *scaled : read_ratio(r);
@@ -354,7 +354,7 @@ Sym read_truncated(Reader& r) {
   return floor(value);
 }
 
-// What follows "CeilToInt(" or "FloorToInt(". Here, and only here, an integer may be divided by another that varies.
+// Reads the rest after "CeilToInt(" or "FloorToInt(". Only here may an integer be divided by one that is not constant.
 Sym read_rounded(Reader& r, bool up) {
   if (const std::optional<Ratio> scaled = read_scaled_size(r, up)) {
     r.expect(')');

@@ -111,7 +111,7 @@ class Parser : private TextReader {
       error("a part of a quantization");
     }
   }
-  // One number or a list, in front of which its dtype may stand.
+  // One number or a list; its dtype may stand in front.
   void numbers(const Quantization& q, NumberList& out) {
     skip();
     DType dtype = out.dtype;
@@ -344,7 +344,7 @@ class Parser : private TextReader {
     define(scope, name, value);
   }
 
-  // Its payload is not part of the text: only its size is.
+  // The text holds the size of a payload, not its bytes.
   void delegate(Graph& graph) {
     auto made = std::make_shared<Delegate>();
     made->id = string();
@@ -360,7 +360,7 @@ class Parser : private TextReader {
       if (!size.is_const() || size.value() < 0) error("constant sizes");
       if (__builtin_mul_overflow(bytes, size.value(), &bytes)) error("a constant that 64 bits can count");
     }
-    // Each is checked before it is added, so the sum cannot overflow.
+    // Each size is checked before it is added, so the sum cannot overflow.
     const uint64_t most = limits().expanded_bytes;
     if (static_cast<uint64_t>(bytes) > most || constant_bytes_ + static_cast<uint64_t>(bytes) > most)
       fail(over_limit(&Limits::expanded_bytes, "IR text: the constants take too much memory"));
@@ -452,7 +452,7 @@ class Parser : private TextReader {
     }
   }
 
-  // A symbol is stated for a number that follows only if it stands for nothing else.
+  // A symbol may be stated in place of an inferred number only if its range is that number.
   static bool may_be_stated(const Sizes& inferred, const Sizes& stated, const SymRanges& ranges) {
     if (!sizes_agree(inferred, stated)) return false;
     for (size_t i = 0; i < stated.size(); ++i) {

@@ -104,7 +104,8 @@ std::string TextReader::string() {
   return out;
 }
 
-// What follows a backslash, as printable() writes it: n, t, r, xHH, u{HEX}; any other character stands for itself.
+// Reads an escape after its backslash, as printable() writes it: n, t, r, xHH, u{HEX}; any other character stands for
+// itself.
 void TextReader::escaped(std::string& out) {
   const char c = text_[position_++];
   if (c == 'n' || c == 't' || c == 'r') {

@@ -8,17 +8,17 @@
 namespace wick::compiler {
 
 /// Reads a text from front to back. White space and comments (# to the end of the line) may stand in front of anything
-/// but the inside of a word. What is not as wanted is an error of code corrupt_file, thrown with `fail`.
+/// but the inside of a word. Unexpected text throws a Failure of code corrupt_file.
 class TextReader {
  public:
   explicit TextReader(std::string_view text) : text_(text) {}
 
  protected:
-  /// Says what was wanted at this position, and what is there.
+  /// Throws a Failure that says what was wanted at this position and what is there.
   [[noreturn]] void error(const std::string& wanted);
   void skip();
   bool at_end() const { return position_ == text_.size(); }
-  /// Whether this follows at once.
+  /// Whether `wanted` follows at this position, without white space in between.
   bool at(std::string_view wanted) const { return text_.substr(position_, wanted.size()) == wanted; }
   bool at_letter() const;
   bool next_is(char c);

@@ -12,13 +12,13 @@ namespace {
 
 using Results = std::vector<Value*>;
 
-// Factors of 0 or 1 / (1 - p), and the mask of those that are not 0.
+// Two results: factors, each 0 or 1 / (1 - p), and a mask of the factors that are not 0.
 Results draw_dropout(Builder& b, const Sizes& sizes, DType dtype, double p) {
   return b.call_multi("aten.native_dropout", {b.full(sizes, 1.0, dtype), p, true});
 }
 
-// A feature is a channel of an image: the second dimension. In place of 0, alpha dropout leaves the limit of a selu,
-// and keeps mean and variance.
+// Feature dropout drops whole channels, the slices along the second dimension. Alpha dropout writes the lower limit of
+// selu in place of 0, scaled and shifted so that mean and variance stay.
 Results decompose_dropout(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("input");
@@ -40,7 +40,7 @@ Results decompose_dropout(Builder& b, Node& node) {
   return {c.add(c.mul(x, c.mul(kept, a)), shift)};
 }
 
-// Eager multiplies by a mask of fractions.
+// In training, eager multiplies by a mask of fractions, which integers cannot hold.
 void require_droppable(const Node& node, bool train) {
   const DType dtype = node.tensor("input")->dtype();
   require(!train || node.real("p") == 0 || is_floating(dtype) || is_complex(dtype),
@@ -84,7 +84,7 @@ void infer_stride(Node& node) {
 }
 void infer_storage_offset(Node& node) { node.result()->type = Type::integer(0); }
 
-// The value of a one-element tensor. Its symbol comes from the exported program and stays.
+// The value of a one-element tensor. Its symbol is the one in the exported program.
 void infer_item(Node& node) {
   const Value* x = node.tensor("self");
   if (!may_equal(numel(x->sizes()), 1)) reject("item of a tensor with more than one element");
@@ -112,7 +112,7 @@ void infer_assert_tensor(Node& node) {
     reject("an assertion on a tensor with other than one element");
 }
 
-// What linalg functions call behind the forms that report an error for each matrix.
+// linalg functions call it after the `_ex` form, which reports an error number for each matrix.
 Results decompose_check_errors(Builder& b, Node& node) {
   Compose c(b);
   require(node.tensor("info")->dtype() == DType::i32, "_linalg_check_errors takes int32 numbers of errors");
@@ -123,7 +123,8 @@ Results decompose_check_errors(Builder& b, Node& node) {
   return {};
 }
 
-// What the exporter recorded of a tensor must be what it is now. Strides are a matter of storage and not looked at.
+// Checks that a tensor still has the dtype and sizes that the exporter recorded. Strides concern storage and are
+// ignored.
 void infer_assert_metadata(Node& node) {
   const Value* x = node.tensor("a");
   const std::optional<DType> dtype = node.dtype("dtype");

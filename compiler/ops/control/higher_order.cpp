@@ -26,7 +26,7 @@ void require_same_kind(const Type& a, const Type& b) {
   }
 }
 
-// Where the branches agree the size is known; elsewhere the file's symbol stays.
+// A size on which the branches agree is known; any other one keeps the file's symbol.
 void infer_cond(Node& node) {
   require_graphs(node, 2, node.results().size());
   if (node.graphs[0]->outputs.size() != node.results().size())
@@ -78,7 +78,7 @@ void infer_stacked(Node& node, const Values& init, const Values& xs) {
 void infer_scan_loop(Node& node) { infer_stacked(node, node.tensors("init"), node.tensors("xs")); }
 void infer_map(Node& node) { infer_stacked(node, {}, node.tensors("xs")); }
 
-// The partitioner knows the types of the results: they are those of the nodes that the delegate stands for.
+// The partitioner sets the types of the results: those of the nodes that the delegate replaces.
 void infer_call_delegate(Node& node) {
   for (const Value* result : node.results()) {
     if (!result->type.is_tensor()) reject("a delegate returns tensors");

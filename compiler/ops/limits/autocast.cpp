@@ -47,7 +47,7 @@ constexpr std::string_view kLowered[] = {
     "rnn_tanh_cell",
     "scaled_dot_product_attention",
 };
-// Registered for other devices only.
+// Registered for devices other than the CPU only.
 constexpr std::string_view kLoweredElsewhere[] = {
     "_convolution", "_scaled_dot_product_flash_attention",
     "addmv",        "addr",
@@ -63,7 +63,7 @@ bool has(Span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Does the operand have size 1 in the dimension of letter `at` of its `term`?
+// Whether the operand has size 1 in the dimension of the letter at index `at` of its `term`.
 bool is_one(std::string_view term, size_t at, const Value* operand) {
   if (!operand || !operand->type.is_tensor()) return false;
   const size_t rank = operand->type.tensor.rank(), behind = term.size() - at;
@@ -71,14 +71,15 @@ bool is_one(std::string_view term, size_t at, const Value* operand) {
   return dim < rank && operand->sizes()[dim].is(1);
 }
 
-// Does an equation sum over a letter of two operands, by a product of matrices? Else, and where an operand's size is 1,
-// einsum multiplies and adds.
+// Whether einsum computes the equation by a matmul: it sums over a letter of two operands. Otherwise, and for letters
+// whose size is 1 in an operand, einsum multiplies elements and adds.
 bool contracts(std::string_view equation, const Values& operands) {
   const size_t arrow = equation.find("->");
   const std::string_view result = arrow == std::string_view::npos ? "" : equation.substr(arrow + 2);
   std::string left(equation.substr(0, arrow));
   std::erase(left, ' ');
-  std::array<size_t, 256> found = {}, last = {};  // of each letter: operands that have it, and the last of them, from 1
+  // By letter: how many operands have it, and the number of the last of them, from 1.
+  std::array<size_t, 256> found = {}, last = {};
   for (const char c : result) last[static_cast<uint8_t>(c)] = SIZE_MAX;
   size_t number = 1;
   for (size_t start = 0; start <= left.size(); ++number) {

@@ -1,4 +1,4 @@
-// What torch.autocast makes of operators.
+// Which operators torch.autocast casts.
 #pragma once
 #include <cstdint>
 
@@ -8,11 +8,11 @@ namespace wick::compiler {
 
 enum class Autocast : uint8_t {
   keeps,   // f32 stays f32
-  lowers,  // its operands of f32 are cast, and so the result has the region's dtype
-  mixes,   // casts some products inside, but its result stays f32: no dtype in a file shows it
+  lowers,  // casts its f32 operands, so the result has the region's dtype
+  mixes,   // casts the operands of some matmuls inside, but its result stays f32: no dtype in a file shows it
 };
 
-/// For operands of f32 on the CPU, or on another device. `args` has an entry for each argument of the schema.
+/// The cast of f32 operands on the CPU, or on another device. `args` has an entry for each argument of the schema.
 Autocast autocast_of(const OpDef& def, const Args& args, bool on_cpu);
 
 }  // namespace wick::compiler

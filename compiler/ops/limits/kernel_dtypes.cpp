@@ -14,7 +14,8 @@ struct Row {
   std::string_view kernel;
   int takes;  // RareDtypes, kAlike
 };
-// Sorted by name. A kernel without a row (its result sizes depend on data, say) is not known to refuse anything.
+// Sorted by name. A kernel without a row (for example, one whose result sizes depend on data) counts as taking every
+// dtype.
 constexpr Row kRows[] = {
 #define TAKES(kernel, dtypes) {kernel, dtypes},
 #include "compiler/ops/limits/kernel_dtypes.inc"
@@ -27,7 +28,7 @@ std::string_view conversion_for(DType dtype) {
   return "convert it before: x.to(torch.float32)";
 }
 
-// Null: instructions without a kernel of the operator's name.
+// Null for nodes that instructions execute without a kernel of the operator's name.
 const char* kernel_of(const Node& node) {
   if (node.is("aten._assert_async.msg")) return "aten::ne.Scalar_out";
   return node.graphs.empty() && !node.op->has(kBackendOnly) ? node.op->kernel : nullptr;

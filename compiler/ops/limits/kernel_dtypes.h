@@ -1,5 +1,5 @@
-// Which of the rarer dtypes our kernels take, and which kernels take one dtype only in a call: kernel_dtypes.inc, which
-// a test compares with what the kernels do.
+// Which of the rarer dtypes our kernels take, and which kernels want all floating operands of a call in one dtype. A
+// test compares the table, kernel_dtypes.inc, with the kernels.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -10,8 +10,8 @@
 
 namespace wick::compiler {
 
-/// Sets of dtypes, as bits. Of other dtypes, what a kernel does not take eager does not compute either, and no file
-/// holds it.
+/// Sets of rarer dtypes, as bits. Kernels are not checked for the other dtypes: what a kernel refuses there eager
+/// refuses too, so no file holds it.
 enum RareDtypes : uint8_t {
   kUsual = 0,
   kC32 = 1u << 0,
@@ -20,10 +20,10 @@ enum RareDtypes : uint8_t {
   kU16 = 1u << 3,
   kU32 = 1u << 4,
   kU64 = 1u << 5,
-  kF8 = 1u << 6,     // all five
-  kNoF32 = 1u << 7,  // not f32, as few kernels; a guess where f32 has another kernel
+  kF8 = 1u << 6,     // all five 8-bit floats
+  kNoF32 = 1u << 7,  // does not take f32 (few kernels). A guess if f32 has another kernel
 };
-/// Beside RareDtypes: the floating operands of a call must have one dtype.
+/// Used with RareDtypes: the floating operands of a call must have one dtype.
 inline constexpr int kAlike = 1 << 8;
 RareDtypes rare_dtype(DType dtype);
 
@@ -36,8 +36,8 @@ bool kernel_takes_mixes(std::string_view kernel);
 /// The dtypes of the node's floating operands, each once.
 std::vector<DType> floating_dtypes(const Node& node);
 
-/// Fails with the place in the user's model where a kernel of ours would get a dtype, or a mix of dtypes, that it does
-/// not take. What other backends took is theirs.
+/// Fails, with the place in the user's model, if a kernel of ours would get a dtype, or a mix of dtypes, that it does
+/// not take. Nodes that other backends took are not checked.
 Status check_kernel_dtypes(const Graph& graph);
 
 }  // namespace wick::compiler

@@ -9,7 +9,8 @@ namespace {
 
 bool is_float32(const Value* x) { return x->dtype() == DType::f32; }
 
-// Query, key and value in float32 whose leading sizes agree; query heads are a known multiple of key heads.
+// Query, key and value are f32 and have equal leading sizes, except that the query heads may be a known multiple of the
+// key heads.
 bool attention(const Node& node) {
   const Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value");
   const size_t rank = q->rank();
@@ -35,32 +36,32 @@ bool attention(const Node& node) {
   return true;
 }
 
-// As many matrices as right sides, which are matrices, too; pivots as the kernels of factors write them.
+// Each matrix has one right side, which is a matrix too. Pivots have the dtype that the factorization kernels write.
 bool equal_batches(const Node& node) {
   const Value *a = node.tensor(node.op->parsed->args[0].name), *b = node.tensor("B");
   return have_equal_batches(a, b) &&
          (node.op->parsed->find("pivots") < 0 || node.tensor("pivots")->dtype() == DType::i32);
 }
 
-// A chance for each count.
+// Each count has its own probability.
 bool binomial(const Node& node) { return node.tensor("count")->sizes() == node.tensor("prob")->sizes(); }
 
-// A write into elements of its own dtype.
+// The written elements have the dtype of the tensor.
 bool equal_dtypes(const Node& node) { return node.tensor("self")->dtype() == node.tensor("src")->dtype(); }
 
-// A bias of the input's dtype.
+// The bias has the dtype of the input.
 bool plain_bias(const Node& node) {
   const Value* bias = node.optional_tensor("bias");
   return !bias || bias->dtype() == node.tensor("input")->dtype();
 }
 
-// Sums in numbers, which are not rounded to 16 bits first.
+// The sum is numeric, and the operand is not rounded to 16 bits first.
 bool sums(const Node& node) {
   const DType to = node.result()->dtype();
   return to != DType::boolean && (!is_16_bit(to) || node.tensor("self")->dtype() == to);
 }
 
-// Integers are scanned as integers, floats as floats of their dtype or wider.
+// Integers are scanned as integers, floats in their own dtype or a wider one.
 bool scans(const Node& node) {
   const DType from = node.tensor("self")->dtype(), to = node.result()->dtype();
   return is_floating(from) ? is_floating(to) && (!is_16_bit(to) || from == to) : !is_16_bit(to);
@@ -84,7 +85,7 @@ constexpr KernelLimit kKernelLimits[] = {
     {"aten.sum.dim_IntList", sums},
 };
 
-// Complex numbers go to the kernels of the parts, except in Fourier transforms.
+// Complex numbers are computed by the kernels for their parts, except in Fourier transforms.
 bool has_complex_operand(const Node& node) {
   if (node.op->name().starts_with("aten._fft_")) return false;
   for (const Value* value : node.operands()) {

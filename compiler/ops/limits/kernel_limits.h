@@ -1,4 +1,5 @@
-// Where our own kernel of a composite operator does not take a call, so that profile native decomposes it as auto does.
+// Calls that our own kernel of a composite operator does not take: profile native decomposes them, as profile auto
+// does.
 #pragma once
 #include "compiler/ir/graph.h"
 

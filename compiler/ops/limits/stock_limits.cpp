@@ -1,5 +1,5 @@
-// Observed on ExecuTorch 1.5.1 with tests/interop/cases_on_stock; what decompositions avoid on every profile has no row
-// here.
+// Limits observed on ExecuTorch 1.5.1 with tests/interop/cases_on_stock. Limits that decompositions avoid on every
+// profile have no row here.
 #include "compiler/ops/limits/stock_limits.h"
 
 #include <algorithm>
@@ -22,8 +22,8 @@ bool integers(const Node& node) { return is_integral(node.result()->dtype()); }
 bool scale_not_double(const Node& node) { return dtype_of(node, "scale") != DType::f64; }
 bool scales_not_double(const Node& node) { return dtype_of(node, "scales") != DType::f64; }
 
-// Stock adds, subtracts, multiplies and divides complex tensors of one dtype and, where it adds or subtracts, of one
-// shape, and takes them apart; nothing else element by element.
+// Stock adds, subtracts, multiplies and divides complex tensors of one dtype (for sums and differences also of one
+// shape) and extracts their parts. It has no other element-wise operator on complex numbers.
 bool complex_numbers(const Node& node) {
   static constexpr std::string_view kTensors[] = {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor",
                                                   "aten.div.Tensor"};
@@ -31,7 +31,7 @@ bool complex_numbers(const Node& node) {
   const bool two = std::find(std::begin(kTensors), std::end(kTensors), node.op->name()) != std::end(kTensors);
   if (!two || !is_complex(node.result()->dtype())) return false;
   const Value *x = tensor_or_null(node.arg("self")), *y = tensor_or_null(node.arg("other"));
-  if (!x || !y) return false;  // becomes the form with a number
+  if (!x || !y) return false;  // decomposes to the overload with a number
   if (x->dtype() != node.result()->dtype() || y->dtype() != node.result()->dtype()) return true;
   return (node.is("aten.add.Tensor") || node.is("aten.sub.Tensor")) && x->sizes() != y->sizes();
 }

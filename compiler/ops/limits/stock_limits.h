@@ -6,7 +6,7 @@
 
 namespace wick::compiler {
 
-/// "" if stock's kernel takes the node and means the same, else why not. `node` is what reaches the planner.
+/// "" if stock's kernel takes the node and computes the same, else why not. `node` is as it reaches the planner.
 std::string_view stock_limit(const Node& node);
 
 }  // namespace wick::compiler

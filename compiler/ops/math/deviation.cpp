@@ -36,23 +36,24 @@ Value* variance(Builder& b, Value* x, const Spread& s) {
 
 namespace {
 
-// Whether an element of a reduction over these dimensions can be selected: they are known and not empty.
+// Whether all these dimensions have known sizes above 0, so that an element along them can be selected.
 bool has_elements(const Value* x, const std::vector<int64_t>& dims) {
   return !dims.empty() && std::all_of(dims.begin(), dims.end(), [&](int64_t dim) {
     const Sym& size = x->sizes()[static_cast<size_t>(dim)];
     return size.is_const() && size.value() > 0;
   });
 }
-// The smaller of two that hold up to where they overflow or lose digits: of numbers as they are, and of their 2^-96th.
-// Minima may drop NaN, so a product that is 0 or NaN is added.
+// The smaller one of two deviations: that of x, which overflows for large x, and that of 2^-96 * x, scaled back, which
+// loses digits for small x and is therefore raised to 2^48. Minima may drop NaN, so scaled * 0, which is 0 or NaN, is
+// added.
 Value* deviation_in_two_scales(Builder& b, Value* x, const Spread& s) {
   Compose c(b);
   Value* scaled = c.sqrt(variance(b, c.mul(x, 0x1p-96), s));
   Value* far = c.maximum(c.mul(scaled, 0x1p96), 0x1p48);
   return c.add(c.minimum(c.sqrt(variance(b, x, s)), far), c.mul(scaled, 0.0));
 }
-// Where there are no more elements than the correction, the deviation is infinite, and NaN if all elements are equal:
-// 0 divided by 0, but not a square that vanishes.
+// If there are no more elements than the correction, the deviation is infinite, or NaN if all elements are equal: 0
+// divided by 0. A square that only underflows does not give this NaN.
 Value* corrected_deviation(Builder& b, Value* x, Spread s) {
   Compose c(b);
   const double correction = std::exchange(s.correction, 0);
@@ -65,8 +66,8 @@ Value* corrected_deviation(Builder& b, Value* x, Spread s) {
 
 }  // namespace
 
-// The root of the variance. Eager computes it in f64, where squares of f32 do not overflow: here those of what is
-// divided by the largest deviation of each row. Where a row may be empty, it has none.
+// The root of the variance. Eager computes it in f64, where squares of f32 numbers do not overflow. Here x is divided
+// by the largest deviation of its row before squaring. A row that may be empty has no largest deviation.
 Value* deviation(Builder& b, Value* x, const Spread& s) {
   Compose c(b);
   if (is_complex(x->dtype())) return c.sqrt(variance(b, x, s));

@@ -17,9 +17,9 @@ struct Spread {
 Spread spread_of(const Node& node);
 /// `correction` as an argument: an integer if it is one.
 Arg correction_arg(double correction);
-/// Of complex numbers the sum of the variances of their parts.
+/// For complex numbers: the sum of the variances of their parts.
 Value* variance(Builder& b, Value* x, const Spread& s);
-/// The root of the variance, finite where only squares overflow.
+/// The root of the variance. Finite if only the squares of the deviations overflow.
 Value* deviation(Builder& b, Value* x, const Spread& s);
 
 }  // namespace wick::compiler

@@ -1,4 +1,4 @@
-// einsum: parses the equation, then contracts from left to right by batched matrix products.
+// einsum: parses the equation, then contracts from left to right by batched matmuls.
 #include <algorithm>
 #include <map>
 
@@ -97,7 +97,7 @@ bool contains(const Labels& labels, Label label) {
   return std::find(labels.begin(), labels.end(), label) != labels.end();
 }
 
-// A label twice in one operand: its diagonal, which diagonal() puts last.
+// Replaces a label that an operand has twice by the diagonal, which diagonal() puts last.
 void take_diagonals(Builder& b, Operand& operand) {
   for (size_t i = 0; i < operand.labels.size(); ++i) {
     for (size_t j = i + 1; j < operand.labels.size(); ++j) {
@@ -113,7 +113,7 @@ void take_diagonals(Builder& b, Operand& operand) {
   }
 }
 
-// Sums labels that nobody else wants.
+// Sums over the labels that are not wanted.
 void sum_out(Compose& c, Operand& operand, const Labels& wanted) {
   std::vector<int64_t> dims;
   Labels kept;
@@ -148,7 +148,7 @@ Value* grouped(Builder& b, const Operand& operand, const Labels* const (&groups)
   return b.reshape(b.permute(operand.value, order), std::move(flat));
 }
 
-// Both have the label with its full size, or lack it.
+// Expands labels of size 1 in `operand` to the size in `other`.
 void expand_shared(Builder& b, Operand& operand, const Labels& labels, const Operand& other) {
   Sizes sizes = operand.value->sizes();
   for (size_t i = 0; i < operand.labels.size(); ++i) {
@@ -162,7 +162,8 @@ void expand_shared(Builder& b, Operand& operand, const Labels& labels, const Ope
   operand.value = b.expand(operand.value, std::move(sizes));
 }
 
-// Product of two operands keeping `wanted`: batch labels are in both and wanted, inner ones in both and not.
+// The product of two operands, with the labels `wanted`. Batch labels are in both operands and wanted; inner labels are
+// in both and not wanted.
 Operand contract(Compose& c, Operand x, Operand y, const Labels& wanted) {
   Builder& b = c.b;
   Labels needed_x = wanted, needed_y = wanted;
@@ -236,7 +237,7 @@ Results decompose_einsum(Builder& b, Node& node) {
   return {b.permute(out.value, order)};
 }
 
-// With one tensor, einsum is a view of it unless a label is summed.
+// With one operand, einsum is a view of it unless a label is summed.
 Sharing shares_unless_summed(const SharingCall& call) {
   const Values tensors = call.node.tensors("tensors");
   if (tensors.size() != 1) return {};

@@ -1,4 +1,4 @@
-// Systems of equations, determinants, factorisations and spectra of matrices.
+// Linear systems, determinants, factorizations and spectra of matrices.
 #include <cmath>
 #include <limits>
 
@@ -24,7 +24,7 @@ void require_square(const Value* a) {
   require_equal(a->sizes().back(), a->sizes()[a->rank() - 2], "a matrix that must be square");
 }
 
-// Leading sizes of a batch of matrices, and `more`.
+// The leading sizes of a batch of matrices, followed by `more`.
 Sizes batch_of(const Value* a, Sizes more = {}) {
   Sizes sizes(a->sizes().begin(), a->sizes().end() - 2);
   sizes.insert(sizes.end(), more.begin(), more.end());
@@ -35,7 +35,7 @@ const Sym& columns(const Value* a) { return a->sizes().back(); }
 Value* transposed(Builder& b, Value* a) { return b.transpose(a, -2, -1); }
 Value* adjoint(Builder& b, Value* a) { return Compose(b).call("aten.adjoint", {a}); }
 
-// `a` with the leading sizes of `batch`.
+// `a` expanded to the leading sizes `batch`.
 Value* in_batch(Builder& b, Value* a, const Sizes& batch) {
   Sizes sizes = batch;
   sizes.push_back(rows(a));
@@ -82,12 +82,12 @@ void infer_lu_unpack(Node& node) {
   set_result(node, 1, dtype, data ? batch_of(lu, {rows(lu), inner}) : Sizes{0});
   set_result(node, 2, dtype, data ? batch_of(lu, {inner, columns(lu)}) : Sizes{0});
 }
-// Is the right side one vector for each matrix?
+// Whether the right side is one vector for each matrix.
 bool is_vector(const Value* a, const Value* right) {
   return right->rank() == 1 ||
          (right->rank() + 1 == a->rank() && right->sizes() == Sizes(a->sizes().begin(), a->sizes().end() - 1));
 }
-// The leading sizes of both, broadcast, and those of a right side.
+// The leading sizes of both, broadcast, then the rows and columns of the right side.
 Sizes solution_sizes(const Value* a, const Value* right) {
   Sizes sizes = broadcast(batch_of(a), batch_of(right));
   sizes.push_back(rows(right));
@@ -115,7 +115,7 @@ void infer_with_info(Node& node) {
   set_result(node, 0, a->dtype(), a->sizes());
   if (node.results().size() > 1) set_result(node, 1, DType::i32, batch_of(a));
 }
-// A right side for each matrix; leading sizes broadcast.
+// A matrix of right sides for each matrix; leading sizes broadcast.
 void infer_like_right_side(Node& node) {
   const Value *a = first(node), *b = node.tensor("B");
   require_square(a);
@@ -181,7 +181,7 @@ void infer_svd(Node& node) {
 }
 // --- systems ---
 
-// A @ X = B, or X @ A = B; vectors and batches are brought to one form.
+// Solves A @ X = B, or X @ A = B. Vectors become matrices, and batches are expanded to one size.
 Results solve(Builder& b, Value* a, Value* right, bool left, bool check) {
   require_square(a);
   require(right->rank() >= 1, "solve: the right side is a scalar");
@@ -193,7 +193,7 @@ Results solve(Builder& b, Value* a, Value* right, bool left, bool check) {
   if (vector) out[0] = b.squeeze(out[0], -1);
   return out;
 }
-// Factors are those of the matrices as they are, whatever the right side is.
+// The results contain the factors of the matrices as given, not expanded to the batch of the right side.
 Results decompose_solve_ex(Builder& b, Node& node) {
   Value *a = node.tensor("A"), *right = node.tensor("B");
   if (!is_vector(a, right) && have_equal_batches(a, right)) return {};
@@ -349,13 +349,13 @@ Value* threshold(Compose& c, Node& node, Value* a, Value* values) {
   }
   return given("atol") ? c.maximum(relative, as_column("atol")) : relative;
 }
-// Eager reads only the lower triangle of a matrix that is said to be Hermitian.
+// The matrix that eager computes with. If the matrix is said to be Hermitian, eager reads only its lower triangle.
 Value* read_part(Compose& c, const Node& node) {
   Value* a = first(node);
   if (node.op->parsed->find("hermitian") < 0 || !node.boolean("hermitian")) return a;
   Value* below = c.b.call("aten.tril", {a, -1});
   Value* rest = c.b.call("aten.tril", {a, 0});
-  if (is_complex(a->dtype())) {  // of the diagonal, the real parts
+  if (is_complex(a->dtype())) {  // only the real parts of the diagonal count
     Value* diagonal = c.b.call("aten.triu", {rest, 0});
     rest = c.add(below, c.mul(c.add(diagonal, adjoint(c.b, diagonal)), 0.5));
   }

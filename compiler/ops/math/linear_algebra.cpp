@@ -1,4 +1,4 @@
-// Matrix products.
+// Matmuls, and other products of matrices and vectors.
 #include <cmath>
 
 #include "compiler/ops/compose.h"
@@ -37,7 +37,7 @@ void infer_linear(Node& node) {
   }
   set_result(node, x->dtype(), std::move(sizes));
 }
-// Only what the kernel does not take: a vector as weight, a scalar as input.
+// Decomposes only what the kernel does not take: a vector as weight or input, and a bias that is no vector.
 Results decompose_linear(Builder& b, Node& node) {
   Compose c(b);
   Value *x = node.tensor("input"), *weight = node.tensor("weight"), *bias = node.optional_tensor("bias");
@@ -89,13 +89,13 @@ void infer_addmm(Node& node) {
   set_result(node, x->dtype(), std::move(sizes));
 }
 
-// An argument that may be a number, as a factor of matrices: of integers, eager drops its fraction.
+// alpha or beta for matrices of `dtype`. For integer matrices eager drops the fraction of the number.
 Arg factor_arg(const Arg& arg, DType dtype) {
   const auto number = literal(arg);
   return number && is_integral(dtype) && std::abs(*number) < 0x1p63 ? Arg(Sym(static_cast<int64_t>(*number))) : arg;
 }
 
-// beta * self + alpha * product; beta 0 ignores self, NaN included.
+// beta * self + alpha * product. If beta is 0, self is ignored, even its NaN.
 Value* blend(Compose& c, Node& node, Value* product) {
   const DType dtype = product->dtype();
   const Arg beta_arg = factor_arg(node.arg("beta"), dtype), alpha_arg = factor_arg(node.arg("alpha"), dtype);
@@ -108,8 +108,8 @@ Value* blend(Compose& c, Node& node, Value* product) {
   return c.add(product, bias);
 }
 
-// What `multiply` makes of the two operands, blended. Eager rounds sums of 16-bit floats once, but those of addbmm
-// after each batch.
+// Blends the product that `multiply` computes. For 16-bit floats eager rounds the sum only once, except that addbmm
+// rounds after each batch.
 template <typename F>
 Results blend_in_float(Builder& b, Node& node, const char* first, const char* second, F&& multiply) {
   Compose c(b);
@@ -120,13 +120,13 @@ Results blend_in_float(Builder& b, Node& node, const char* first, const char* se
   return {b.cast(blend(c, node, multiply(c, b.cast(x, DType::f32), b.cast(y, DType::f32))), dtype)};
 }
 
-// An argument that may be a number, as an element of the dtype.
+// The number as an element of a 16-bit `dtype`; other arguments and dtypes unchanged.
 Arg half_arg(const Arg& arg, DType dtype) {
   const auto number = literal(arg);
   return number && is_16_bit(dtype) ? Arg(half_number(*number, dtype)) : arg;
 }
 
-// beta 0 ignores self; stock multiplies it.
+// If beta is 0, eager ignores self; stock multiplies by 0.
 Results decompose_addmm(Builder& b, Node& node) {
   if (literal(node.arg("beta")) != 0.0) return {};
   Compose c(b);
@@ -150,7 +150,7 @@ Results decompose_addbmm(Builder& b, Node& node) {
     return c.b.cast(c.sum(products, {0}), products->dtype());  // sums of integers are i64
   });
 }
-// Eager rounds alpha, beta and beta * self of 16-bit floats, and then the sum.
+// For 16-bit floats, eager rounds alpha, beta and beta * self, and then the sum.
 Results decompose_addmv(Builder& b, Node& node) {
   Compose c(b);
   Value *matrix = node.tensor("mat"), *vector = node.tensor("vec");
@@ -162,7 +162,7 @@ Results decompose_addmv(Builder& b, Node& node) {
   Value* bias = c.mul(node.tensor("self"), half_arg(node.arg("beta"), dtype));
   return {b.cast(c.add(product, b.cast(bias, DType::f32)), dtype)};
 }
-// Of bools alone. Factors other than 0 are true.
+// addr for bool tensors. Factors other than 0 count as true.
 Value* conjunction_of_vectors(Compose& c, Node& node, Value* x, Value* y) {
   const bool first = literal(node.arg("beta")) != 0.0, second = literal(node.arg("alpha")) != 0.0;
   Value* product = c.logical_and(x, y);
@@ -177,7 +177,7 @@ void infer_addr(Node& node) {
   require(broadcast(node.tensor("self")->sizes(), sizes) == sizes, "addr: self is larger than the result");
   set_result(node, promote({node.arg("self"), node.arg("vec1"), node.arg("vec2")}), std::move(sizes));
 }
-// Eager rounds each step: alpha * vec1 is the first.
+// Eager rounds each step; alpha * vec1 is the first one.
 Results decompose_addr(Builder& b, Node& node) {
   Compose c(b);
   const DType dtype = node.result()->dtype();
@@ -208,7 +208,7 @@ void infer_matmul(Node& node) {
 Results decompose_matmul(Builder& b, Node& node) {
   return {Compose(b).matmul(tensor_or_null(node.arg(0)), tensor_or_null(node.arg(1)))};
 }
-// The first operand conjugated.
+// The dot product with the conjugate of the first operand.
 Results decompose_vdot(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
@@ -255,7 +255,7 @@ Results decompose_tensordot(Builder& b, Node& node) {
     return free;
   };
   const std::vector<int64_t> fx = split(x, dx), fy = split(y, dy);
-  // A size of 1 fits any other: then that operand's other elements are summed first.
+  // A summed dimension of size 1 broadcasts: the other operand is summed over its dimension first.
   for (size_t i = 0; i < dx.size(); ++i) {
     const Sym &a = x->sizes()[static_cast<size_t>(dx[i])], &other = y->sizes()[static_cast<size_t>(dy[i])];
     if (a == other) continue;
@@ -320,7 +320,7 @@ Results decompose_bilinear(Builder& b, Node& node) {
   const Sym rows = numel(Sizes(x->sizes().begin(), x->sizes().end() - 1));
   Value* left = b.reshape(x, {rows, i});
   Value* first = b.call("aten.mm", {left, b.reshape(b.permute(w, {1, 0, 2}), {i, o * j})});  // [rows, o * j]
-  // As in eager, a second product of matrices: 16-bit floats are rounded once more.
+  // A second matmul, as in eager: 16-bit floats are rounded twice.
   Value* product = b.call("aten.bmm", {b.reshape(first, {rows, o, j}), b.reshape(y, {rows, j, 1})});
   Value* out = b.reshape(product, node.result()->sizes());
   if (Value* bias = node.optional_tensor("bias")) out = c.add(out, bias);
@@ -376,8 +376,8 @@ Results decompose_trace(Builder& b, Node& node) {
 
 // --- matmuls by groups of rows ---
 
-// Row r of x times weights[g], g = the first group whose end in `offsets` lies beyond r; zeros after the last group:
-// the products with all groups, of which each row takes its own.
+// out[r] = x[r] @ weights[g], where g is the first group with offsets[g] > r; rows after the last group are 0. Computes
+// the products with all groups, then selects one for each row.
 Value* grouped_matmul(Builder& b, Value* x, Value* weights, Value* offsets) {
   Compose c(b);
   require_rank(x, 2, "grouped matmul: rows");
@@ -416,7 +416,7 @@ Results decompose_vecdot(Builder& b, Node& node) {
   if (is_complex(x->dtype())) x = c.call("aten.conj_physical", {x});
   return {c.sum(c.mul(x, node.tensor("y")), {node.static_integer("dim")})};
 }
-// Columns x^0, x^1, ..; the older operator counts down unless told otherwise.
+// Columns x^0, x^1, ..; aten.vander counts down unless `increasing` is true.
 Results decompose_vander(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("x");
@@ -428,7 +428,7 @@ Results decompose_vander(Builder& b, Node& node) {
   return {b.call("aten.pow.Tensor_Tensor", {b.unsqueeze(x, -1), exponents})};
 }
 
-// By the whole matrix Q: reflectors of zeros change nothing.
+// Multiplies by the whole matrix Q. Reflectors that are padded with zeros change nothing.
 Results decompose_ormqr(Builder& b, Node& node) {
   Compose c(b);
   Value *reflectors = node.tensor("self"), *tau = node.tensor("input2"), *x = node.tensor("input3");

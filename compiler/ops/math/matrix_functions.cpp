@@ -38,7 +38,7 @@ void infer_matrix_exp(Node& node) {
   require_square_matrix(a);
   infer_same(node);
 }
-// Kernels take f32 and f64, and the complex numbers of these.
+// Kernels take f32, f64, c64 and c128.
 Results decompose_matrix_exp(Builder& b, Node& node) {
   const DType dtype = node.tensor("self")->dtype();
   const bool narrow = is_16_bit(dtype);

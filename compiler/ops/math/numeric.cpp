@@ -21,7 +21,7 @@ Value* up_to(Builder& b, Value* x, int64_t dim, int64_t left_out) {
 
 // --- quantiles ---
 
-// Between which sorted elements a quantile lies: position q (count - 1) along the last dimension.
+// Interpolates between the sorted elements around the quantile's position, q (count - 1), along the last dimension.
 Value* interpolate(Compose& c, Value* sorted, Value* position, const std::string& mode) {
   Builder& b = c.b;
   auto at = [&](Value* index) {
@@ -36,7 +36,7 @@ Value* interpolate(Compose& c, Value* sorted, Value* position, const std::string
   return c.call("aten.lerp.Tensor", {at(below), at(above), c.sub(position, below)});
 }
 
-// q is a number or a vector, whose results come first.
+// q is a number or a vector; the results for a vector form the first dimension.
 Results decompose_quantile(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
@@ -60,7 +60,7 @@ Results decompose_quantile(Builder& b, Node& node) {
   position = b.expand(position, sizes);
   Value* out = interpolate(c, sorted, position, node.string("interpolation"));
   if (!skip_nan) out = c.where(c.any(nan, {last}, true), std::numeric_limits<double>::quiet_NaN(), out, x->dtype());
-  // [.., Q] -> [Q, ..] with the reduced dimension kept, dropped, or all of them ones.
+  // [.., Q] -> [Q, ..]; the reduced dimension is dropped or kept with size 1, or if all are reduced, all are kept so.
   Value* front = b.unsqueeze(b.permute(out,
                                        [&] {
                                          std::vector<int64_t> order{last};
@@ -83,7 +83,7 @@ Results decompose_quantile(Builder& b, Node& node) {
 struct Steps {
   Value* y;
   int64_t dim;
-  Arg width;  // a number or a tensor of one step less than y
+  Arg width;  // a number, or a tensor with one element less than y along `dim`
 };
 Steps steps_of(Builder& b, const Node& node) {
   Compose c(b);
@@ -103,11 +103,11 @@ Steps steps_of(Builder& b, const Node& node) {
   }
   return {y, dim, c.sub(from(b, x, along, 1), up_to(b, x, along, 1))};
 }
-// Twice the area between neighbours.
+// Twice the areas of the trapezoids between neighbours.
 Value* doubled_areas(Compose& c, const Steps& s) {
   return c.mul(c.add(up_to(c.b, s.y, s.dim, 1), from(c.b, s.y, s.dim, 1)), s.width);
 }
-// (the sum of all - (first + last) / 2) dx, as eager rounds it.
+// (the sum of all elements - (first + last) / 2) * dx, in eager's order of rounding.
 Value* even_trapezoid(Compose& c, const Steps& s) {
   const Sym& size = s.y->sizes()[static_cast<size_t>(s.dim)];
   Value *first = c.b.select(s.y, s.dim, 0), *last = c.b.select(s.y, s.dim, size - 1);
@@ -143,7 +143,7 @@ std::vector<double> spacings(const Node& node, size_t count) {
   return out;
 }
 
-// The slope at a border: of the two elements there, or of the parabola through three of them.
+// The slope at a border: that of the line through the two elements there, or of the parabola through three.
 Value* border_slope(Compose& c, Value* x, int64_t dim, bool is_last, bool parabola, double h) {
   const Sym size = x->sizes()[static_cast<size_t>(dim)];
   const auto element = [&](int64_t i) {  // counted from the border
@@ -155,13 +155,13 @@ Value* border_slope(Compose& c, Value* x, int64_t dim, bool is_last, bool parabo
   return c.div(slope, is_last ? -h : h);
 }
 
-// The parabola through three neighbours; left and right are the distances from the first to the second and from the
-// second to the third.
+// The parabola through three neighbours. `left`: the distance from the first to the second; `right`: from the second to
+// the third.
 struct Parabola {
   Value *first, *second, *third;
   Value *left, *right;
 
-  // The slope at the first (0), second (1) or third (2) of them.
+  // The slope at the first (0), second (1) or third (2) neighbour.
   Value* slope(Compose& c, int at) const {
     Value *both = c.add(left, right), *product = c.mul(left, right);
     const auto share = [&](Value* of, Value* side) { return c.div(of, c.mul(side, both)); };
@@ -183,7 +183,7 @@ struct Parabola {
   }
 };
 
-// The slopes of x along `dim`, whose elements lie at `places` [size].
+// The slopes of x along `dim`. `places` [size]: the coordinates of the elements.
 Value* slopes_at(Compose& c, Value* x, int64_t dim, Value* places, bool parabola) {
   require_rank(places, 1, "gradient: the places");
   const Sym size = x->sizes()[static_cast<size_t>(dim)];
@@ -192,7 +192,7 @@ Value* slopes_at(Compose& c, Value* x, int64_t dim, Value* places, bool parabola
   const auto part = [&](Value* of, const Sym& begin, int64_t count) {
     return c.b.slice(of, dim, begin, begin + count);
   };
-  // Scalars: at a border the elements' dtype decides, as in eager.
+  // Steps are 0-d tensors, so that the dtype of x decides the result's dtype at a border, as in eager.
   const auto step = [&](const Sym& at) { return c.b.select(steps, 0, at); };
   const auto three_at = [&](const Sym& at, int which) {
     return Parabola{part(x, at, 1), part(x, at + 1, 1), part(x, at + 2, 1), step(at), step(at + 1)}.slope(c, which);
@@ -245,7 +245,7 @@ Results decompose_gradient(Builder& b, Node& node) {
 
 // --- tables ---
 
-// All choices of r of the elements, in order.
+// All combinations of r elements, in order.
 Results decompose_combinations(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
@@ -271,7 +271,7 @@ Results decompose_combinations(Builder& b, Node& node) {
   return {b.reshape(c.index_select(x, 0, index), {count, r})};
 }
 
-// The first `size` non-zero places, in order; rows beyond their number hold fill_value.
+// The positions of the first `size` non-zero elements, in order. Unused rows hold fill_value.
 Results decompose_nonzero_static(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
@@ -303,7 +303,7 @@ Results decompose_diagflat(Builder& b, Node& node) {
   return {Compose(b).call("aten.diag_embed", {b.reshape(x, {numel(x->sizes())}), node.arg("offset")})};
 }
 
-// As scatter_reduce with one index for a whole slice.
+// Like scatter_reduce, with one index for a whole slice.
 Results decompose_index_reduce(Builder& b, Node& node) {
   Value *x = node.tensor("self"), *source = node.tensor("source"), *index = node.tensor("index");
   const std::string reduce = node.string("reduce");

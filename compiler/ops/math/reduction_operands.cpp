@@ -16,7 +16,7 @@ std::vector<Value*> of_converted(Builder& b, Node& node) {
 }
 
 Value* with_an_element(Compose& c, Value* x, const std::vector<int64_t>& dims, double element) {
-  Ints pairs(2 * x->rank(), Sym(0));  // from the last dimension on
+  Ints pairs(2 * x->rank(), Sym(0));  // (left, right) for each dimension, the last dimension first
   bool any = false;
   for (const int64_t dim : dims) {
     if (SymScope::range(x->sizes()[static_cast<size_t>(dim)]).min > 0) continue;

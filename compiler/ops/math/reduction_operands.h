@@ -7,12 +7,13 @@
 
 namespace wick::compiler {
 
-/// Whether eager converts `self` to the dtype of the result first: one of 16 bits that it does not have.
+/// Whether eager converts `self` to the result's dtype first: that is a 16-bit float other than the dtype of `self`.
 bool converts_first(const Node& node);
-/// A call of the same operator with `self` in the dtype of the result.
+/// Calls the same operator with `self` converted to the dtype of the result.
 std::vector<Value*> of_converted(Builder& b, Node& node);
 
-/// x with a row of `element` behind each of `dims` that may be empty: a maximum over none is `element` then.
+/// `x` with one `element` appended along each of `dims` that may be empty: a maximum over no elements is then
+/// `element`.
 Value* with_an_element(Compose& c, Value* x, const std::vector<int64_t>& dims, double element);
 
 }  // namespace wick::compiler

@@ -17,7 +17,7 @@ namespace {
 using Results = std::vector<Value*>;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// Dimensions by `dim`, an int, a list, or absent; all if none is given.
+// The dimensions that `dim` names (an integer, a list, or absent); all if none is given.
 std::vector<int64_t> dims_of(const Node& node) {
   const size_t rank = node.tensor("self")->rank();
   if (!has_argument(node, "dim")) return all_dims(rank);
@@ -66,14 +66,14 @@ Results decompose_sum(Builder& b, Node& node) {  // sum.default
   Value* x = node.tensor("self");
   return {b.call("aten.sum.dim_IntList", {x, to_ints(all_dims(x->rank())), false, node.arg("dtype")})};
 }
-// A sum of bools, in bool: is there one?
+// A sum with result dtype bool is `any`.
 Results decompose_sum_of_dims(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   if (node.result()->dtype() == DType::boolean)
     return {Compose(b).any(b.cast(x, DType::boolean), dims_of(node), keepdim_of(node))};
   return converts_first(node) ? of_converted(b, node) : Results{};
 }
-// A product of bools, in bool: is there none that is false?
+// A product with result dtype bool is `all`.
 Results decompose_prod(Builder& b, Node& node) {
   Compose c(b);
   if (node.result()->dtype() != DType::boolean) return converts_first(node) ? of_converted(b, node) : Results{};
@@ -128,7 +128,7 @@ Results decompose_nansum(Builder& b, Node& node) {
   if (is_floating(x->dtype())) x = c.where(c.unary("aten.isnan", x), 0.0, x, x->dtype());
   return {b.call("aten.sum.dim_IntList", {x, to_ints(dims_of(node)), keepdim_of(node), node.arg("dtype")})};
 }
-// The sum has the result's dtype, the count is one of integers.
+// Sums in the result's dtype, counts in integers.
 Results decompose_nanmean(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
@@ -155,7 +155,7 @@ void infer_variance(Node& node) {
   }
 }
 Results decompose_variance(Builder& b, Node& node) { return {variance(b, node.tensor("self"), spread_of(node))}; }
-// The root of a variance that f16 does not hold may be a number that it does.
+// In f16 the variance may overflow although its root does not, so both are computed in f32.
 Results decompose_deviation(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   const Spread s = spread_of(node);
@@ -189,10 +189,10 @@ void infer_scan(Node& node) {
   wrap_dim(node.static_integer("dim"), x->rank());
   set_result(node, wanted(node).value_or(sum_dtype(x->dtype())), x->sizes());
 }
-// One element alone is its own sum; stock wants a dimension. Real values summed as integers are converted before.
+// A 0-d tensor is its own sum; stock wants a dimension. Real numbers that are summed as integers are converted first.
 Results decompose_cumsum(Builder& b, Node& node) {
   const DType from = node.tensor("self")->dtype(), to = node.result()->dtype();
-  if (is_complex(from) && node.tensor("self")->rank() > 0) {  // the parts by themselves
+  if (is_complex(from) && node.tensor("self")->rank() > 0) {  // the real and imaginary parts separately
     Value* parts = b.call("aten.view_as_real", {b.cast(node.tensor("self"), to)});
     const int64_t dim = wrap_dim(node.static_integer("dim"), node.tensor("self")->rank());
     return {b.call("aten.view_as_complex", {b.call("aten.cumsum", {parts, dim})})};
@@ -209,7 +209,7 @@ void infer_scan_extreme(Node& node) {
   set_result(node, 0, x->dtype(), x->sizes());
   set_result(node, 1, DType::i64, x->sizes());
 }
-// Real values multiplied as integers are converted before.
+// Real numbers that are multiplied as integers are converted first.
 Results decompose_cumprod(Builder& b, Node& node) {
   const DType from = node.tensor("self")->dtype(), to = node.result()->dtype();
   return (is_floating(from) && !is_floating(to)) || converts_first(node) ? of_converted(b, node) : Results{};
@@ -227,7 +227,7 @@ Results decompose_diff(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   require(x->rank() > 0, "diff of a scalar");
   const int64_t dim = wrap_dim(node.static_integer("dim"), x->rank()), times = node.static_integer("n");
-  if (times == 0) return {x};  // eager joins nothing then
+  if (times == 0) return {x};  // eager then does not append or prepend anything
   Values parts;
   if (Value* first = node.optional_tensor("prepend")) parts.push_back(first);
   parts.push_back(x);
@@ -269,7 +269,7 @@ Value* vector_norm_of_reals(Compose& c, Value* x, double order, const std::vecto
   return c.b.call("aten.pow.Tensor_Scalar", {c.sum(powers, dims, keepdim), 1.0 / order});
 }
 
-// Powers of numbers that f16 holds may be infinite in f16.
+// Computes 16-bit floats in f32: in f16 powers may overflow.
 Value* vector_norm(Compose& c, Value* x, double order, const std::vector<int64_t>& dims, bool keepdim) {
   if (is_complex(x->dtype())) x = c.abs(x);
   return in_float(c.b, x, [&](Value* wide) { return vector_norm_of_reals(c, wide, order, dims, keepdim); });
@@ -301,14 +301,15 @@ Results decompose_vector_norm(Builder& b, Node& node) {
   return {vector_norm(c, x, order_of(node), dims_of(node), keepdim_of(node))};
 }
 
-// The largest of numbers that are not negative; 0 of none.
+// The largest of nonnegative numbers; 0 if there are none.
 Value* largest(Compose& c, Value* x, int64_t dim, bool keepdim) {
   dim = wrap_dim(dim, x->rank());
   if (x->sizes()[static_cast<size_t>(dim)].is(0)) return c.sum(x, {dim}, keepdim);
   return c.amax(with_an_element(c, x, {dim}, 0), {dim}, keepdim);
 }
 
-// Matrix norms that are functions of singular values: "nuc" their sum, 2 the largest, -2 the least. Null for others.
+// Matrix norms that are functions of the singular values: "nuc" is their sum, 2 the largest, -2 the least. Null for
+// other norms.
 Value* spectral_norm(Compose& c, Node& node, Value* x) {
   const Arg& order = node.arg("ord");
   const bool nuclear = order.is<std::string>() && order.as<std::string>() == "nuc";
@@ -327,7 +328,7 @@ Value* spectral_norm(Compose& c, Node& node, Value* x) {
   return c.b.reshape(norm, node.result()->sizes());
 }
 
-// Matrix norms over two dimensions: Frobenius, 1, -1, inf, -inf; vectors as vector_norm.
+// Matrix norms over two dimensions: Frobenius, 1, -1, inf, -inf. Norms of vectors are those of vector_norm.
 Results decompose_linalg_norm(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");

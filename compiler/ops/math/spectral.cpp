@@ -80,10 +80,10 @@ Value* to_complex(Compose& c, Value* x) {
   return c.b.call("aten.view_as_complex", {pair});
 }
 
-// Dimensions and sizes of fft_fft (n, dim) and fft_fftn (s, dim).
+// The dimensions and sizes of fft_fft (n, dim) or fft_fftn (s, dim).
 struct Axes {
   std::vector<int64_t> dims;
-  Ints sizes;  // empty: as they are
+  Ints sizes;  // empty: unchanged
 };
 Axes axes_of(const Node& node) {
   const Value* x = node.tensor("self");
@@ -140,13 +140,14 @@ Results decompose_irfft(Builder& b, Node& node) {
   return {b.call("aten._fft_c2r", {x, to_ints(a.dims), normalization(node, false), size})};
 }
 
-// The last of the dimensions by itself, the others before it.
+// The dimensions of a transform that handles the last one separately. There is at least one.
 Axes two_or_all_axes(const Node& node) {
   Axes a = axes_of(node);
   require(!a.dims.empty(), "a Fourier transform over no dimension");
   return a;
 }
-// Of a signal whose spectrum is real: the inverse real transform of the conjugate, scaled as a forward one.
+// The transform of a signal whose spectrum is real: the inverse real transform of the conjugate, scaled like a forward
+// one.
 Results decompose_hfft(Builder& b, Node& node) {
   Compose c(b);
   const Axes a = two_or_all_axes(node);
@@ -190,7 +191,7 @@ Results decompose_fftfreq(Builder& b, Node& node) {
   return {c.mul(table, 1.0 / (static_cast<double>(n) * node.real("d")))};
 }
 
-// Zero frequency to the middle, and back.
+// Moves the zero frequency to the middle, or back.
 Results decompose_fftshift(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   const bool inverse = node.is("aten.fft_ifftshift.default");
@@ -255,7 +256,7 @@ Value* from_parts(Compose& c, Value* real, Value* imaginary) {
   return c.b.call("aten.view_as_complex", {pair});
 }
 
-// Frames times window, added where they overlap, over the sum of the squared windows there.
+// The sum of overlapping frames times window, divided by the sum of the overlapping squared windows.
 Results decompose_istft(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
@@ -277,7 +278,7 @@ Results decompose_istft(Builder& b, Node& node) {
   Value* window = node.optional_tensor("window");
   if (!window) window = b.full({width}, 1.0, dtype);
   require(complex || !is_complex(window->dtype()), "istft: a complex window has a complex result");
-  if (!complex && !onesided) x = b.slice(x, 1, 0, n / 2 + 1);  // the rest of a real signal's spectrum mirrors it
+  if (!complex && !onesided) x = b.slice(x, 1, 0, n / 2 + 1);  // the spectrum of a real signal is symmetric
   Value* spectra = b.transpose(x, 1, 2);
   Value* signal = complex ? b.call("aten._fft_c2c", {spectra, Ints{2}, norm, false})
                           : b.call("aten._fft_c2r", {spectra, Ints{2}, norm, n});  // [batch, frames, n]
@@ -329,7 +330,7 @@ Results decompose_complex_transform(Builder& b, Node& node) {
   Compose c(b);
   return {from_parts(c, node.tensor("real"), node.tensor("imag"))};
 }
-// Halves are rounded once.
+// 16-bit floats are computed in f32 and rounded once.
 Results decompose_polar(Builder& b, Node& node) {
   Compose c(b);
   const DType dtype = node.tensor("abs")->dtype(), wide = is_16_bit(dtype) ? DType::f32 : dtype;

@@ -21,7 +21,7 @@ Sizes attention_sizes(const Node& node) {
   require_equal(q->sizes().back(), k->sizes().back(), "attention: features of query and key");
   require_equal(k->sizes()[k->rank() - 2], v->sizes()[v->rank() - 2], "attention: length of key and value");
   const bool grouped = has_argument(node, "enable_gqa") && node.boolean("enable_gqa");
-  const size_t own = grouped ? 3 : 2;  // dimensions of the query that keys do not share
+  const size_t own = grouped ? 3 : 2;  // trailing dimensions that do not broadcast
   if (q->rank() < own || k->rank() < own || v->rank() < own) reject("grouped attention needs heads");
   const auto lead = [&](const Value* x) { return Sizes(x->sizes().begin(), x->sizes().end() - own); };
   Sizes sizes = broadcast(broadcast(lead(q), lead(k)), lead(v));
@@ -34,12 +34,12 @@ void infer_sdpa(Node& node) {
   set_result(node, 0, node.tensor("query")->dtype(), attention_sizes(node));
   for (size_t i = 1; i < node.results().size(); ++i) {
     if (node.op->parsed->returns[i] != ReturnType::tensor) continue;
-    const Value* q = node.tensor("query");  // log-sum-exp of each row
+    const Value* q = node.tensor("query");  // the result is the log-sum-exp of each row
     set_result(node, i, DType::f32, Sizes(q->sizes().begin(), q->sizes().end() - 1));
   }
 }
 
-// Keys and values with as many heads as the query.
+// Repeats the heads of a key or value until it has as many as the query.
 Value* repeat_heads(Builder& b, Value* x, const Sym& heads) {
   const size_t at = x->rank() - 3;
   const Sym own = x->sizes()[at];
@@ -59,7 +59,7 @@ Value* repeat_heads(Builder& b, Value* x, const Sym& heads) {
   return b.reshape(b.expand(b.unsqueeze(x, static_cast<int64_t>(at) + 1), std::move(wide)), std::move(out));
 }
 
-// True where the column is not after the row.
+// True where column <= row.
 Value* causal_mask(Compose& c, const Sym& rows, const Sym& columns) {
   Value* row = c.b.reshape(c.arange(rows, DType::i64), {rows, 1});
   return c.compare("le", c.arange(columns, DType::i64), row);
@@ -79,8 +79,8 @@ Value* masked(Compose& c, Node& node, Value* scores) {
   return c.add(scores, c.b.cast(mask, scores->dtype()));
 }
 
-// query * scale, widened; by default 1 / sqrt(features). Powers of two are exact factors, which linears before may
-// absorb; but not in f16, whose numbers end at 65504 and 6e-8.
+// query * scale, widened. The default scale is 1 / sqrt(features). A power of two is an exact factor and is applied
+// before widening, so that a preceding linear may absorb it. Not in f16, whose range is too small (6e-8 to 65504).
 template <typename Widen>
 Value* scaled_query(Compose& c, Node& node, Value* q, const Widen& widened) {
   double scale = 1;
@@ -100,10 +100,11 @@ Value* scaled_query(Compose& c, Node& node, Value* q, const Widen& widened) {
   return exact ? widened(c.mul(q, scale)) : c.mul(widened(q), scale);
 }
 
-// Whole, for backends that keep matmuls of any rank.
+// One node, for backends that keep matmuls of any rank.
 Value* matmul(Compose& c, Value* x, Value* y) { return c.b.call("aten.matmul", {x, y}); }
 
-// `node` (or null) says with which chance weights are dropped, and which ones if that is not drawn.
+// softmax(scores) @ v, with dropout on the weights if `node` (may be null) has it. The node gives the probability and,
+// if it has a mask, the weights to keep.
 Value* weighted(Compose& c, const Node* node, Value* scores, Value* v) {
   Value* weights = c.softmax(scores, static_cast<int64_t>(scores->rank()) - 1);
   const double p = node && has_argument(*node, "dropout_p") ? node->real("dropout_p") : 0;
@@ -117,7 +118,7 @@ Value* weighted(Compose& c, const Node* node, Value* scores, Value* v) {
   return matmul(c, weights, v);
 }
 
-// The same, but 0, not NaN, for rows whose scores are all -inf, masked or overflowed.
+// The same, but a row whose scores are all -inf (masked, or overflowed) gives 0, not NaN.
 Value* guarded(Compose& c, const Node* node, Value* scores, Value* v) {
   const double lowest = -std::numeric_limits<double>::infinity();
   Value* live = c.any(c.compare("ne", scores, lowest), {static_cast<int64_t>(scores->rank()) - 1}, true);
@@ -205,9 +206,9 @@ const OpDef kAttentionRows[] = {
      "dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> "
      "(Tensor, Tensor)",
      infer_sdpa, decompose_sdpa, nullptr, kPure, Cases()},
-    // Attention that a model has written out: softmax(query @ key^T * scale + bias) @ value, where scores that `keep`
-    // leaves out are `fill`, and with `is_causal` those of keys behind the query -inf. A bias of 16 bits rounds the
-    // sums to its dtype. `guarded`: rows of -inf alone give 0.
+    // Attention that a model has written out: softmax(query @ key^T * scale + bias) @ value. Where `keep` is false, the
+    // score is `fill`; with `is_causal`, scores of keys behind the query are -inf. With a 16-bit bias, the sums are
+    // rounded to its dtype. `guarded`: a row whose scores are all -inf gives 0.
     {"wick::attention(Tensor query, Tensor key, Tensor value, Tensor? bias, Tensor? keep, float fill, float scale, "
      "bool is_causal, bool guarded, bool enable_gqa) -> Tensor",
      infer_attention, decompose_attention, nullptr, kPure, Cases()},

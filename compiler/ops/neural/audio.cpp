@@ -5,7 +5,7 @@
 namespace wick::compiler {
 namespace {
 
-// y_i = x_i - sum over k < order of y_{i - order + 1 + k} * a_k, after the order - 1 samples that `start` holds first.
+// y_i = x_i - sum over k < order of y_{i - order + 1 + k} * a_k. The first order - 1 samples are those of `start`.
 void infer_recursive_filter(Node& node) {
   const Value *x = node.tensor("input_signal_windows"), *a = node.tensor("a_coeff_flipped"),
               *start = node.tensor("padded_output_waveform");

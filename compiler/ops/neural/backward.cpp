@@ -1,4 +1,4 @@
-// Gradients that exported training steps spell as operators. A result that output_mask leaves out is an empty tensor
+// Gradients that exported training steps contain as operators. A result that output_mask leaves out is an empty tensor
 // that nobody reads.
 #include <algorithm>
 
@@ -21,7 +21,7 @@ void set_masked(Node& node, size_t index, bool wanted, DType dtype, Sizes sizes)
   set_result(node, index, dtype, wanted ? std::move(sizes) : Sizes{0});
 }
 
-// The mask is multiplied: NaN and infinities that were dropped are NaN.
+// Multiplies by the mask: a dropped NaN or infinity gives NaN.
 Results decompose_dropout_backward(Builder& b, Node& node) {
   Compose c(b);
   return {in_float(b, node.tensor("grad_output"), [&](Value* grad) {
@@ -53,7 +53,7 @@ Convolution convolution_of(const Node& node, size_t spatial) {
           repeat_to(node.ints("output_padding"), spatial, "output_padding")};
 }
 
-// Lines are planes of height 1.
+// Convolutions over one dimension are computed as 2-d ones of height 1.
 Results line_convolution_backward(Builder& b, Node& node) {
   Convolution k = convolution_of(node, 1);
   auto add = [](Ints& list, int64_t value) { list.insert(list.begin(), Sym(value)); };
@@ -69,7 +69,7 @@ Results line_convolution_backward(Builder& b, Node& node) {
   return out;
 }
 
-// A transposed convolution is the gradient of a plain one by its input: input and gradient change places.
+// A transposed convolution is the gradient of a plain one with respect to its input, so input and gradient swap roles.
 Results transposed_convolution_backward(Builder& b, Node& node, const Convolution& k) {
   Value *grad = node.tensor("grad_output"), *x = node.tensor("input"), *weight = node.tensor("weight");
   const Ints none(k.stride.size(), Sym(0));
@@ -94,7 +94,7 @@ Results decompose_convolution_backward(Builder& b, Node& node) {
   if (spatial == 1) return line_convolution_backward(b, node);
   if (!node.boolean("transposed")) return {};
   const Convolution k = convolution_of(node, spatial);
-  for (size_t i = 0; i < spatial; ++i) {  // otherwise the plain convolution is larger than the input
+  for (size_t i = 0; i < spatial; ++i) {  // otherwise the plain convolution gives more elements than the input has
     const Sym &stride = k.stride[i], &extra = k.output_padding[i];
     if (!stride.is_const() || !extra.is_const() || extra.value() >= stride.value()) return {};
   }
@@ -130,7 +130,7 @@ PoolWindow pool_window(const Node& node) {
   return w;
 }
 
-// The sizes of what the forward pass returned.
+// The sizes of the forward pass's result.
 Sizes pooled_sizes(const Node& node, const PoolWindow& w, const Ints& dilation) {
   const Value *grad = node.tensor("grad_output"), *x = node.tensor("self");
   Sizes sizes = x->sizes();
@@ -151,7 +151,7 @@ void infer_max_pool_backward(Node& node) {
   for (size_t i = 0; i < grad->rank(); ++i)
     require_equal(indices->sizes()[i], grad->sizes()[i], "max pooling backward: the indices");
 }
-// An empty stride is the window.
+// An empty stride means the kernel size.
 Results decompose_max_pool_backward(Builder& b, Node& node) {
   if (!node.ints("stride").empty()) return {};
   return {b.call("aten.max_pool2d_with_indices_backward",
@@ -165,13 +165,14 @@ void infer_avg_pool_backward(Node& node) {
   if (!node.is_none("divisor_override")) require(!node.integer("divisor_override").is(0), "the divisor must not be 0");
 }
 
-// The windows first[p] .. last[p] hold position p: at most `most`, where `one_at_least` never none.
+// The windows first[p] .. last[p] contain position p. There are at most `most`, and with `one_at_least` always one or
+// more.
 struct Covering {
   Value *first, *last;
   int64_t most;
   bool one_at_least;
 };
-// Element p along `dim` of the result is the sum over the windows that hold it.
+// Element p of the result along `dim` is the sum of x over the windows that contain p.
 Value* sum_of_windows(Compose& c, Value* x, int64_t dim, const Covering& windows) {
   require(windows.most > 0 && windows.most <= 4096, "pooling backward: too many windows overlap");
   const Sym count = x->sizes()[static_cast<size_t>(dim)];
@@ -194,7 +195,7 @@ Value* floor_by(Compose& c, Value* x, const Sym& divisor) {
   return divisor.is(1) ? x : c.div_mode(x, divisor, "floor");
 }
 
-// How many elements each of `count` windows averages along one dimension.
+// The number of elements that each of `count` windows averages along one dimension.
 Value* window_lengths(Compose& c, const Sym& count, const Sym& in, const PoolWindow& w, size_t i, bool with_padding) {
   Value* start = c.sub(c.mul(c.arange(count, DType::i64), w.stride[i]), w.padding[i]);
   Value* end = c.clamp(c.add(start, w.kernel[i]), None{}, in + w.padding[i]);
@@ -222,7 +223,7 @@ Results decompose_avg_pool_backward(Builder& b, Node& node) {
   const PoolWindow w = pool_window(node);
   const size_t height = x->rank() - 2;
   const Sizes in = x->sizes(), out = pooled_sizes(node, w, Ints(2, Sym(1)));
-  grad = b.reshape(grad, out);  // a check where sizes are dynamic
+  grad = b.reshape(grad, out);  // checks the sizes, at run time if they are dynamic
   if (node.is_none("divisor_override")) {
     auto lengths = [&](size_t i) {
       return window_lengths(c, out[height + i], in[height + i], w, i, node.boolean("count_include_pad"));
@@ -237,7 +238,7 @@ Results decompose_avg_pool_backward(Builder& b, Node& node) {
   return {b.cast(grad, x->dtype())};
 }
 
-// Window i covers floor(i in / out) .. ceil((i + 1) in / out).
+// The lengths of the windows floor(i in / out) .. ceil((i + 1) in / out).
 Value* adaptive_lengths(Compose& c, const Sym& count, const Sym& in) {
   Value* start = c.mul(c.arange(count, DType::i64), in);
   return c.sub(floor_by(c, c.add(start, in + count - 1), count), floor_by(c, start, count));
@@ -285,7 +286,8 @@ void infer_embedding_backward(Node& node) {
     require_equal(grad->sizes()[i], indices->sizes()[i], "embedding backward: grad_output");
   set_result(node, grad->dtype(), {node.integer("num_weights"), grad->sizes().back()});
 }
-// Row i of the table gets the sum (by frequency: the mean) of the gradients of its uses; the padding row gets zeros.
+// Row i of the table gets the sum of the gradients of its uses (with scale_grad_by_freq, the mean). The padding row
+// gets zeros.
 Results decompose_embedding_backward(Builder& b, Node& node) {
   Compose c(b);
   Value *grad = node.tensor("grad_output"), *indices = node.tensor("indices");
@@ -307,7 +309,8 @@ Results decompose_embedding_backward(Builder& b, Node& node) {
 
 // --- normalization ---
 
-// With n = (x - mean) rstd and h = grad weight: rstd (h - mean(h) - n mean(h n)), means over `dims`.
+// The gradient with respect to x, with n = (x - mean) rstd and h = grad weight: rstd (h - mean(h) - n mean(h n)). Means
+// are over `dims`.
 Value* normalized_gradient(Compose& c, Value* h, Value* n, Value* rstd, const std::vector<int64_t>& dims) {
   Value* centered = c.sub(h, c.mean(h, dims, true));
   return c.mul(rstd, c.sub(centered, c.mul(n, c.mean(c.mul(h, n), dims, true))));
@@ -316,11 +319,11 @@ Value* normalized_gradient(Compose& c, Value* h, Value* n, Value* rstd, const st
 Value* sum_over(Compose& c, Value* x, const std::vector<int64_t>& dims) { return dims.empty() ? x : c.sum(x, dims); }
 
 struct NormGradient {
-  Value *grad, *normalized, *rstd;  // of one shape but for the statistics, in a wide dtype
+  Value *grad, *normalized, *rstd;  // equal shapes, except for the statistics; in a wide dtype
   Value* weight;                    // broadcasts to grad, or null
   std::vector<int64_t> averaged, summed;
 };
-// The gradients by input, weight and bias, in the shapes that `g` has.
+// The gradients with respect to input, weight and bias, in the shapes of `g`.
 Results norm_gradients(Compose& c, const NormGradient& g, const Bools& wanted) {
   Results out(3, nullptr);
   if (wanted[0]) {
@@ -332,7 +335,7 @@ Results norm_gradients(Compose& c, const NormGradient& g, const Bools& wanted) {
   return out;
 }
 
-// `input`, `mean` and the others in one shape each and in a wide dtype.
+// Reshapes input, statistics and weight to the given sizes and widens them.
 NormGradient norm_gradient(Compose& c, const Node& node, const Sizes& sizes, const Sizes& stats, const Sizes& weights) {
   Builder& b = c.b;
   const DType wide = wide_dtype(node.tensor("input")->dtype());
@@ -343,7 +346,7 @@ NormGradient norm_gradient(Compose& c, const Node& node, const Sizes& sizes, con
   return {as("grad_out", sizes), normalized, rstd, weight, {}, {}};
 }
 
-// Results in the types of the node.
+// Converts results to the dtypes and sizes of the node.
 Results as_results(Builder& b, const Node& node, Results out) {
   for (size_t i = 0; i < out.size(); ++i) {
     if (out[i]) out[i] = b.reshape(b.cast(out[i], node.result(i)->dtype()), node.result(i)->sizes());
@@ -359,7 +362,7 @@ void check_like(const Node& node, const char* name, const Sizes& sizes) {
 
 DType dtype_or(const Value* value, DType otherwise) { return value ? value->dtype() : otherwise; }
 
-// There is a gradient only by what is there.
+// A parameter that is absent has no gradient.
 Bools layer_norm_mask(const Node& node) {
   Bools wanted = output_mask(node);
   wanted[1] = wanted[1] && !node.is_none("weight");
@@ -428,7 +431,8 @@ Results decompose_group_norm_backward(Builder& b, Node& node) {
   return as_results(b, node, norm_gradients(c, g, output_mask(node)));
 }
 
-// Of y = softmax(x): (g - the sum of g y) y. The difference first, as in eager: of large g little may be left.
+// The gradient through y = softmax(x): (g - sum(g y)) y. The difference comes first, as in eager: for large g little of
+// it may be left.
 Results decompose_softmax_backward(Builder& b, Node& node) {
   Compose c(b);
   const int64_t dim = node.static_integer("dim");
@@ -439,7 +443,7 @@ Results decompose_softmax_backward(Builder& b, Node& node) {
   return {out};
 }
 
-// Of y = log_softmax(x): g - e^y times the sum of g.
+// The gradient through y = log_softmax(x): g - e^y sum(g).
 Results decompose_log_softmax_backward(Builder& b, Node& node) {
   Compose c(b);
   const int64_t dim = node.static_integer("dim");

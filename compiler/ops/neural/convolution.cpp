@@ -58,7 +58,7 @@ void infer_convolution(Node& node) {
   set_result(node, x->dtype(), conv_sizes(x, weight, node.optional_tensor("bias"), args));
 }
 
-// (a + bi) * (c + di) = (ac - bd) + (ad + bc)i. Eager reads a bias of another dtype as one of the input's.
+// (a + bi) * (c + di) = (ac - bd) + (ad + bc)i. Eager converts a bias of another dtype to that of the input.
 Results decompose_complex_convolution(Builder& b, Node& node) {
   Value *x = node.tensor("input"), *weight = node.tensor("weight"), *bias = node.optional_tensor("bias");
   if (!is_complex(x->dtype())) {
@@ -120,7 +120,7 @@ ConvArgs read_args(const Node& node, size_t spatial) {
   return args;
 }
 
-// The input as infer and decompose see it: unbatched inputs get a batch of 1.
+// Unbatched inputs get a batch of 1.
 void infer_conv(Node& node) {
   const Value *x = node.tensor("input"), *weight = node.tensor("weight");
   if (weight->rank() < 3) reject("convolution: the weight needs at least one spatial dimension");

@@ -11,7 +11,7 @@ namespace {
 
 using Results = std::vector<Value*>;
 
-// Where samples lie along one axis of the image, for all boxes: [boxes, bins * samples].
+// The positions of samples along one axis of the image, for all boxes: [boxes, bins * samples].
 struct Samples {
   Value* low;       // i64: the pixel before
   Value* high;      // i64: the pixel after
@@ -25,8 +25,8 @@ struct Axis {
   bool aligned;
 };
 
-// first, last: the boxes' borders along the axis, [boxes, 1]. Sample i of bin p lies at first + p * bin + (i + 0.5) *
-// bin / samples.
+// `first`, `last`: the boxes' borders along the axis, [boxes, 1]. Sample i of bin p lies at first + p * bin + (i + 0.5)
+// * bin / samples, where bin is the width of a bin.
 Samples sample_axis(Builder& b, Value* first, Value* last, const Axis& axis) {
   Compose c(b);
   const double offset = axis.aligned ? 0.5 : 0.0;
@@ -79,7 +79,7 @@ void infer_nms(Node& node) {
   require(node.result()->rank() == 1 && node.result()->dtype() == DType::i64, "nms: the result is not a vector of i64");
 }
 
-// At most every box is kept.
+// Bounds the number of kept boxes, which depends on data, by the number of boxes.
 Results decompose_nms(Builder& b, Node& node) {
   SymRanges& ranges = b.graph().ranges;
   const std::string kept(node.result()->sizes()[0].symbol_name());
@@ -104,10 +104,10 @@ void infer_deform_conv(Node& node) {
 }
 
 constexpr int64_t kMaxSamplingRatio = 32;  // the kernel's bound, too
-constexpr int64_t kMaxWrittenBins = 4096;  // along an axis: where the samples lie is written down as constants
+constexpr int64_t kMaxWrittenBins = 4096;  // along an axis: the positions of the samples become constants
 
-// Each output element is the mean of samples x samples bilinear samples. Left whole where their number depends on the
-// boxes, or where they lie depends on the size of the image.
+// Each output element is the mean of samples x samples bilinear samples. Kept whole if the number of samples depends on
+// the boxes, or their positions on a dynamic size of the image.
 Results decompose_roi_align(Builder& b, Node& node) {
   Compose c(b);
   Value *image = node.tensor("input"), *rois = node.tensor("rois");

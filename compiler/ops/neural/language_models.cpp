@@ -30,7 +30,7 @@ void check_mask(const Node& node, const Sym& queries, const Sym& keys) {
   require_equal(mask->sizes()[1], keys, "cached attention: columns of the mask and keys");
 }
 
-// Sizes of query, key and value; what stands at run time is checked there.
+// Checks the sizes of query, key and value as far as they are known.
 void check_attention(const Node& node, const Value* q, const Value* k, const Value* v) {
   for (const Value* x : {q, k, v}) require_rank(x, 4, "cached attention");
   const size_t length = length_is_second(node) ? 1 : 2, heads = 3 - length;
@@ -78,8 +78,8 @@ void infer_quantized_sdpa(Node& node) {
   set_result(node, DType::f32, q->sizes());
 }
 
-// softmax(query * scale @ key^T + mask) @ value in float32. All are [batch, heads, length, features]; query heads in a
-// row share a key head and become rows of one matrix with it.
+// softmax(query * scale @ key^T + mask) @ value in float32. All are [batch, heads, length, features]. Consecutive query
+// heads that share a key head become rows of one matrix.
 Value* attend_cache(Compose& c, const Node& node, Value* q, Value* k, Value* v) {
   Builder& b = c.b;
   const Sizes& sizes = q->sizes();
@@ -100,7 +100,7 @@ Value* attend_cache(Compose& c, const Node& node, Value* q, Value* k, Value* v) 
   return b.reshape(b.call("aten.matmul", {weights, v}), sizes);
 }
 
-// Without a mask, only the keys up to the last query's position are read.
+// The keys (or values) that are read: without a mask, those up to the last query's position.
 Value* seen_keys(Builder& b, const Node& node, Value* x, int64_t length_dim) {
   if (node.optional_tensor("attn_mask")) return x;
   const Sym end = node.integer("start_pos") + node.tensor("query")->sizes()[static_cast<size_t>(length_dim)];
@@ -151,7 +151,7 @@ void check_range(const Sym& start, const Sym& rows, const Sym& length) {
   require(inside, "update_cache: the rows do not lie within the cache");
 }
 
-// Results: a placeholder of one element that holds nothing, the new cache.
+// Results: a one-element placeholder without contents, and the new cache.
 void infer_update_cache(Node& node) {
   const Value *value = node.tensor("value"), *cache = node.tensor("cache");
   check_update(value, cache);
@@ -168,7 +168,7 @@ void infer_update_cache(Node& node) {
   set_result(node, 1, cache->dtype(), cache->sizes());
 }
 
-// index_put at the positions, which leaves the rest of the cache where it is.
+// index_put at the written positions; the rest of the cache stays.
 Results decompose_update_cache(Builder& b, Node& node) {
   Compose c(b);
   Value *value = node.tensor("value"), *cache = node.tensor("cache");
@@ -217,7 +217,7 @@ Results decompose_sdpa_with_cache(Builder& b, Node& node) {
 
 constexpr int64_t kOrder = 28, kBlock = 7;
 
-// Columns of a row: 2^k, or 28 * 2^k.
+// The size of a row is 2^k or 28 * 2^k.
 void infer_hadamard(Node& node) {
   const Value* x = node.tensor("mat");
   require(x->rank() > 0 && (x->dtype() == DType::f32 || x->dtype() == DType::f64 || x->dtype() == DType::f16),
@@ -256,8 +256,9 @@ Value* williamson_transposed(Compose& c) {
   return c.constant_f32(values, {kOrder, kOrder});
 }
 
-// The matrix is a Kronecker product: the row, as an array of as many dimensions as it has factors, is multiplied by
-// each along its dimension. The last dimension goes to the front after its product, so that each comes last once.
+// The matrix is a Kronecker product. The row is treated as an array with one dimension for each factor and is
+// multiplied by each factor along its dimension. Each step multiplies along the last dimension and then moves it to the
+// front, so that each dimension is last once.
 Results decompose_hadamard(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("mat");

@@ -24,8 +24,8 @@ Results decompose_l1(Builder& b, Node& node) {
   Compose c(b);
   return {reduced(c, node, c.abs(c.sub(node.tensor("self"), node.tensor("target"))))};
 }
-// What `loss` makes of the distance of the operands and of `limit`. Eager computes operands of the dtype `wide` in f32;
-// of the other 16-bit dtype it rounds the limit and each step. `keeps_first`: losses have the dtype of `self`.
+// loss(|self - target|, limit), reduced. If the operands have the dtype `wide`, eager computes them in f32; in the
+// other 16-bit dtype it rounds the limit and each step. `keeps_first`: the losses have the dtype of `self`.
 template <typename F>
 Results loss_of_distance(Builder& b, Node& node, double limit, DType wide, bool keeps_first, F&& loss) {
   Compose c(b);
@@ -62,7 +62,7 @@ Results decompose_soft_margin(Builder& b, Node& node) {
   return {reduced(c, node, c.unary("aten.log1p", c.exp(z)))};
 }
 
-// 1 - cos for pairs that belong together (target 1), max(cos - margin, 0) for others (-1)
+// 1 - cos for similar pairs (target 1), max(cos - margin, 0) for others (-1)
 Results decompose_cosine_embedding(Builder& b, Node& node) {
   Compose c(b);
   Value *x = node.tensor("input1"), *y = node.tensor("input2"), *target = node.tensor("target");
@@ -134,7 +134,7 @@ Results decompose_multilabel_margin(Builder& b, Node& node) {
     target = b.unsqueeze(target, 0);
   }
   const Sym classes = x->sizes()[1];
-  target = b.expand(target, x->sizes());  // sizes that vary are compared when it runs
+  target = b.expand(target, x->sizes());  // dynamic sizes are checked at run time
   Value* ended = c.compare("gt", c.call("aten.cumsum", {b.cast(c.compare("lt", target, 0), DType::i64), 1}), 0);
   Value* label = c.where(ended, 0, target, DType::i64);  // [n, t]
   Value* one_hot = c.compare("eq", b.unsqueeze(label, 2), c.arange(classes, DType::i64));
@@ -186,7 +186,7 @@ Results decompose_kl_div(Builder& b, Node& node) {
 struct Negative {
   Value *loss, *total_weight;
 };
-// -weight[target] * x[target] over dimension 1 (0 for a vector); ignored targets count nothing.
+// -weight[target] * x[target] along dimension 1 (dimension 0 for a vector). Ignored targets add nothing.
 Negative negative_log_likelihood(Compose& c, Node& node, Value* x, Value* target, int64_t reduction) {
   Builder& b = c.b;
   const int64_t dim = x->rank() == 1 ? 0 : 1;
@@ -203,7 +203,7 @@ Negative negative_log_likelihood(Compose& c, Node& node, Value* x, Value* target
   Value* loss = c.where(live, c.mul(c.neg(picked), weight), 0.0, x->dtype());
   const auto dims = all_dims(target->rank());
   Value* total = target->rank() == 0 ? weight : c.sum(weight, dims);
-  if (reduction == 0) return {loss, c.mul(total, 0.0)};  // eager says 0
+  if (reduction == 0) return {loss, c.mul(total, 0.0)};  // total_weight is 0 in eager
   Value* sum = target->rank() == 0 ? loss : c.sum(loss, dims);
   return {reduction == 1 ? c.div(sum, total) : sum, total};
 }
@@ -219,7 +219,7 @@ Results decompose_nll_forward(Builder& b, Node& node) {
   return {n.loss, n.total_weight};
 }
 
-// (1 - e) * loss + e / classes * the loss against all classes; ignored targets count nothing.
+// (1 - e) * loss + e / classes * (the sum of the losses for all classes). Ignored targets add nothing.
 Value* smoothed(Compose& c, Node& node, Value* logs, const Negative& hard, int64_t dim) {
   Builder& b = c.b;
   const int64_t reduction = node.static_integer("reduction");
@@ -312,8 +312,8 @@ Results decompose_hinge_embedding(Builder& b, Node& node) {
 
 // --- bags of embeddings ---
 
-// embedding_bag: rows between neighbouring offsets, reduced. Time and memory are those of the rows: no table of bags by
-// indices.
+// embedding_bag: reduces the rows between neighbouring offsets. Time and memory are proportional to the rows: no table
+// of bags by indices is made.
 class EmbeddingBags {
  public:
   EmbeddingBags(Builder& b, Node& node)
@@ -329,8 +329,8 @@ class EmbeddingBags {
     Value* offsets = b.cast(node.tensor("offsets"), DType::i64);
     starts_ = closed ? b.slice(offsets, 0, 0, bags_) : offsets;
     bag_ = counted_ = bag_of_each(starts_);
-    // Where the last offset stands before the end, eager's fast path ends the last bag there, but a mean divides as if
-    // it did not.
+    // If the last offset is not at the end of the indices, eager's fast path ends the last bag there, but a mean still
+    // divides by the number of all remaining indices.
     if (closed && node.static_integer("mode") != 2 && !is_padded() && weight_->dtype() != DType::f64)
       bag_ = bag_of_each(offsets);
     if (is_padded()) used_ = c_.compare("ne", indices_, padding_index());
@@ -350,12 +350,13 @@ class EmbeddingBags {
           wide = c_.mul(wide, b_.unsqueeze(b_.cast(scales, wide->dtype()), 1));
         return sums_of(only_used(wide, 0.0), bag_);
       });
-      // Eager divides sums that are rounded.
+      // Eager rounds the sums before it divides them.
       if (mode == 1) out = c_.div(out, b_.unsqueeze(b_.cast(c_.clamp(amount, 1, None{}), weight_->dtype()), 1));
     }
     if (node_.result(1)->num_uses() + node_.result(2)->num_uses() + node_.result(3)->num_uses() == 0)
       return {out, nullptr, nullptr, nullptr};
-    // The others serve the backward pass. Sums of floats without padding leave them empty, as eager's fast path does.
+    // The other results serve the backward pass. For sums of floats without padding the bag of each index is left
+    // empty, as in eager's fast path.
     const bool fast = mode == 0 && !used_ && weight_->dtype() != DType::f64;
     Value* sizes = mode == 0 ? b_.full({bags_}, 0, DType::i64) : amount;
     return {out, fast ? b_.full({0}, 0, DType::i64) : bag_, sizes,
@@ -372,12 +373,12 @@ class EmbeddingBags {
     return index.is_const() && index.value() < 0 ? weight_->sizes()[0] + index : index;
   }
 
-  // The bag of each index, if bags start at `starts`; what stands behind may be the end of the last one.
+  // The bag of each index if bags start at `starts`. A last entry may be the end of the last bag.
   Value* bag_of_each(Value* starts) {
     Value* opened = b_.call("aten.index_put", {b_.full({count_ + 1}, 0, DType::i64), Values{starts},
                                                b_.full(starts->sizes(), 1, DType::i64), true});
     Value* bag = c_.sub(b_.slice(b_.call("aten.cumsum", {opened, 0}), 0, 0, count_), 1);
-    // Elements in front of the first bag belong to none: writing there fails, as eager does.
+    // Indices in front of the first bag get a bag that does not exist: writing there fails, as in eager.
     return c_.where(c_.compare("lt", bag, 0), c_.tensor(-0x1p40, DType::i64), bag, DType::i64);
   }
 
@@ -387,7 +388,8 @@ class EmbeddingBags {
     return c_.where(rows->rank() == 1 ? used_ : b_.unsqueeze(used_, 1), rows, otherwise, rows->dtype());
   }
 
-  // The sums of each bag's elements [n, ..]. What stands behind the last bag goes into one more.
+  // The sum of each bag's elements [n, ..]. Elements behind the last bag are collected in an extra bag, which is
+  // dropped.
   Value* sums_of(Value* elements, Value* bag) {
     Sizes sizes = elements->sizes();
     sizes[0] = bags_ + 1;
@@ -395,9 +397,9 @@ class EmbeddingBags {
     return b_.slice(b_.call("aten.index_put", {none, Values{bag}, elements, true}), 0, 0, bags_);
   }
 
-  // Gives for each bag combine(..) over its elements [n, ..]; `otherwise` for empty ones. Each step combines each
-  // element with the one 1, 2, 4 .. places before it, if that is of the same bag: the last one of a bag ends as that of
-  // all.
+  // Combines the elements [n, ..] of each bag by an associative function; `otherwise` for empty bags. Each step
+  // combines every element with the one 1, 2, 4 .. places before it, if both are in the same bag. The last element of a
+  // bag then holds the result for the whole bag.
   template <typename Combine>
   Value* scanned(Value* elements, double otherwise, Combine combine) {
     constexpr int64_t kNoBound = int64_t{1} << 40;
@@ -416,8 +418,8 @@ class EmbeddingBags {
     return c_.index_select(c_.cat({b_.full(std::move(first), otherwise, elements->dtype()), elements}, 0), 0, ends);
   }
 
-  // As eager's loop over a bag: a number replaces the largest one if it is larger, so that NaN counts in the first
-  // place only.
+  // Computes as eager's loop over a bag, in which a number replaces the current largest one if it is larger: NaN counts
+  // only as the first element.
   Value* largest_of(Value* rows) {
     const double lowest = -std::numeric_limits<double>::infinity();
     const auto maximum = [&](Value* x, Value* y) { return c_.maximum(x, y); };
@@ -425,7 +427,7 @@ class EmbeddingBags {
       return scanned(only_used(rows, lowest), lowest, maximum);
     Value* numbers = c_.where(c_.compare("ne", rows, rows), lowest, rows, rows->dtype());
     Value* largest = scanned(only_used(numbers, lowest), lowest, maximum);
-    Value* first = b_.slice(starts_, 0, 0, bags_);  // which may be the end
+    Value* first = b_.slice(starts_, 0, 0, bags_);  // may be the end of the indices
     if (used_) {
       Value* end = c_.tensor(count_, DType::i64);
       Value* places = c_.where(used_, c_.arange(count_, DType::i64), end, DType::i64);
@@ -453,9 +455,9 @@ class EmbeddingBags {
   const Node& node_;
   Value *weight_, *indices_;
   Sym count_, bags_;
-  // i64: where each bag starts; the bag of each index, as its elements are added up and as they are counted.
+  // i64: the start of each bag; the bag of each index, for adding up elements and for counting them.
   Value *starts_ = nullptr, *bag_ = nullptr, *counted_ = nullptr;
-  Value* used_ = nullptr;  // bool: which indices are no padding; null: none is
+  Value* used_ = nullptr;  // bool: which indices are not padding; null: there is no padding
 };
 
 // modes: 0 sum, 1 mean, 2 max.
@@ -466,8 +468,8 @@ Results decompose_embedding_bag(Builder& b, Node& node) {
   return EmbeddingBags(b, node).run();
 }
 
-// The loss of a linear layer whose logits eager makes a few rows at a time, in `acc_dtype`. What it computes for
-// gradients beside is not there.
+// The loss of a linear layer whose logits eager computes a few rows at a time, in `acc_dtype`. The results that eager
+// computes for gradients are not supported.
 Results decompose_chunked_cross_entropy(Builder& b, Node& node) {
   Compose c(b);
   const DType dtype = node.tensor("input")->dtype(), wide = node.dtype("acc_dtype").value_or(dtype);

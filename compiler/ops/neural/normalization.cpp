@@ -24,7 +24,7 @@ void check_channel_vector(const Node& node, const char* name, const Sym& channel
   require_equal(v->sizes()[0], channels, name);
 }
 
-// In which dtype eager computes a norm: that of the input, or f32 for one of 16-bit floats with parameters of f32.
+// The dtype in which eager computes a norm: that of the input, or f32 for a 16-bit input with f32 parameters.
 DType computed_norm(const Node& node) {
   const DType own = node.tensor("input")->dtype();
   DType wide = own;
@@ -41,7 +41,7 @@ DType computed_norm(const Node& node) {
   return wide;
 }
 
-// A norm whose tensors have several dtypes: kernels take one.
+// Converts the tensors of a norm to one dtype, as kernels want.
 Results decompose_mixed_norm(Builder& b, Node& node) {
   const DType own = node.tensor("input")->dtype(), wide = computed_norm(node);
   if (own == wide) return {};
@@ -54,8 +54,8 @@ Results decompose_mixed_norm(Builder& b, Node& node) {
   return results;
 }
 
-// torch.export may record the statistics of a batch of 16-bit floats in that dtype where eager has f32. Then the
-// program has what the file says.
+// torch.export may record the batch statistics of 16-bit floats in their own dtype, where eager has f32. The recorded
+// dtype is kept.
 DType recorded_or(const Node& node, size_t i, DType recorded, DType computed) {
   const Type& type = node.result(i)->type;
   return node.op->decompose != decompose_mixed_norm && type.is_tensor() && type.tensor.dtype == recorded ? recorded
@@ -133,7 +133,7 @@ Value* blend_statistics(Compose& c, Value* old, Value* now, double momentum) {
   return c.b.cast(sum, dtype);
 }
 
-// The variance of a sample of `count`, of that of its elements; NaN for a sample of one.
+// The unbiased variance, given the biased one of `count` elements; NaN for one element.
 Value* unbiased(Compose& c, Value* variance, const Sym& count) {
   if (count.is_const()) {
     const double n = static_cast<double>(count.value());
@@ -170,7 +170,7 @@ Results decompose_batch_norm_update(Builder& b, Node& node) {
   return as_recorded(b, node, std::move(out));
 }
 
-// Its own results; the importer takes the functional form, which has the new statistics too.
+// Only the results of the operator itself. The importer takes the functional form, which has the new statistics too.
 Results decompose_batch_norm_with_update(Builder& b, Node& node) {
   Results out = by_batch(b, node);
   out.push_back(b.full({0}, 0, DType::u8));
@@ -286,15 +286,15 @@ void infer_instance_norm(Node& node) {
   set_result(node, x->dtype(), x->sizes());
 }
 
-// One group per channel; by running statistics it is batch norm.
+// Group norm with one group per channel; with running statistics it is batch norm.
 Results decompose_instance_norm(Builder& b, Node& node) {
   Value* x = node.tensor("input");
   if (!node.boolean("use_input_stats")) return {no_training(b, node)};
   return {group_norm(b, x, node.arg("weight"), node.arg("bias"), x->sizes()[1], node.arg("eps"))};
 }
 
-// (out, new running mean, new running variance): eager takes each image as a batch and the mean of what becomes of the
-// running statistics.
+// (out, new running mean, new running variance). Eager updates the running statistics for each image separately and
+// averages the updates.
 void infer_instance_norm_functional(Node& node) {
   infer_instance_norm(node);
   const Sizes channels{channels_of(node.tensor("input"))};
@@ -311,7 +311,7 @@ Results decompose_instance_norm_functional(Builder& b, Node& node) {
   dims.erase(dims.begin(), dims.begin() + 2);
   const Sym count = numel(Sizes(input->sizes().begin() + 2, input->sizes().end()));
   Value* wide = b.cast(input, promote(computed_norm(node), DType::f32));
-  Results stats{b.call("aten.zeros_like", {wide}), wide};  // of one element, when there is no other dimension
+  Results stats{b.call("aten.zeros_like", {wide}), wide};  // without other dimensions: the statistics of one element
   if (!dims.empty()) stats = b.call_multi("aten.var_mean.correction", {wide, to_ints(dims), 0, false});
   const double momentum = node.real("momentum");
   out.push_back(blend_statistics(c, mean, c.mean(stats[1], {0}, false), momentum));
@@ -335,7 +335,7 @@ Value* weight_norm(Compose& c, Value* v, Value* g, int64_t dim, Value** norm_out
   return c.b.cast(c.mul(v, c.div(c.b.cast(g, wide), norm)), dtype);
 }
 
-// Statistics of narrow floats are float32.
+// The statistics of 16-bit floats are f32.
 DType statistic_dtype(const Value* x) { return promote(x->dtype(), DType::f32); }
 void infer_rms_norm(Node& node) {
   require(!is_complex(node.tensor("input")->dtype()), "rms_norm of complex numbers is not supported");
@@ -455,7 +455,7 @@ const OpDef kNormalizationRows[] = {
      Cases("f32[2, 3, 4], None, None, None, None, true, 0.1, 1e-05, false",
            "f32[2, 3, 4, 2], f32[3], f32[3]{range=0.8..3}, None, None, true, 0.1, 1e-05, false"),
      &kRoundings, "aten.instance_norm_functional.default"},
-    // No functional operator of eager's; what instance_norm leaves in its arguments.
+    // Not an operator of eager: the new values of the arguments that instance_norm writes.
     {"aten::instance_norm_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor "
      "running_var, bool use_input_stats, float momentum, float eps) -> (Tensor, Tensor running_mean_out, Tensor "
      "running_var_out)",

@@ -33,7 +33,7 @@ Window window_of(const Node& node, size_t spatial) {
   return w;
 }
 
-// Digits in operator names: avg_pool2d -> 2.
+// The number in the operator's name: avg_pool2d -> 2.
 size_t spatial_of(const Node& node) {
   const std::string_view name = node.op->name();
   return static_cast<size_t>(name[name.find_first_of("123", name.find("pool"))] - '0');
@@ -80,7 +80,7 @@ void infer_fractional_pool(Node& node) {
   for (size_t i = 0; i < spatial; ++i) {
     require(!kernel[i].is_const() || (kernel[i].value() > 0 && kernel[i].value() < int64_t{1} << 31),
             "fractional pooling: a window has no elements, or too many");
-    const Sym last = output[i] + kernel[i] - (spatial == 2 ? 1 : 0);  // eager asks for one position more in three
+    const Sym last = output[i] + kernel[i] - (spatial == 2 ? 1 : 0);  // eager wants one position more in 3-d
     if (last.is_const() && sizes[first + i].is_const())
       require(last.value() <= sizes[first + i].value(), "fractional pooling: the output is too large for the input");
     sizes[first + i] = output[i];
@@ -144,7 +144,7 @@ Results decompose_avg_pool1d(Builder& b, Node& node) {
                                        w.ceil_mode, count_pad})};
   });
 }
-// The kernel takes batches; an empty stride is the window.
+// The kernel takes batches and an explicit stride. An empty stride means the kernel size.
 Results decompose_avg_pool(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   const size_t spatial = spatial_of(node);
@@ -185,7 +185,7 @@ void infer_adaptive(Node& node) {
   if (node.results().size() > 1) set_result(node, 1, DType::i64, sizes);
 }
 
-// Windows that all have one size: kernel = stride = in / out. Empty when the sizes do not divide.
+// The kernel size (also the stride) of windows that all have size in / out; empty if the sizes do not divide.
 Ints even_windows(const Value* x, const Ints& target) {
   Ints kernel;
   const size_t first = x->rank() - target.size();
@@ -208,7 +208,7 @@ bool all_ones(const Ints& list) {
   return std::all_of(list.begin(), list.end(), [](const Sym& s) { return s.is(1); });
 }
 
-// Window i along one dimension covers floor(i in / out) .. ceil((i + 1) in / out).
+// The mean of each window floor(i in / out) .. ceil((i + 1) in / out) along one dimension.
 Value* adaptive_mean_along(Compose& c, Value* x, int64_t dim, int64_t out) {
   const Sym in = x->sizes()[static_cast<size_t>(dim)];
   require(out > 0 && out <= 4096, "adaptive pooling to this size is not supported");
@@ -220,7 +220,8 @@ Value* adaptive_mean_along(Compose& c, Value* x, int64_t dim, int64_t out) {
   return c.cat(std::move(parts), dim);
 }
 
-// The same for any sizes: averages of volumes by the kernel for areas, depth and area one after the other.
+// The same for dynamic sizes, by the kernel for planes. Volumes are averaged over height and width first, then over
+// depth.
 Value* adaptive_mean_by_areas(Compose& c, Value* x, const Ints& target) {
   Builder& b = c.b;
   auto pool = [&](Value* planes, const Sym& rows, const Sym& columns) {
@@ -273,7 +274,7 @@ Results decompose_adaptive_avg(Builder& b, Node& node) {
   })};
 }
 
-// Divisible sizes by max_pool, others by the kernels of our own.
+// Windows of one size become max_pool; others have kernels of our own.
 Results decompose_adaptive_max(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   const size_t spatial = spatial_of(node);
@@ -284,7 +285,7 @@ Results decompose_adaptive_max(Builder& b, Node& node) {
     });
   }
   const Ints target = adaptive_target(node, spatial);
-  if (spatial != 3 && all_ones(target) && !is_static(x->sizes())) {  // the largest of each plane
+  if (spatial != 3 && all_ones(target) && !is_static(x->sizes())) {  // the maximum of each plane
     Compose c(b);
     const auto rank = static_cast<int64_t>(x->rank()), first = rank - static_cast<int64_t>(spatial);
     Value* planes = spatial == 1 ? x : c.flatten(x, first, rank - 1);
@@ -310,7 +311,7 @@ void infer_unpool(Node& node) {
   for (size_t i = 0; i < spatial; ++i) sizes[x->rank() - spatial + i] = target[i];
   set_result(node, x->dtype(), std::move(sizes));
 }
-// Values go to their flat positions in planes of zeros.
+// Writes the values to their flat positions in planes of zeros.
 Results decompose_unpool(Builder& b, Node& node) {
   Compose c(b);
   Value *x = node.tensor("self"), *indices = node.tensor("indices");

@@ -1,5 +1,5 @@
-// LSTM, GRU, plain RNN: layers and directions are unrolled; time steps too, or they become a scan where their number is
-// only known at run time.
+// LSTM, GRU and plain RNN. Layers and directions are unrolled, and so are time steps, unless their number is known only
+// at run time: then they become a scan.
 #include "compiler/ir/decompose.h"
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
@@ -64,7 +64,7 @@ State step(Compose& c, CellKind kind, const Cell& cell, Value* projected, const 
 
 constexpr int64_t kMaxUnrolled = 4096;
 
-// Body of a scan: inputs are the state, one step of `projected`, then the weights; outputs the new state and h.
+// The body of a scan. Inputs: the state, one step of `projected`, the weights. Outputs: the new state, and h once more.
 std::unique_ptr<Graph> step_graph(Builder& b, CellKind kind, const Cell& cell, Value* projected, const State& before) {
   auto graph = std::make_unique<Graph>();
   graph->ranges = b.graph().ranges;
@@ -179,7 +179,7 @@ Layers run_layers(Compose& c, Node& node, CellKind kind, Value* h0, Value* c0) {
   return out;
 }
 
-// The output, and a last state of the sizes of each first one.
+// Results: the output, and for each initial state a last state of the same sizes.
 void infer_layers(Node& node, const Values& states) {
   const Value* x = node.tensor("input");
   require(x->rank() == 2 || x->rank() == 3, "a recurrent layer needs rank 2 or 3");
@@ -198,7 +198,7 @@ void infer_lstm(Node& node) {
 }
 void infer_gru(Node& node) { infer_layers(node, {node.tensor("hx")}); }
 
-// Of a cell: a next state of the sizes of each one.
+// Results: for each state of a cell, the next one of the same sizes.
 void infer_cell(Node& node, const Values& states) {
   for (size_t i = 0; i < states.size(); ++i) {
     require(states[i] && states[i]->rank() == node.tensor("input")->rank(),
@@ -211,7 +211,7 @@ void infer_lstm_cell(Node& node) {
   infer_cell(node, node.tensors("hx"));
 }
 void infer_gru_cell(Node& node) { infer_cell(node, {node.tensor("hx")}); }
-// tanh makes floats of integers.
+// tanh turns integers into floats.
 void infer_tanh_cell(Node& node) {
   infer_gru_cell(node);
   if (is_integral(node.tensor("input")->dtype())) set_result(node, 0, DType::f32, node.tensor("hx")->sizes());

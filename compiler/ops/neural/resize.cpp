@@ -1,4 +1,4 @@
-// Resizing of images and volumes, sampling by a grid, sliding windows as columns.
+// Resizing of images and volumes, sampling on a grid, and sliding windows as columns.
 #include <algorithm>
 #include <cmath>
 
@@ -21,10 +21,10 @@ int64_t scaled_size(int64_t in, double scale) {
   return static_cast<int64_t>(std::floor(static_cast<double>(in) * scale));
 }
 
-// Larger images are not resized: up to here a fraction is compared with what doubles give.
+// Images of dynamic size are assumed to be no larger: up to here a fraction is compared with what doubles give.
 constexpr int64_t kMaxScaled = 1 << 16;
 
-// floor(in * scale), rounded as doubles are. A dynamic size needs a scale that is a fraction and rounds like one.
+// floor(in * scale), rounded as in doubles. For a dynamic size, the scale must be a fraction that gives the same sizes.
 Sym scaled_size(const Sym& in, double scale) {
   require(scale > 0 && scale < 1e9, "upsample: a scale is out of range");
   if (in.is_const()) return Sym(scaled_size(in.value(), scale));
@@ -78,7 +78,7 @@ void infer_upsample(Node& node) {
   set_result(node, x->dtype(), std::move(sizes));
 }
 
-// The form with explicit sizes, whose kernel is our own.
+// Becomes the overload with explicit sizes, which has a kernel of our own.
 Results decompose_vec(Builder& b, Node& node) {
   const size_t spatial = spatial_rank(node);
   std::string name(node.op->name());
@@ -92,7 +92,7 @@ Results decompose_vec(Builder& b, Node& node) {
   return {b.call(name, std::move(args))};
 }
 
-// Sizes and scales of the explicit form as the arguments of the .vec form; false if no .vec call means the same.
+// Converts the explicit sizes and scales to arguments of the .vec overload; false if no .vec call means the same.
 bool vec_arguments(const Node& node, size_t spatial, Arg* size, Arg* scales) {
   static const char* const kNames[3][3] = {{"scales"}, {"scales_h", "scales_w"}, {"scales_d", "scales_h", "scales_w"}};
   const Value* x = node.tensor("self");
@@ -118,7 +118,7 @@ Results decompose_to_vec(Builder& b, Node& node) {
   return {b.call("aten.upsample_bilinear2d.vec", {node.arg("self"), size, node.arg("align_corners"), scales})};
 }
 
-// One dimension as an image of height 1.
+// Computes one dimension as an image of height 1.
 Results decompose_1d(Builder& b, Node& node) {
   Value* x = node.tensor(node.op->parsed->args[0].name);
   Arg size, scales;
@@ -159,7 +159,7 @@ Results decompose_grid_sampler(Builder& b, Node& node) {
   return {b.call(node.tensor("input")->rank() == 4 ? "aten.grid_sampler_2d" : "aten.grid_sampler_3d", node.args())};
 }
 
-// Coordinates -1 .. 1 of `count` pixels.
+// The coordinates of `count` pixels, from -1 to 1.
 template <typename T>
 std::vector<T> axis_coordinates(int64_t count, bool align_corners) {
   std::vector<T> out(static_cast<size_t>(count));

@@ -13,10 +13,10 @@ using Results = std::vector<Value*>;
 
 enum MaskType : int64_t { kOfPositions = 0, kOfKeys = 1, kOfScores = 2 };
 
-// --- softmax over what a mask leaves ---
+// --- masked softmax ---
 
-// `mask` in a shape that broadcasts with `scores`; what is true is left out.
-//   0: [rows, columns]      1: [batch, columns]      2, none: like the scores
+// `mask`, reshaped to broadcast with `scores`. True elements are masked. The shape of the mask by mask_type:
+//   0: [rows, columns]      1: [batch, columns]      2, none: that of the scores
 Value* broadcast_mask(Compose& c, const Node& node, Value* mask, const Value* scores) {
   if (mask->dtype() != DType::boolean) mask = c.compare("ne", mask, 0);
   const int64_t type = node.is_none("mask_type") ? kOfScores : node.static_integer("mask_type");
@@ -31,7 +31,7 @@ Value* broadcast_mask(Compose& c, const Node& node, Value* mask, const Value* sc
   return type == kOfPositions ? mask : c.b.reshape(mask, {sizes[0], 1, 1, sizes[1]});
 }
 
-// A row without any element left is NaN, as eager's is.
+// A fully masked row gives NaN, as in eager.
 Value* masked_softmax(Compose& c, const Node& node, Value* scores, Value* mask, int64_t dim) {
   const double lowest = -std::numeric_limits<double>::infinity();
   return c.softmax(c.where(broadcast_mask(c, node, mask, scores), lowest, scores, scores->dtype()), dim);

@@ -12,7 +12,7 @@ namespace {
 
 using Results = std::vector<Value*>;
 
-// A literal number of eager's Scalar parameters.
+// A Scalar parameter, as a literal number.
 double scalar_number(Node& node, const char* name) { return node.real(name); }
 
 // silu(x) = x * sigmoid(x)
@@ -80,7 +80,7 @@ Results decompose_hardshrink(Builder& b, Node& node) {
   return {c.where(inside, 0.0, x, x->dtype())};
 }
 
-// NaN stays NaN: the middle branch is 0 * x.
+// The middle branch is 0 * x, so that NaN stays NaN.
 Results decompose_softshrink(Builder& b, Node& node) {
   Compose c(b);
   const double lambda = half_number(scalar_number(node, "lambd"), node.tensor("self")->dtype());
@@ -93,7 +93,7 @@ Results decompose_softshrink(Builder& b, Node& node) {
   })};
 }
 
-// Eager's kernel, unlike a comparison, reads the threshold as f32 beside 16-bit floats.
+// For 16-bit floats eager's kernel reads the threshold as f32, unlike a comparison.
 Results decompose_threshold(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
@@ -119,7 +119,7 @@ Results decompose_prelu(Builder& b, Node& node) {
 }
 
 Results decompose_rrelu(Builder& b, Node& node) {
-  if (node.boolean("training")) {  // a slope for each element, which is the noise; 1 where none applies
+  if (node.boolean("training")) {  // the noise is a slope for each element x <= 0, and 1 for others
     Compose c(b);
     Value* x = node.tensor("self");
     const double low = scalar_number(node, "lower"), high = scalar_number(node, "upper");
@@ -132,7 +132,7 @@ Results decompose_rrelu(Builder& b, Node& node) {
   const double slope = (scalar_number(node, "lower") + scalar_number(node, "upper")) / 2;
   Value* out = b.call("aten.leaky_relu", {node.tensor("self"), slope});
   if (node.results().size() == 1) return {out};
-  return {out, node.tensor("noise")};  // written in training only
+  return {out, node.tensor("noise")};  // eager writes the noise only in training
 }
 
 void infer_glu(Node& node) {
@@ -168,7 +168,7 @@ Results decompose_any_softmax(Builder& b, Node& node, const char* target) {
 Results decompose_softmax(Builder& b, Node& node) { return decompose_any_softmax(b, node, "aten._softmax"); }
 Results decompose_log_softmax(Builder& b, Node& node) { return decompose_any_softmax(b, node, "aten._log_softmax"); }
 
-// softmax whose rows of only -inf give 0
+// softmax, but a row whose elements are all -inf gives 0
 Results decompose_safe_softmax(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");

@@ -1,4 +1,4 @@
-// Operators by their function of two arguments. C++20.
+// Finds operators by the binary function that they compute. C++20.
 #pragma once
 #include <string_view>
 
@@ -8,9 +8,9 @@ namespace wick::compiler {
 
 /// The operator of that function and overload ("Tensor", "Scalar"), or null.
 const OpDef* find_binary(Binary function, std::string_view overload);
-/// The function that takes the arguments in the other order: b - a for a - b; none: there is none.
+/// The function with swapped arguments: b - a for a - b; `none` if there is none.
 Binary mirrored(Binary function);
-/// The comparison that is true where this one is false, NaN too; none: there is none.
+/// The comparison that is true exactly where this one is false, for NaN too; `none` if there is none.
 Binary opposite(Binary comparison);
 
 }  // namespace wick::compiler

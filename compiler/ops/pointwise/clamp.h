@@ -11,8 +11,8 @@ struct ClampBounds {
   double low, high;
 };
 
-/// What a node's row and arguments say. Nothing for other nodes, for bounds computed at run time, and for bounds that
-/// leave no number.
+/// The bounds by a node's row and arguments. Nothing for other nodes, for bounds computed at run time, and for bounds
+/// that no number satisfies.
 std::optional<ClampBounds> clamp_bounds(const Node& node);
 
 }  // namespace wick::compiler

@@ -37,7 +37,7 @@ Results decompose_frac(Builder& b, Node& node) {
   return {Compose(b).sub(x, b.call("aten.trunc", {x}))};
 }
 // For |x|: t P(t) e^(-x^2), t = 1 / (1 + |x| / 2), P fitted to a relative error of 4.4e-8 where erfc is above 1e-46.
-// Small results keep their digits, which 1 - erf(x) would lose. f64 has no digits for less than the kernel.
+// Small results keep their digits, which 1 - erf(x) would lose. f64 needs the kernel: P is not accurate enough.
 Results decompose_erfc(Builder& b, Node& node) {
   static constexpr double kP[] = {0.2820860386812345,   0.2823819308971614,  0.24305577419658644,
                                   0.20287605519751697,  -0.0270713100948449, 0.27871209911498207,
@@ -60,7 +60,7 @@ Results decompose_sgn(Builder& b, Node& node) {
     Compose c(b);
     Value* size = c.abs(x);
     size = c.where(c.compare("eq", size, 0), 1.0, size, size->dtype());
-    Value* parts = c.div(b.call("aten.view_as_real", {x}), b.unsqueeze(size, -1));  // each on its own
+    Value* parts = c.div(b.call("aten.view_as_real", {x}), b.unsqueeze(size, -1));  // as real numbers
     return {b.call("aten.view_as_complex", {parts})};
   }
   return {b.call("aten.sign", {node.tensor("self")})};
@@ -91,7 +91,7 @@ Results decompose_isposinf(Builder& b, Node& node) {
 Results decompose_isneginf(Builder& b, Node& node) {
   return {Compose(b).compare("eq", node.tensor("self"), -std::numeric_limits<double>::infinity())};
 }
-// Zero counts by its sign: 1 / -0 is -inf.
+// The sign of zero counts: 1 / -0 is -inf.
 Results decompose_signbit(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
@@ -100,7 +100,7 @@ Results decompose_signbit(Builder& b, Node& node) {
   return {c.logical_or(negative, c.compare("lt", c.unary("aten.reciprocal", x), 0))};
 }
 
-// Integers are whole already; stock's kernels take them through floating point.
+// Integers are whole already; stock's kernels would convert them to floating point.
 Results decompose_rounding(Builder&, Node& node) {
   if (is_floating(node.tensor("self")->dtype())) return {};
   return {node.tensor("self")};
@@ -176,7 +176,7 @@ Value* turned(Compose& c, Value* x, double sign = 1) {
   return complex_of(c, {imag, real});
 }
 
-// log(1 + x) would lose the digits of a small x and the sign of an imaginary part of 0.
+// log(1 + x) would lose digits of small x, and the sign of a zero imaginary part.
 Value* complex_log1p(Compose& c, Value* x) {
   const auto [re, im] = parts_of(c, x);
   Value* sum = c.add(re, 1);
@@ -187,7 +187,7 @@ Value* complex_log1p(Compose& c, Value* x) {
   return complex_of(c, {c.where(is_near, near, far), c.call("aten.atan2", {im, sum})});
 }
 
-// exp(x) - 1 would lose the digits of a small x.
+// exp(x) - 1 would lose digits of small x.
 Value* complex_expm1(Compose& c, Value* x) {
   const auto [re, im] = parts_of(c, x);
   Value* half = c.unary("aten.sin", c.mul(im, 0.5));
@@ -195,7 +195,7 @@ Value* complex_expm1(Compose& c, Value* x) {
   return complex_of(c, {real, c.mul(c.exp(re), c.unary("aten.sin", im))});
 }
 
-// Not a product of complex numbers, in which an infinite part meets a 0.
+// A product of complex numbers would multiply an infinite part by 0.
 Value* with_scaled_parts(Compose& c, Value* x, double factor) {
   return c.b.call("aten.view_as_complex", {c.mul(c.b.call("aten.view_as_real", {x}), factor)});
 }
@@ -234,8 +234,8 @@ Results decompose_logical_not(Builder& b, Node& node) {
   return {Compose(b).compare("eq", x, 0)};
 }
 
-// Eager rounds each step of 16-bit floats. Where the bounds cross, the lower one comes first: what lies below it
-// becomes it, and only the rest is held against the upper one.
+// For 16-bit floats, eager rounds each step. If the bounds cross, eager compares with the lower one first: an element
+// below it becomes the lower bound, and only the others are clamped to the upper one.
 Results decompose_logit(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   const DType dtype = x->dtype();

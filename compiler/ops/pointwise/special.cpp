@@ -66,18 +66,19 @@ Results decompose_ldexp(Builder& b, Node& node) {
   Value* other = node.tensor("other");
   Value* power = b.call("aten.pow.Scalar", {2.0, b.cast(other, float_dtype(other->dtype()))});
   const DType dtype = self(node)->dtype();
-  // Powers that f16 does not hold may give products that it does.
+  // Computes 16-bit floats in f32: in f16 the power may overflow although the product does not.
   if (is_16_bit(dtype) && !is_floating(other->dtype()))
     return {b.cast(c.mul(b.cast(self(node), DType::f32), power), dtype)};
   return {c.mul(self(node), is_floating(dtype) && !is_floating(other->dtype()) ? b.cast(power, dtype) : power)};
 }
-// (1 + erf(x / sqrt(2))) / 2 in the steps of eager, which rounds each in 16-bit floats: 0 below -3.5 in bf16.
+// (1 + erf(x / sqrt(2))) / 2 in eager's steps. Eager rounds each step in 16-bit floats: in bf16 the result is 0 below
+// -3.5.
 Results decompose_ndtr(Builder& b, Node& node) {
   Compose c(b);
   if (!is_16_bit(self(node)->dtype())) return {};
   return {c.mul(c.add(c.unary("aten.erf", c.div(self(node), std::sqrt(2.0))), 1), 0.5)};
 }
-// In double, whatever the operands.
+// Computes in f64 (c128 for complex numbers), whatever the dtypes of the operands.
 Results decompose_float_power(Builder& b, Node& node) {
   Compose c(b);
   const DType dtype = is_complex(promote({node.arg("self"), node.arg("exponent")})) ? DType::c128 : DType::f64;
@@ -111,7 +112,7 @@ Results decompose_polygamma(Builder& b, Node& node) { return {b.call("aten.polyg
 }  // namespace
 
 #define UNARY(name, ...) CURVE(name, kPure, __VA_ARGS__)
-// With facts. Functions with poles, or that are not defined everywhere: ranges::unknown.
+// A row with facts. Functions that have poles or are not defined everywhere need ranges::unknown.
 #define CURVE(name, facts, ...)                                                                \
   {                                                                                            \
     "aten::" name "(Tensor self) -> Tensor", infer_float_unary, nullptr, "aten::" name ".out", \

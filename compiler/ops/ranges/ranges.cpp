@@ -30,7 +30,7 @@ ValueRange including(ValueRange range, double x) {
   return range;
 }
 
-// Bounds that are infinite are those of large numbers: times 0 they are 0.
+// An infinite bound stands for arbitrarily large finite numbers: times 0 it is 0.
 double times(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 double plus(double a, double b, double otherwise) { return std::isnan(a + b) ? otherwise : a + b; }
 
@@ -82,7 +82,7 @@ ValueRange square_of(const ValueRange& x) {
   return out;
 }
 
-// 1 / x. Zeros have either sign.
+// 1 / x. Zeros may have either sign.
 ValueRange inverse_of(const ValueRange& x) {
   ValueRange out;
   if (!may_be_zero(x)) out = between(1 / x.max, 1 / x.min);
@@ -99,7 +99,7 @@ ValueRange quotient_of(const ValueRange& a, const ValueRange& b) {
   return out;
 }
 
-// min(max(x, low), high): where the bounds are crossed, the upper one wins.
+// min(max(x, low), high): if the bounds cross, the upper one wins.
 ValueRange clamped(ValueRange x, double low, double high) {
   low = std::min(low, high);
   x.min = std::clamp(x.min, low, high);
@@ -111,27 +111,28 @@ ValueRange clamped(ValueRange x, double low, double high) {
   return x;
 }
 
-// A function that rises and keeps infinities.
+// The range of a function that increases and maps each infinity to itself.
 template <typename F>
 ValueRange rising(const ValueRange& x, F&& f) {
   return with_flags(between(f(x.min), f(x.max)), x);
 }
 
-// Into [low, high], which infinities reach.
+// A function with values in [low, high] that maps infinities to finite numbers.
 ValueRange saturating(const ValueRange& x, double low, double high) {
   ValueRange out = between(low, high);
   out.nan = x.nan;
   return out;
 }
 
-// NaN of infinities.
+// A function like sin: values in [-1, 1], NaN for infinities.
 ValueRange waving(const ValueRange& x) {
   ValueRange out = between(-1, 1);
   out.nan = x.nan || x.is_infinite();
   return out;
 }
 
-// x for large x, at least `low` elsewhere; times 0 at minus infinity if `gated`.
+// A function like relu: about x for large x, at least `low` elsewhere. `gated`: x times a factor that is 0 at -inf, so
+// the result there is NaN.
 ValueRange rectified(const ValueRange& x, double low, bool gated) {
   ValueRange out = between(x.min >= 0 ? 0 : low, std::max(x.max, 0.0));
   out.above = x.above;
@@ -153,7 +154,7 @@ ValueRange root_of(const ValueRange& x) {
   return out;
 }
 
-// log(x) less log(1) = 0 at x = 1
+// log(x) * scale; -inf for 0.
 ValueRange logarithm_of(const ValueRange& x, double scale) {
   ValueRange out =
       between(x.min > 0 ? std::log(x.min) * scale : -kInfinity, x.max > 0 ? std::log(x.max) * scale : -kInfinity);
@@ -183,7 +184,7 @@ ValueRange may_be_all() {
   return out;
 }
 
-// What is neither bounded nor finite where an operand is not.
+// No bounds; infinite or NaN if an operand may be.
 ValueRange anything(const RangeCall& call) {
   const ValueRange all = hull_of(call.tensors);
   ValueRange out;
@@ -212,7 +213,7 @@ bool reads_twice(const RangeCall& call) {
   return operands.size() == 2 && operands[0] == operands[1];
 }
 
-// How many elements a reduction adds, at most.
+// An upper bound of the number of elements that a reduction adds.
 double elements(const RangeCall& call) {
   double count = 1;
   for (const Sym& size : call.node.operands().at(0)->sizes()) {
@@ -222,7 +223,7 @@ double elements(const RangeCall& call) {
   return count;
 }
 
-// How many elements each result of a reduction over argument `dim` is made of, if all sizes are known.
+// How many elements a reduction over argument `dim` combines into one, if all sizes are known.
 std::optional<double> reduced_elements(const RangeCall& call) {
   const Node& node = call.node;
   const Sizes& sizes = node.operands().at(0)->sizes();
@@ -366,7 +367,7 @@ ValueRange mean(const RangeCall& call) {
   return out;
 }
 
-// Zeros around, and any divisor.
+// The padding adds zeros, and the divisor may be any number.
 ValueRange pool(const RangeCall& call) {
   const ValueRange x = mean(call);
   return with_flags(between(x.min >= 0 ? 0 : -kInfinity, x.max <= 0 ? 0 : kInfinity), x);
@@ -396,9 +397,9 @@ ValueRange hypot(const RangeCall& call) {
 }
 
 ValueRange softmax(const RangeCall& call) {
-  // Zero: of a number far below the largest one.
+  // An element far below the largest one gives 0.
   ValueRange out = between(0, 1);
-  out.nan = !first_range(call).is_finite();  // a row of nothing but minus infinity, too
+  out.nan = !first_range(call).is_finite();  // also for a row in which every element is -inf
   return out;
 }
 
@@ -428,7 +429,7 @@ ValueRange logaddexp(const RangeCall& call) {
 
 ValueRange nan_to_num(const RangeCall&) { return {}; }
 
-// Of the only tensor, x.
+// The range of a function of the only tensor, x.
 #define CURVE(name, expression)              \
   ValueRange name(const RangeCall& call) {   \
     const ValueRange& x = first_range(call); \
@@ -444,7 +445,7 @@ CURVE(mish, rectified(x, -0.4, true))
 CURVE(hardswish, rectified(x, -0.5, true))
 CURVE(erfc, saturating(x, 0, 2))
 CURVE(hardsigmoid, saturating(x, 0, 1))
-// Below -88.72 eager divides by an infinity in f32.
+// Below -88.72 exp(-x) overflows in f32, and eager's sigmoid is 0.
 CURVE(sigmoid, saturating(x, x.below || x.min < -88 ? 0 : 1 / (1 + std::exp(-x.min)), 1))
 CURVE(signed_unit, saturating(x, -1, 1))
 CURVE(atan, saturating(x, -1.6, 1.6))
@@ -471,12 +472,12 @@ CURVE(square, square_of(x))
 
 namespace passing {
 
-// An infinite dividend gives an infinity; an infinite divisor gives zero.
+// An infinite dividend gives an infinity or NaN; an infinite divisor may give 0.
 Passing quotient(const Node& node, size_t index) {
   return {true, index == 0 && node.operands()[0] != node.operands().back()};
 }
 
-// A choice by other values hides all numbers alike.
+// The chosen values pass on NaN and infinities; the condition does not.
 Passing select(const Node& node, size_t index) {
   const bool chosen = node.op->parsed->find("condition") == 0 ? index > 0 : index == 0;
   return {chosen, chosen};
@@ -508,7 +509,7 @@ double log2(double x, double) { return std::log2(x); }
 double neg(double x, double) { return -x; }
 double pow(double x, double y) { return std::pow(x, y); }
 double reciprocal(double x, double) { return 1 / x; }
-// With the sign of the divisor.
+// The remainder has the sign of the divisor.
 double remainder(double x, double y) {
   const double rest = std::fmod(x, y);
   return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;

@@ -1,14 +1,14 @@
-// Rules of ranges that operators' rows name: which numbers the elements of results can be. C++20.
+// Range rules that operators' rows name: which numbers the elements of results can be. C++20.
 #pragma once
 #include "compiler/ir/value_range.h"
 
 namespace wick::compiler {
 namespace ranges {
 
-/// Results whose elements are those of the operands.
+/// Each element of the results is an element of an operand.
 ValueRange operands(const RangeCall& call);
-/// Each element is one of `self` plus any number of the elements that are written, or, without `accumulate`, one of
-/// these.
+/// Each element is an element of `self` plus any number of written elements or, without `accumulate`, one written
+/// element.
 ValueRange accumulated(const RangeCall& call);
 /// Any number, an infinity or NaN, even for finite operands.
 ValueRange unknown(const RangeCall& call);
@@ -19,7 +19,7 @@ ValueRange rsub(const RangeCall& call);
 ValueRange mul(const RangeCall& call);
 ValueRange div(const RangeCall& call);
 ValueRange floor_divide(const RangeCall& call);
-/// Of a remainder: not a number where the divisor may be 0.
+/// A remainder: NaN if the divisor may be 0.
 ValueRange modulo(const RangeCall& call);
 ValueRange pow(const RangeCall& call);
 ValueRange clamp(const RangeCall& call);
@@ -30,7 +30,7 @@ ValueRange pad(const RangeCall& call);
 ValueRange full(const RangeCall& call);
 ValueRange triangle(const RangeCall& call);
 ValueRange sum(const RangeCall& call);
-/// Of many elements: those of ordinary size can make an infinity, and that times 0 is NaN.
+/// A product of many elements: elements of ordinary size can give an infinity, and that times 0 is NaN.
 ValueRange product(const RangeCall& call);
 ValueRange mean(const RangeCall& call);
 ValueRange pool(const RangeCall& call);
@@ -78,14 +78,14 @@ ValueRange square(const RangeCall& call);
 
 }  // namespace ranges
 
-/// What becomes of elements that are not finite, where it depends on the operand or on a number.
+/// Whether NaN and infinities pass, for operators where that depends on the operand or on a number.
 namespace passing {
 Passing quotient(const Node& node, size_t index);
 Passing select(const Node& node, size_t index);
 Passing pow(const Node& node, size_t index);
 }  // namespace passing
 
-/// Operators on numbers.
+/// Operators as functions of numbers.
 namespace curves {
 double abs(double x, double);
 double ceil(double x, double);

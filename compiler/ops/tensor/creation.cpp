@@ -64,7 +64,7 @@ Results decompose_full(Builder& b, Node& node) {
 void infer_scalar_tensor(Node& node) {
   const DType dtype = node.dtype("dtype").value_or(DType::f32);
   set_result(node, dtype, {});
-  if (!is_16_bit(dtype)) require_fits(node, "s", dtype);  // numbers beyond these become infinite
+  if (!is_16_bit(dtype)) require_fits(node, "s", dtype);  // larger numbers become infinite
 }
 Results decompose_tensor_of_scalar(Builder& b, Node& node) {
   const DType dtype = node.result()->dtype();
@@ -97,8 +97,8 @@ Results decompose_eye(Builder& b, Node& node) {
   return {b.cast(c.compare("eq", rows, c.arange(sizes[1], DType::i64)), node.result()->dtype())};
 }
 
-// Elements whose indices are all equal; a matrix with `wrap` starts a new diagonal one row below where the last one
-// ended.
+// Fills the elements whose indices are all equal. In a matrix with `wrap`, a new diagonal starts one row below the end
+// of the last one.
 Results decompose_fill_diagonal(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   const Sizes& sizes = x->sizes();
@@ -154,7 +154,7 @@ DType cast_target(const Node& node) {
   return has_argument(node, "dtype") ? node.dtype("dtype").value_or(x->dtype()) : x->dtype();
 }
 void infer_cast(Node& node) { set_result(node, cast_target(node), node.tensor("self")->sizes()); }
-// _to_dim_order_copy(x, dim_order): the elements of x, laid out anew. Source: ExecuTorch, dim_order_ops.
+// _to_dim_order_copy(x, dim_order): the elements of x in another layout. Source: ExecuTorch, dim_order_ops.
 void infer_dim_order_copy(Node& node) {
   const Value* x = node.tensor("self");
   infer_cast(node);
@@ -173,7 +173,7 @@ void infer_dim_order_copy(Node& node) {
   }
   node.result()->type.tensor.dim_order = order;
 }
-// A copy to another dtype is a cast and a copy: the latter moves elements and nothing else.
+// A copy to another dtype becomes a cast and a copy that only moves elements.
 Results decompose_dim_order_copy(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   if (cast_target(node) == x->dtype()) return {};
@@ -268,7 +268,7 @@ const OpDef kCreationRows[] = {
      infer_scalar_tensor, decompose_tensor_of_scalar, nullptr, kFills,
      Cases("0, device=cpu, pin_memory=false", "3, dtype=f32, device=cpu, pin_memory=false",
            "nan, device=cpu, pin_memory=false")},
-    // No functional operator of eager's; what fill_diagonal_ stores.
+    // Not an operator of eager: the value that fill_diagonal_ stores.
     {"aten::fill_diagonal(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor", nullptr,
      decompose_fill_diagonal},
     {"aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", infer_same, decompose_fill, nullptr,

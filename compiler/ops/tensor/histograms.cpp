@@ -14,7 +14,7 @@ void infer_histc(Node& node) {
   set_result(node, node.tensor("self")->dtype(), {bins});
 }
 
-// The bin of each element of a vector, and whether it lies between the first and the last edge: NaN does not.
+// The bin of each element of a vector, and whether the element lies between the first and the last edge; NaN does not.
 struct Bins {
   Value *number, *inside;
   Sym count;
@@ -28,8 +28,8 @@ Bins bins_of(Compose& c, Value* x, Value* edges) {
   return {number, c.logical_and(above, below), count};
 }
 
-// How many points lie in each box between neighbouring edges, the last edge of a dimension included. `columns`: the
-// coordinates of all points in each dimension.
+// Counts the points in each box between neighbouring edges. The last edge of a dimension belongs to the last box.
+// `columns`: the coordinates of all points in each dimension.
 Value* count_points(Compose& c, Node& node, const Results& columns, const Results& edges) {
   Builder& b = c.b;
   const Value* x = columns[0];
@@ -59,8 +59,8 @@ Value* count_points(Compose& c, Node& node, const Results& columns, const Result
   return counts;
 }
 
-// Edges at equal distances over the range `ends`, or where it has no numbers, from the smallest to the largest element
-// of x. A range without width is widened by a half on both sides.
+// Equally spaced edges over the range `ends`; if that is empty, from the smallest to the largest element of x. A range
+// of width 0 is widened by 1/2 on both sides.
 Value* even_edges(Compose& c, Value* x, int64_t bins, Span<const double> ends) {
   Builder& b = c.b;
   require(bins > 0 && bins < (int64_t{1} << 28), "histogram needs a positive number of bins");
@@ -80,7 +80,7 @@ Value* even_edges(Compose& c, Value* x, int64_t bins, Span<const double> ends) {
   return c.call("aten.linspace.Tensor_Tensor", {c.sub(low, half), c.add(high, half), bins + 1, x->dtype()});
 }
 
-// Two numbers for each of `dimensions`, or none.
+// The range: two numbers for each dimension, or empty.
 Reals ends_of(const Node& node, size_t dimensions) {
   if (node.op->parsed->find("range") < 0 || node.is_none("range")) return {};
   const Reals& ends = node.arg("range").as<Reals>();
@@ -114,7 +114,7 @@ Results decompose_histogram_count(Builder& b, Node& node) {
   return {count_points(c, node, {x}, {edges}), edges};
 }
 
-// The coordinates of the points, which lie along the last dimension.
+// The coordinates of the points. Each point is a vector along the last dimension.
 Results coordinates_of(Compose& c, const Node& node, size_t dimensions) {
   Value* x = node.tensor("self");
   require(is_floating(x->dtype()), "histogramdd takes floating tensors");
@@ -127,7 +127,7 @@ Results coordinates_of(Compose& c, const Node& node, size_t dimensions) {
   return columns;
 }
 
-// Columns and edges of points.
+// The coordinates and the bin edges in each dimension.
 struct Grid {
   Results columns, edges;
 };

@@ -11,7 +11,7 @@ namespace {
 
 using Results = std::vector<Value*>;
 
-// Legacy: 1-d tensors of size 0 take part in any concatenation.
+// Eager's legacy rule: 1-d tensors of size 0 take part in any concatenation.
 bool is_legacy_empty(const Value* x) { return x->rank() == 1 && x->sizes()[0].is(0); }
 
 Values cat_operands(const Node& node) {
@@ -51,12 +51,12 @@ void infer_cat(Node& node) {
   set_result(node, cat_dtype(node), std::move(sizes));
 }
 
-// Equal dtypes, no legacy empties, a wrapped dimension.
 void infer_repeats(Node& node) {
   const DType dtype = node.tensor("repeats")->dtype();
   require(dtype == DType::i32 || dtype == DType::i64, "counts of repetitions must be i32 or i64");
   infer_preset(node);
 }
+// Converts the operands to one dtype, drops legacy empty ones, and wraps the dimension.
 Results decompose_cat(Builder& b, Node& node) {
   Values operands = cat_operands(node);
   const DType dtype = node.result()->dtype();
@@ -160,7 +160,7 @@ Results decompose_repeat_interleave(Builder& b, Node& node) {
   out[static_cast<size_t>(dim)] = out[static_cast<size_t>(dim)] * repeats;
   return {b.reshape(b.expand(b.unsqueeze(x, dim + 1), std::move(wide)), std::move(out))};
 }
-// with a tensor of counts: rows by their numbers, repeated
+// with a tensor of counts: selects rows by number, each as often as its count says
 Results decompose_repeat_interleave_tensor(Builder& b, Node& node) {
   Compose c(b);
   Value *x = node.tensor("self"), *repeats = node.tensor("repeats");
@@ -184,7 +184,7 @@ void infer_flip(Node& node) {
   for (int64_t dim : node.static_ints("dims")) wrap_dim(dim, x->rank());
   infer_same(node);
 }
-// One element: its only dimension, by eager's way of counting, is no dimension of the kernels.
+// A 0-d tensor counts as one-dimensional in eager, but has no dimension for the kernels.
 Results decompose_flip(Builder&, Node& node) {
   Value* x = node.tensor("self");
   return x->rank() == 0 ? Results{x} : Results{};
@@ -203,7 +203,7 @@ void infer_roll(Node& node) {
   for (int64_t dim : dims) wrap_dim(dim, x->rank());
   infer_same(node);
 }
-// Two slices joined, per dimension.
+// Per dimension, two slices joined in swapped order.
 Results decompose_roll(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
@@ -293,7 +293,8 @@ Value* diag_embed(Compose& c, Value* x, int64_t offset, int64_t dim1, int64_t di
   const Sym n = x->sizes().back(), size = n + Sym(offset < 0 ? -offset : offset);
   Value* row = c.b.reshape(c.arange(size, DType::i64), {size, 1});
   Value* on = c.compare("eq", c.sub(c.arange(size, DType::i64), row), offset);
-  // Element k sits in row k (offset >= 0) or column k: pad, then spread over the other one.
+  // Element k is in row k (offset >= 0) or column k: pads to the matrix size, then broadcasts along the other
+  // dimension.
   Value* padded = offset == 0 ? x : c.pad(x, {0, size - n});
   const bool by_row = offset >= 0;
   Value* spread = c.b.unsqueeze(padded, by_row ? -1 : -2);

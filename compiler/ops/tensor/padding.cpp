@@ -1,4 +1,4 @@
-// Padding by a constant, by reflection, by replication, circular.
+// Padding by a constant, by reflection, by replication, and circular padding.
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
 #include "compiler/ops/ranges/ranges.h"
@@ -8,7 +8,7 @@ namespace {
 
 using Results = std::vector<Value*>;
 
-// Pairs (left, right) from the last dimension on.
+// `pairs`: (left, right) for each dimension, the last dimension first.
 Sizes padded_sizes(const Value* x, const Ints& pairs) {
   require(pairs.size() % 2 == 0, "pad: the list needs pairs");
   if (pairs.size() / 2 > x->rank()) reject("pad: too many pairs");
@@ -34,7 +34,7 @@ bool no_padding(const Ints& pairs) {
   return true;
 }
 
-// `x` without what negative amounts cut off; they become 0.
+// Cuts from `x` what negative amounts remove, and sets these amounts to 0.
 Value* cut(Builder& b, Value* x, Ints& pairs) {
   for (size_t i = 0; i < pairs.size() / 2; ++i) {
     const auto dim = static_cast<int64_t>(x->rank() - 1 - i);
@@ -62,7 +62,7 @@ Results decompose_constant_pad(Builder& b, Node& node) {
   return {b.call("aten.constant_pad_nd", {x, pairs, node.arg("value")})};
 }
 
-// Every element before and after comes from the other side, of what negative amounts leave.
+// Negative amounts cut first. Then the elements added on each side are copied from the opposite side.
 Value* circular(Compose& c, Value* x, Ints pairs) {
   x = cut(c.b, x, pairs);
   for (size_t i = 0; i < pairs.size() / 2; ++i) {
@@ -123,7 +123,8 @@ void infer_edge_pad(Node& node) {
   }
 }
 
-// Each tensor is split along `dim` into chunks, the last filled up with zeros, and flattened behind these.
+// Each tensor is split along `dim` into chunks, the last one padded with zeros, and the dimensions from `dim` on are
+// flattened within each chunk.
 Results decompose_chunk_cat(Builder& b, Node& node) {
   Compose c(b);
   const Values tensors = node.tensors("tensors");

@@ -1,5 +1,5 @@
-// Random numbers. Every operator comes down to rand (uniform in [0, 1)), randn (standard normal), and distributions
-// with a parameter for each element, which have kernels of their own.
+// Random numbers. Every operator decomposes to rand (uniform in [0, 1)), randn (standard normal), or distributions with
+// a parameter for each element, which have kernels of their own.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -48,7 +48,7 @@ Results decompose_normal_draw(Builder& b, Node& node) {
   return {normal(b, node.result()->sizes(), node.result()->dtype())};
 }
 
-// `count` integers from `first` on are equally likely; i64.
+// `count` equally likely integers from `first` on; i64.
 Value* whole_numbers(Builder& b, const Sizes& sizes, int64_t first, uint64_t count) {
   Compose c(b);
   const auto below = [&](DType dtype, double limit) {
@@ -107,7 +107,7 @@ Results decompose_geometric(Builder& b, Node& node) {
   Value* trials = c.unary("aten.ceil", c.div(tail, std::log1p(-p)));
   return {b.cast(c.clamp(trials, 1, None{}), x->dtype())};
 }
-// Integers from `from` to below `to`; without limits as far as the dtype holds each of them.
+// Integers in [from, to). Without `to`, up to the largest number below which the dtype holds every integer.
 Results decompose_random(Builder& b, Node& node) {
   const Value* x = node.tensor("self");
   const bool limited = node.op->parsed->find("to") >= 0 && !node.is_none("to");
@@ -148,7 +148,7 @@ Results decompose_randint(Builder& b, Node& node) {
   const uint64_t count = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
   return {b.cast(whole_numbers(b, node.result()->sizes(), low, count), node.result()->dtype())};
 }
-// floor(rand * high), of a limit that is in a tensor of one element
+// floor(rand * high), where high is a tensor of one element
 Results decompose_randint_tensor(Builder& b, Node& node) {
   Compose c(b);
   Value* high = node.tensor("high");
@@ -184,7 +184,7 @@ void infer_binomial(Node& node) {
   for (size_t i = 0; i < both.size(); ++i) require_equal(both[i], count->sizes()[i], "binomial: counts and chances");
   set_result(node, count->dtype(), count->sizes());
 }
-// Chances of a row for each of its counts.
+// Expands the probabilities to one for each count.
 Results decompose_binomial(Builder& b, Node& node) {
   const Value* count = node.tensor("count");
   Value* chance = node.tensor("prob");
@@ -193,7 +193,7 @@ Results decompose_binomial(Builder& b, Node& node) {
   args[1] = b.expand(chance, count->sizes());
   return {b.call("aten.binomial", std::move(args))};
 }
-// Numbers of gamma distributions, divided by their sum.
+// Gamma-distributed numbers, divided by their sum.
 Results decompose_dirichlet(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
@@ -214,7 +214,7 @@ Results decompose_multinomial(Builder& b, Node& node) {
   Value* p = node.tensor("self");
   const int64_t last = static_cast<int64_t>(p->rank()) - 1;
   const Sym samples = node.integer("num_samples");
-  if (!node.boolean("replacement") && !samples.is(1)) {  // the largest of p / exponential noise
+  if (!node.boolean("replacement") && !samples.is(1)) {  // the largest quotients p / exponential noise
     Value* noise = c.neg(c.unary("aten.log1p", c.neg(uniform(b, p->sizes(), p->dtype()))));
     return {b.call_multi("aten.topk", {c.div(p, noise), samples, last})[1]};
   }
@@ -230,7 +230,7 @@ Results decompose_multinomial(Builder& b, Node& node) {
 
 }  // namespace
 
-// The overloads with a generator draw from the one state there is: a program cannot hold a generator, only None.
+// Overloads with a generator draw from the only random state: a program cannot hold a generator, only None.
 #define TENSOR_OPTIONS(dtype) \
   "ScalarType? dtype=" dtype ", Layout? layout=None, Device? device=None, bool? pin_memory=None"
 #define LIKE_OPTIONS TENSOR_OPTIONS("None") ", MemoryFormat? memory_format=None"

@@ -30,7 +30,7 @@ Sym integer_of(const Arg& arg) {
   reject("arange: an argument is not a number");
 }
 
-// A number as a fraction of sizes: a literal, or what Python's arithmetic makes of sizes.
+// The number as a ratio of sizes: a literal, or Python arithmetic on sizes.
 std::optional<Ratio> ratio_of_arg(const Arg& arg, int depth = 0) {
   if (const auto value = literal(arg); value && is_float_number(arg)) return ratio_of(*value);
   if (!is_float_number(arg)) return Ratio{integer_of(arg)};
@@ -55,7 +55,8 @@ std::optional<Ratio> ratio_of_arg(const Arg& arg, int depth = 0) {
   return std::nullopt;
 }
 
-// Of a range with floating numbers, some of them sizes. Where the elements are integers, so are start, end and step.
+// The length of a range with floats that depend on sizes. If the elements are integers, start, end and step must be,
+// too.
 Sym fraction_length(const RangeArgs& r, bool floating) {
   const auto start = ratio_of_arg(r.start), end = ratio_of_arg(r.end), step = ratio_of_arg(r.step);
   const auto distance = start && end ? add(*end, negate(*start)) : std::nullopt;
@@ -105,7 +106,7 @@ void infer_linspace(Node& node) {
   set_result(node, node.dtype("dtype").value_or(DType::f32), {steps});
 }
 
-// Numbers between two ends: counted from the start in the first half, from the end in the second.
+// Equally spaced numbers: start + i * step in the first half, end - (steps - 1 - i) * step in the second.
 template <typename T>
 std::vector<T> spaced(T start, T end, int64_t steps, bool fused) {
   std::vector<T> values(static_cast<size_t>(steps));
@@ -117,10 +118,10 @@ std::vector<T> spaced(T start, T end, int64_t steps, bool fused) {
   }
   return values;
 }
-// Eager computes f64 and integers in f64, the others in f32, and rounds products of f16 only.
+// Eager computes f64 and integers in f64, other dtypes in f32; it rounds the product before the sum only for f16.
 DType spaced_in(DType dtype) { return is_floating(dtype) && dtype != DType::f64 ? DType::f32 : DType::f64; }
 bool is_spacing_fused(DType dtype) { return dtype != DType::f16; }
-// An end as a number of `dtype`.
+// `start` or `end` as an element of `dtype`.
 double end_number(const Node& node, const char* name, DType dtype) {
   const double number = node.real(name);
   if (dtype == DType::f64 || dtype == DType::c128) return number;
@@ -135,12 +136,12 @@ Value* constant_spaced(Compose& c, const Node& node, DType dtype) {
   if (spaced_in(dtype) == DType::f64) return c.constant_f64(spaced(start, end, steps, fused), {steps});
   return c.constant_f32(spaced(static_cast<float>(start), static_cast<float>(end), steps, fused), {steps});
 }
-// An end, a tensor or a number, as a scalar of `dtype`.
+// `start` or `end`, a tensor or a number, as a 0-d tensor of `dtype`.
 Value* end_value(Compose& c, const Node& node, const char* name, DType dtype) {
   Value* value = c.b.cast(c.tensor(node.arg(name), dtype), dtype);
   return value->rank() ? c.b.reshape(value, {}) : value;
 }
-// As spaced(), computed in the dtype of the step.
+// Like spaced(), computed in the dtype of `step`.
 Value* spaced_values(Compose& c, Value* start, Value* end, Value* step, int64_t steps) {
   const DType dtype = step->dtype();
   Value* i = c.arange(steps, dtype);
@@ -150,7 +151,7 @@ Value* spaced_values(Compose& c, Value* start, Value* end, Value* step, int64_t 
   const auto from = [&](Value* base, Value* count) { return c.add(c.b.cast(base, dtype), c.mul(step, count)); };
   return c.where(first, from(start, i), from(end, back));
 }
-// In f64 products of f32 and counts are exact, as in a fused sum.
+// In f64, products of f32 numbers and counts are exact, as in a fused multiply-add.
 Value* linspace_of_tensors(Compose& c, const Node& node, DType dtype) {
   Builder& b = c.b;
   const int64_t steps = node.static_integer("steps");
@@ -166,7 +167,7 @@ Results decompose_linspace_tensor(Builder& b, Node& node) {
   const DType dtype = node.result()->dtype();
   return {b.cast(b.cast(linspace_of_tensors(c, node, dtype), spaced_in(dtype)), dtype)};
 }
-// A short one is a constant.
+// A short sequence becomes a constant.
 Results decompose_linspace(Builder& b, Node& node) {
   constexpr int64_t kMostConstants = int64_t{1} << 20;
   const DType dtype = node.result()->dtype();
@@ -174,8 +175,8 @@ Results decompose_linspace(Builder& b, Node& node) {
   Compose c(b);
   return {b.cast(constant_spaced(c, node, dtype), dtype)};
 }
-// Powers are computed in f64. Only the ends (but that of one step) and, of floats, their difference are rounded to the
-// result's dtype.
+// Exponents and powers are computed in f64. Only start and end and, for floats, their difference are rounded to the
+// result's dtype; with a single step, not even start is.
 Results decompose_logspace(Builder& b, Node& node) {
   Compose c(b);
   const DType dtype = node.result()->dtype();
@@ -192,7 +193,7 @@ Results decompose_logspace(Builder& b, Node& node) {
   }
   return {b.cast(b.call("aten.pow.Scalar", {node.real("base"), exponents}), dtype)};
 }
-// As arange, with the end included.
+// Like arange, but includes the end.
 Results decompose_range(Builder& b, Node& node) {
   const double start = node.real("start"), end = node.real("end"),
                step = has_argument(node, "step") ? node.real("step") : 1;

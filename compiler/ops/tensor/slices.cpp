@@ -84,7 +84,7 @@ Results pieces(Builder& b, Value* x, int64_t dim, const Ints& cuts) {
   return out;
 }
 
-// Cuts every `piece`; symbolic sizes need the number of results from the exported program.
+// Cuts into pieces of size `piece`. For symbolic sizes the exported program says how many there are.
 Results split_every(Builder& b, Node& node, Value* x, int64_t dim, const Sym& piece) {
   const Sym size = x->sizes()[static_cast<size_t>(dim)];
   const size_t count = node.results().size();
@@ -162,7 +162,7 @@ Results split_indices(Builder& b, Value* x, int64_t dim, const Ints& indices) {
   return out;
 }
 
-// Cuts where the elements of a vector say, as slices with these bounds would.
+// Cuts at the positions that a vector holds, like slices with these bounds.
 Results split_at_elements(Builder& b, Node& node, Value* x, int64_t dim, Value* indices) {
   Compose c(b);
   const Sym& size = x->sizes()[static_cast<size_t>(dim)];

@@ -11,15 +11,15 @@ Value* scatter(Builder& b, std::string_view op, const Args& view, Value* before,
   return b.call(op, std::move(args));
 }
 
-// Whether no two elements of a view of these sizes and strides are one in memory. False too where sizes that are known
-// only at run time leave it open. From the smallest stride on, each dimension steps over all that those before it span;
-// small views that do not are tried element by element.
+// Whether no two elements of a view of these sizes and strides share a place in memory. Also false if dynamic sizes
+// leave that open. Sufficient: in the order of strides, each dimension steps beyond the span of all smaller ones. If
+// that does not hold, the offsets of small views are compared one by one.
 bool reaches_each_once(const Ints& sizes, const Ints& strides) {
   struct Dim {
     Sym size, stride;
   };
   if (std::any_of(sizes.begin(), sizes.end(), [](const Sym& size) { return size.is(0); })) return true;
-  std::vector<Dim> dims;  // from the last one on
+  std::vector<Dim> dims;  // the last dimension first
   bool sizes_known = true, strides_known = true;
   for (size_t i = sizes.size(); i-- > 0;) {
     if (sizes[i].is(1)) continue;
@@ -40,9 +40,9 @@ bool reaches_each_once(const Ints& sizes, const Ints& strides) {
     }
     return true;
   }
-  constexpr int64_t kTried = 1 << 10;  // a file may hold such a view in each of its nodes
+  constexpr int64_t kTried = 1 << 10;  // limits the work: each node of a file may have such a view
   int64_t last = 0;                    // the offset of the last element, which infer_as_strided has checked
-  int64_t count = 1;                   // of elements, up to kTried
+  int64_t count = 1;                   // number of elements, counted up to kTried
   bool steps_over = true;
   for (const Dim& dim : dims) {
     steps_over = steps_over && dim.stride.value() > last;
@@ -84,14 +84,14 @@ Value* permute(Builder& b, const Args& view, Value*, Value* after) {
   return b.permute(after, inverse);
 }
 
-// Windows that do not overlap: each element of `before` lies in one of them at most.
+// Only for windows that do not overlap: each element of `before` lies in at most one window.
 Value* unfold(Builder& b, const Args& view, Value* before, Value* after) {
   const size_t rank = before->rank();
   if (rank == 0) return b.reshape(after, {});
   const Sym &size = view[2].as<Sym>(), &step = view[3].as<Sym>();
   const auto dim = static_cast<size_t>(wrap_dim(view[1].as<Sym>().value(), rank));
   if (step.value() < size.value() && !after->sizes()[dim].is(1)) return nullptr;
-  // The windows by their strides over rows of `before`.
+  // Strides of the windows over `before` in row-major order.
   Ints strides(rank, 1);
   for (size_t i = rank - 1; i-- > 0;) strides[i] = strides[i + 1] * before->sizes()[i + 1];
   const Sym within = strides[dim];

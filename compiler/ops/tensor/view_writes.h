@@ -1,4 +1,4 @@
-// How a write through a view changes what is viewed: WriteFn of the views' rows. C++20.
+// How a write through a view changes the viewed tensor: the rules that views' rows name (WriteFn). C++20.
 #pragma once
 #include "compiler/ir/builder.h"
 

@@ -1,5 +1,5 @@
-// Views: functions of one tensor that move elements and never change them. In the IR they are view, permute, expand,
-// slice, select and a few that no combination of these expresses; every other form becomes one of them here.
+// Views: data-movement operators of one tensor. In the IR they are view, permute, expand, slice, select and a few that
+// no combination of these expresses. All others decompose to these here.
 #include <algorithm>
 #include <numeric>
 
@@ -14,7 +14,7 @@ namespace {
 
 using Results = std::vector<Value*>;
 
-// Sizes with one -1 replaced by what remains of `from`.
+// `sizes`, with an entry of -1 replaced so that the number of elements is that of `from`.
 Sizes resolve_sizes(const Sizes& from, Sizes sizes) {
   int hole = -1;
   Sym known = 1;
@@ -49,14 +49,14 @@ void infer_reshape(Node& node) {
   set_result(node, x->dtype(), resolve_sizes(x->sizes(), node.ints("shape")));
 }
 
-// Every form whose result type already says all: a view with explicit sizes.
+// Forms that the sizes of the result describe completely become a view with these sizes.
 Results decompose_to_view(Builder& b, Node& node) {
   Value* x = node.tensor(node.op->parsed->args[0].name);
   Sizes sizes = node.result()->sizes();
   if (sizes == x->sizes()) return {x};
   return {b.call("aten.view", {x, std::move(sizes)})};
 }
-// view itself: only if its sizes hold a -1.
+// aten.view itself changes only if its sizes hold a -1.
 Results decompose_view(Builder& b, Node& node) {
   if (node.ints("size") == node.result()->sizes() && node.is("aten.view.default")) return {};
   return decompose_to_view(b, node);
@@ -153,7 +153,7 @@ void set_permuted(Node& node, const std::vector<int64_t>& dims) {
   set_result(node, x->dtype(), std::move(sizes));
 }
 
-// The order that every form means.
+// The permutation that each form stands for.
 std::vector<int64_t> dim_order_of(const Node& node) {
   const size_t rank = node.tensor("self")->rank();
   std::vector<int64_t> dims = all_dims(rank);
@@ -269,7 +269,7 @@ Results decompose_broadcast_tensors(Builder& b, Node& node) {
   return out;
 }
 
-// --- what stays ---
+// --- views without decomposition ---
 
 void infer_as_strided(Node& node) {
   const Value* x = node.tensor("self");
@@ -355,14 +355,14 @@ void infer_view_dtype(Node& node) {
   set_result(node, dtype, std::move(sizes));
 }
 
-// `_copy` forms of the ones that stay.
+// `_copy` forms of the views without decomposition.
 Results decompose_uncopy(Builder& b, Node& node) {
   std::string name(node.op->name());
   name.erase(name.find("_copy"), 5);
   return b.call_multi(name, node.args());
 }
 
-// The conjugate of the transposed matrices.
+// The conjugate transpose of the matrices.
 Results decompose_adjoint(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   require(x->rank() >= 2, "adjoint needs at least two dimensions");

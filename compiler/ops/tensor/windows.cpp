@@ -24,8 +24,8 @@ WindowArgs window_args(const Node& node) {
   return args;
 }
 
-// shape(positions 0, 1, .., last position) cut to the window's length: a periodic window is the symmetric one of length
-// + 1 without its last element.
+// shape(positions 0, 1, .., last position), cut to the window's length. A periodic window is the symmetric one of
+// length + 1 without its last element.
 template <typename F>
 Results window(Builder& b, const Node& node, F&& shape) {
   const WindowArgs args = window_args(node);
@@ -70,7 +70,7 @@ Results decompose_kaiser_window(Builder& b, Node& node) {
   });
 }
 
-// a triangle: r up to the middle, 2 - r after it, r = 2 i / last
+// a triangle with r = 2 i / last: r up to the middle, 2 - r after it
 Results decompose_bartlett_window(Builder& b, Node& node) {
   Compose c(b);
   return window(b, node, [&](Value* i, int64_t last) {
