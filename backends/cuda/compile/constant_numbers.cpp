@@ -41,7 +41,7 @@ double real_of(const uint8_t* bytes, DType dtype) {
   }
 }
 
-// Byte i holds the four lowest bits of element 2i, less the least one, and above them those of element 2i + 1.
+// Byte i holds the four lowest bits of element 2i - `least`, and above them those of element 2i + 1 - `least`.
 class PackedNibbles final : public compiler::ComputedRows {
  public:
   PackedNibbles(ConstantData elements, int64_t least)

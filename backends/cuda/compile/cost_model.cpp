@@ -16,12 +16,12 @@ constexpr Chip kChips[] = {
     {"rtx5090", "RTX 5090", 120, 104.8e12, 1.64e12, 209.5e12, 1.792e12},
 };
 
-// Measured on an H100 with kernels of this compiler: norms and sums of large tensors, and matmuls in bf16. Assumed of
-// other chips, and the rate without matrix instructions of all.
+// Measured on an H100 with kernels of this compiler: norms and sums of large tensors, and matmuls in bf16. Assumed for
+// other chips, and for rates without matrix instructions.
 constexpr double kShareOfBandwidth = 0.85, kShareOfMatrixRate = 0.35, kShareOfRate = 0.8;
 // Assumed, as tile_choice.cpp does: no device has run them.
 constexpr double kShareOfWarpgroupRate = 0.6;
-// Of a kernel with little to do that waits for another one: what those of DeiT-Tiny take.
+// The time of a kernel that has little to do and waits for another one, as the kernels of DeiT-Tiny.
 constexpr double kLatencyUs = 3.0;
 
 double rate_of(const Chip& chip, Arithmetic arithmetic) {
@@ -30,7 +30,7 @@ double rate_of(const Chip& chip, Arithmetic arithmetic) {
     case Arithmetic::f64: return chip.f64_flops;
     case Arithmetic::matrix_f16:
     case Arithmetic::matrix_warpgroup: return chip.matrix_f16_flops;
-    case Arithmetic::matrix_tf32: return chip.matrix_f16_flops / 2;  // by all of these sheets
+    case Arithmetic::matrix_tf32: return chip.matrix_f16_flops / 2;  // in all of these data sheets
   }
   return chip.f32_flops;
 }

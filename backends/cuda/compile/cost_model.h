@@ -1,4 +1,4 @@
-// How long a kernel takes, before it ever ran: a roofline with a floor. C++20.
+// Predicts the time of a kernel: a roofline with a lower bound. C++20.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace wick::cuda {
 
-/// What a chip's data sheet says. Rates of matrix instructions are those without sparsity.
+/// Rates from a chip's data sheet. Those of matrix instructions are without sparsity.
 struct Chip {
   const char* name;   // on the command line
   const char* title;  // of the product
@@ -22,15 +22,15 @@ Span<const Chip> chips();
 /// Null if there is none of this name.
 const Chip* find_chip(std::string_view name);
 
-/// Between the end of a kernel in a graph and the begin of the next one.
+/// The time between the end of a kernel in a graph and the beginning of the next one.
 inline constexpr double kLaunchGapUs = 1.3;
 
 struct PredictedTime {
   double us = 0;
   const char* bound = "";  // the largest of the terms: "arithmetic", "memory", "latency"
 };
-/// max(FLOP / rate, bytes / bandwidth, latency of a small kernel), with the shares of the data sheet's rates that
-/// kernels reach.
+/// max(FLOP / rate, bytes / bandwidth, latency of a small kernel). Rates and bandwidth are those of the data sheet,
+/// times the shares that kernels reach.
 PredictedTime predict(const Chip& chip, Arithmetic arithmetic, double flops, double bytes);
 
 }  // namespace wick::cuda

@@ -63,7 +63,7 @@ std::vector<uint8_t> empty_module(Architecture architecture) {
   const uint8_t head[] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
   std::copy(std::begin(head), std::end(head), bytes.begin());
   bytes[18] = 190;  // machine: CUDA
-  // Flags: the architecture, for all that read it.
+  // Flags: the architecture, at both places where readers look for it.
   bytes[48] = bytes[49] = static_cast<uint8_t>(architecture.number);
   return bytes;
 }
@@ -77,7 +77,7 @@ void add_module(Architecture architecture, std::vector<uint8_t> bytes, Plan& pla
   delegate.constants.back().is_code = true;
 }
 
-// Kernels that are other ones where all code is for sm_90a.
+// Notes kernels that would differ if all device code were for sm_90a.
 void note_missing_warpgroups(const std::vector<Architecture>& wanted, const Plan& plan, Delegate& delegate) {
   const bool has_exact =
       std::any_of(wanted.begin(), wanted.end(), [](const Architecture& one) { return one.is_exact; });

@@ -1,4 +1,4 @@
-// What the options of the target ask for: device code, a twin library, sources. C++20.
+// The output of the target's options: device code, a twin library, sources. C++20.
 #pragma once
 #include <vector>
 
@@ -18,10 +18,10 @@ constexpr compiler::TargetOption kTwinOption = {
 constexpr compiler::TargetOption kEmitSourceOption = {"emit-source", "",
                                                       "also write the kernels as text to this folder", true, "DIR"};
 
-/// Whether all device code is for sm_90a: kernels may have instructions that other targets lack.
+/// Whether all device code is for sm_90a, so that kernels may use instructions that other targets lack.
 bool compiles_for_warpgroups(const compiler::TargetOptions& options);
 compiler::Status check_settings(const compiler::TargetOptions& options);
-/// Adds device code for the architectures asked for to the plan and the delegate, and what write_files() needs.
+/// Adds device code for the wanted architectures to the plan and the delegate, and keeps what write_files() needs.
 compiler::Status add_device_code(const BuiltPlan& built, const compiler::TargetContext& context, Plan& plan,
                                  compiler::Delegate& delegate);
 /// The twin library and the sources of all delegates of a program.

@@ -54,7 +54,8 @@ bool is_plain_constant(const Value* value, size_t rank, DType dtype) {
          value->tensor().dim_order.empty() && !value->is_quantized();
 }
 
-/// The only node that computes with a value, behind nodes that only move its elements; null if there are several.
+/// The only node that computes with a value, possibly after nodes that only move its elements; null if there are
+/// several.
 const Node* only_computing_reader(const Value* value) {
   while (value->num_uses() == 1 && value->users().size() == 1) {
     const Node* reader = value->users()[0];
@@ -65,7 +66,7 @@ const Node* only_computing_reader(const Value* value) {
   return nullptr;
 }
 
-/// Whether the kernel that computes the value would take in its reader.
+/// Whether the reader of a value would become part of the kernel that computes it.
 bool takes_in_reader(const Value* value) {
   const Node* reader = only_computing_reader(value);
   return reader && reader->op->has(compiler::kPointwise);
@@ -90,7 +91,8 @@ class LinearFinder {
   std::map<const Node*, std::shared_ptr<const JoinedLinears>> out;
 
  private:
-  // Inputs of a graph that stay what the node reads: all but carried values and elements of what is scanned.
+  // Notes which inputs of a graph inside a node always equal an operand of the node: all but carried values and
+  // elements of what is scanned.
   void bind(const Node& node, const Graph& graph) {
     const bool is_cond = node.is("higher_order.cond.default");
     const compiler::Values more = node.tensors(is_cond ? "operands" : "additional_inputs");

@@ -10,7 +10,7 @@ using compiler::Builder;
 using compiler::Node;
 using compiler::Value;
 
-// Smaller ones may fold.
+// Constant folding may fold smaller ones.
 constexpr size_t kFewestElements = 1024;
 
 bool is_weight(const Value* value) {
@@ -18,7 +18,7 @@ bool is_weight(const Value* value) {
          value->tensor().dim_order.empty() && value->data.size_bytes() >= kFewestElements;
 }
 
-// The operand of a conversion to a floating dtype.
+// The operand of a conversion to a floating dtype; null if it is no such conversion.
 const Value* converted(const Value* value) {
   const Node* node = value ? value->producer : nullptr;
   const bool casts = node && compiler::is_one_of(*node, {"aten._to_copy.default", "aten.to.dtype"});
@@ -26,7 +26,7 @@ const Value* converted(const Value* value) {
   return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16 ? node->tensor_or_null(0) : nullptr;
 }
 
-// The matrix of which `value` is the transpose.
+// The matrix whose transpose `value` is; null if there is none.
 Value* transposed(const Value* value) {
   const Node* node = value ? value->producer : nullptr;
   if (!node || !node->op->has(compiler::kPermutes) || value->rank() != 2) return nullptr;

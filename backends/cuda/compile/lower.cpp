@@ -1,4 +1,4 @@
-// A partition as a delegate: kernels, their plan, device code and weights.
+// Lowers a partition to a delegate: kernels, their plan, device code and weights.
 #include "backends/cuda/compile/device_code.h"
 #include "backends/cuda/compile/fusion/fuse_kernels.h"
 #include "backends/cuda/compile/lowering.h"
@@ -18,7 +18,7 @@ void add_constants(const BuiltPlan& built, compiler::Delegate& delegate) {
   }
 }
 
-// Sizes of graphs inside nodes too.
+// Includes the sizes of graphs inside nodes.
 void add_ranges(const compiler::Graph& graph, compiler::SymRanges& ranges) {
   ranges.insert(graph.ranges.begin(), graph.ranges.end());
   for (const auto& node : graph.nodes()) {

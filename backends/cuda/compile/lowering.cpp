@@ -17,17 +17,17 @@ using compiler::SymScope;
 
 namespace {
 
-// An element that costs at most this many operations is computed again for each reader.
+// An element that costs at most this many operations and loads is computed again for each reader.
 constexpr size_t kCheapCalls = 1, kCheapLoads = 1;
-// Larger functions become buffers, so that kernels stay small.
+// Functions that cost more are stored in buffers, so that kernels stay small.
 constexpr size_t kMostCalls = 160, kMostLoads = 24;
 
-// Norms that tiles of a product compute again: rows of these lengths, and enough lines on both sides for tiles. Matrix
-// instructions take fewer rows.
+// A matmul computes a norm again in each tile only for rows of these lengths, and only if both sides have enough lines
+// for tiles. Matrix instructions need fewer rows.
 constexpr int64_t kFewestNormedColumns = 32, kMostNormedColumns = 2048, kFewestNormedRows = 16,
                   kFewestNormedRowsOfMatrices = 2;
-// Matrix instructions are so fast that computing elements of norms more often than this takes longer than a kernel that
-// stores them. Tiles have so many lines of the other factor.
+// With matrix instructions, computing more normed elements than this, over all tiles, takes longer than a kernel that
+// stores them. kLinesOfTile: the assumed lines of the other factor in a tile.
 constexpr int64_t kMostNormedElements = 6'000'000, kLinesOfTile = 64;
 
 bool is_norm(const LoopKernel& kernel) {
@@ -78,7 +78,8 @@ void Lowering::add_inputs() {
 
 void Lowering::lower_node(const Node& node) {
   node_ = &node;
-  if (!node.results().empty() && tensors_.count(node.results()[0]) > 0) {  // joined with an earlier one
+  // defined together with an earlier node of its group
+  if (!node.results().empty() && tensors_.count(node.results()[0]) > 0) {
     done_.insert(&node);
     return;
   }
@@ -88,7 +89,7 @@ void Lowering::lower_node(const Node& node) {
   for (SizeRequirement& each : left_to_check(node))
     out_.requirements.push_back({each, refusal(each.otherwise), open_part(out_.marks)});
   find_rule(node)->lower(*this, node);
-  // An unfinished kernel waits for one reader only: the next node that reads it.
+  // An unfinished kernel waits for one reader only, the next node that reads it.
   store_unfinished_operands("reads it in a kernel of its own");
   done_.insert(&node);
 }
@@ -106,7 +107,7 @@ void Lowering::store_outputs() {
     if (value->is_constant() && !tensors_.count(value)) add_constant(value);
     if (tensor(value).stage != Stage::stored) store_because(value, who_reads(value));
   }
-  // The value of an output may have a copy besides, which its readers prefer.
+  // An output may be a buffer of its own besides the value, whose readers read the value.
   std::set<uint32_t> written;
   for (const KernelBuffer& buffer : out_.buffers) {
     if (buffer.kind == KernelBuffer::Kind::output) written.insert(buffer.index);
@@ -266,8 +267,8 @@ ExpressionPtr Lowering::checked_index(ExpressionPtr position, const Sym& size, b
 
 // --- results ---
 
-// Equal ones for equal sizes: the functions that a function reads are known at them already. Others once a function has
-// become a buffer.
+// Equal indices for equal sizes, so that functions which others read are already known at them. New ones once a
+// function has become a buffer.
 const Indices& Lowering::indices_to_measure(const Sizes& sizes) {
   std::vector<int64_t> bounds;
   for (const Sym& size : sizes) bounds.push_back(size.is(1) ? -1 : SymScope::range(size).max);
@@ -299,7 +300,7 @@ void Lowering::define(const Value* result, Element element, IndexMap to_result) 
     return;
   }
   if (last) store_because(last, of_node("reads other elements than a thread of the kernel holds"));
-  // A function that is read in more places than it has elements is computed once.
+  // A function with more readers of its elements than elements is computed once.
   for (const Value* operand : operands) {
     if (!operand->type.is_tensor() || tensor(operand).stage != Stage::function) continue;
     if (!(numel(operand->sizes()) == numel(result->sizes())) && !operand->is_constant()) store_if_expensive(operand, 2);
@@ -315,7 +316,7 @@ void Lowering::define(const Value* result, Element element, IndexMap to_result) 
   }
 }
 
-// Whether the current node only converts or moves integers that lie in memory.
+// Whether the current node only converts or moves integers that are in memory.
 bool Lowering::reads_narrow() const {
   const std::vector<Value*> operands = node_->operands();
   const auto from = operands.empty() ? tensors_.end() : tensors_.find(operands[0]);
@@ -332,7 +333,7 @@ bool Lowering::absorb(const Value* result, const Value* operand, const Element& 
   Unfinished& open = *tensor(operand).unfinished;
   Indices at;
   if (to_result) {
-    // A view may turn out to have other elements at run time, which is checked before the call.
+    // The number of elements may differ at run time; that is checked before the call.
     if (!(numel(result->sizes()) == numel(operand->sizes()))) return false;
     at = to_result(open.at);
   } else if (result->sizes() == operand->sizes()) {
@@ -343,7 +344,7 @@ bool Lowering::absorb(const Value* result, const Value* operand, const Element& 
     return false;
   }
   try {
-    if (!to_result) open.element = element(at);  // else the same one in another place
+    if (!to_result) open.element = element(at);  // otherwise it stays the same element, at other indices
   } catch (const NotKnown&) {
     return false;
   }
@@ -362,7 +363,7 @@ Draft Lowering::draft(const Sizes& rows, const Sizes& columns) {
   return loops_over(rows, columns);
 }
 
-// Whether matrix instructions multiply elements of both.
+// Whether matrix instructions can multiply elements of the two.
 bool Lowering::are_matrices(const Value* operand, const Value* factor) {
   const DType dtype = operand->dtype();
   if (dtype != DType::f16 && dtype != DType::bf16) return false;

@@ -1,4 +1,4 @@
-// Constants of a partition: numbers, buffers, and integers of four bits.
+// Lowers constants: to numbers, buffers, or integers of four bits.
 #include <bit>
 #include <cstring>
 
@@ -60,7 +60,7 @@ void Lowering::add_constant(const Value* value) {
   }
 }
 
-// Two elements in a byte.
+// Stores the constant with two elements in a byte; false if that is not possible.
 bool Lowering::add_packed(const Value* value) {
   std::optional<PackedConstant> packed = pack_4_bits(*value);
   if (!packed) return false;

@@ -1,4 +1,4 @@
-// Values that are made of others, a cat or a region that is replaced: what kernels would store where it belongs.
+// Notes how results could be stored in their places in larger values (a cat, a tensor with a replaced region).
 #include <algorithm>
 
 #include "backends/cuda/compile/lowering.h"
@@ -9,7 +9,7 @@ void Lowering::note_stored(const Value* value, uint32_t buffer, Indices at) {
   stored_results_[value] = {out_.kernels.size(), buffer, std::move(at)};
 }
 
-// Views that keep all elements are stored, and joined, where what they view is.
+// If a view keeps all elements, it is stored, and joined, where the viewed value is.
 void Lowering::note_view(const Value* view, const Value* of, const IndexMap& to_operand, const IndexMap& to_result) {
   if (!(numel(view->sizes()) == numel(of->sizes()))) return;
   IndexMap moved = to_result;
@@ -32,7 +32,8 @@ void Lowering::note_view(const Value* view, const Value* of, const IndexMap& to_
   joins_[view] = std::move(same);
 }
 
-// Whether kernels store all of a part; `placed` says where an element of it belongs.
+// Finds stores of kernels that together store all of a part. False if there are none. `placed`: the store of an element
+// in its place in the larger value.
 bool Lowering::find_parts(const Value* part, const std::function<Store(const Indices&, ExpressionPtr)>& placed,
                           std::vector<JoinedParts::Part>& found) {
   const size_t before = found.size();

@@ -1,4 +1,4 @@
-// What reports say of a kernel: the nodes that it computes, and why its results are stored.
+// Records for reports which nodes a kernel computes, and why its results are stored.
 #include <fmt/format.h>
 
 #include <algorithm>

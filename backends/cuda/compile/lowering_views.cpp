@@ -1,4 +1,4 @@
-// Views of buffers: other strides, or copies where an option asks for them.
+// Lowers views of buffers: to other strides, or to copies if an option asks for them.
 #include "backends/cuda/compile/lowering.h"
 #include "compiler/support/failure.h"
 
@@ -6,7 +6,7 @@ namespace wick::cuda {
 
 bool Lowering::stored_as_view(const Value* result, const Value* of, const IndexMap& to_operand) {
   const Tensor& viewed = tensor(of);
-  // The strides follow from where unit steps lead, if the map is affine.
+  // If the map is affine, the strides are the steps of the offset for unit steps of the indices.
   const Indices at = indices_of(result->sizes());
   ExpressionPtr offset = pool().index(viewed.offset);
   const Indices from = to_operand(at);
@@ -48,7 +48,7 @@ void Lowering::define_view(const Value* result, const Value* of, IndexMap to_ope
   }
   if (tensor(of).stage == Stage::stored) {
     bool is_view = false;
-    // Strides that are too large expressions are none.
+    // A stride that would be too large an expression makes no view.
     const compiler::Status status = compiler::catch_failure([&] { is_view = stored_as_view(result, of, to_operand); });
     if (status.ok() && is_view) {
       note_view(result, of, to_operand, to_result);

@@ -25,7 +25,7 @@ NodeName node_name_of(const Delegate& delegate, uint32_t handle) {
   return {"", delegate.origins[handle]->module, delegate.origins[handle]->source};
 }
 
-// A step whose bytes follow from its size, at its upper bound.
+// The bytes of a step, which follow from its size, at the size's upper bound.
 uint64_t size_of(const Plan& plan, const PlanNode& node) {
   FormulaRange range;
   (void)range_of(plan.formulas[node.size], {plan.symbols.data(), plan.symbols.size()}, &range);  // checked by read_plan

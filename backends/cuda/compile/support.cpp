@@ -1,4 +1,4 @@
-// What the backend takes: conditions for every node, and the rows of all families.
+// Decides which nodes the backend takes: conditions for every node, and the rows of all families.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,8 +43,8 @@ bool has_kernels(DType dtype) {
   }
 }
 
-// Kernels that are chosen by sizes or divide by them, and draws that the host counts, need elements. Others have
-// nothing to do for empty tensors.
+// Kernels that are chosen by sizes or divide by them, and random draws, which the host counts, need elements. Other
+// kernels do nothing for empty tensors.
 bool needs_elements(const Node& node) {
   static const compiler::RuleTable<OpRule> kRules({kAttentionRules, kControlRules, kDeformedRules, kDistanceRules,
                                                    kQuantizedRules, kRandomRules, kRecurrenceRules, kRegionRules,
@@ -52,7 +52,7 @@ bool needs_elements(const Node& node) {
   return kRules.find(node) != nullptr;
 }
 
-// Whether it divides by what may be 0, which the formulas of a plan must not.
+// Whether the size divides by a number that may be 0, which formulas of a plan must not do.
 bool may_divide_by_zero(const compiler::Sym& size) {
   if (size.is_const()) return false;
   const compiler::SymNode& node = *size.node();
@@ -63,7 +63,7 @@ bool may_divide_by_zero(const compiler::Sym& size) {
   return std::any_of(node.args.begin(), node.args.end(), may_divide_by_zero);
 }
 
-// What a node reads or gives; null: a mutable buffer.
+// Why the backend cannot take an operand or result; "": it can. `node`: null for a mutable buffer.
 std::string refuse_tensor(const Node* node, const Value& value) {
   if (!value.type.is_tensor()) {
     if (value.type.kind == compiler::TypeKind::integer && !value.type.expr.is_const() &&
@@ -106,7 +106,7 @@ void collect_needed(const Node& node, std::set<std::string, std::less<>>& needed
 
 using Symbols = std::set<std::string, std::less<>>;
 
-// The symbols whose value is read off a size of a tensor.
+// The symbols whose values follow from a size of the tensor.
 void collect_known(const Value& value, Symbols& known) {
   for (const compiler::Sym& size : value.sizes()) {
     if (const auto linear = linear_size(size)) known.insert(linear->symbol);
@@ -126,7 +126,8 @@ Symbols known_to(const std::vector<const Node*>& nodes) {
   return known;
 }
 
-// The inputs of the graph whose sizes say what those that the partition reads do not.
+// The inputs of the graph from whose sizes symbols follow that the partition needs and its own inputs do not tell. Adds
+// these symbols to `known`.
 std::vector<Value*> inputs_for_sizes(const std::vector<const Node*>& nodes, const compiler::Graph* graph,
                                      Symbols& known) {
   std::vector<Value*> inputs;
@@ -140,7 +141,7 @@ std::vector<Value*> inputs_for_sizes(const std::vector<const Node*>& nodes, cons
     for (const compiler::Sym& size : input.value->sizes()) collect_symbols(size, stated);
     const bool tells = std::any_of(told.begin(), told.end(),
                                    [&](const std::string& each) { return needed.count(each) && !known.count(each); });
-    // A delegate checks all sizes of its inputs.
+    // A delegate checks all sizes of its inputs, so all of their symbols must be known.
     const bool checkable = std::all_of(stated.begin(), stated.end(),
                                        [&](const std::string& each) { return told.count(each) || known.count(each); });
     if (!tells || !checkable) continue;
@@ -150,7 +151,7 @@ std::vector<Value*> inputs_for_sizes(const std::vector<const Node*>& nodes, cons
   return inputs;
 }
 
-// The program would have to wait for the delegate before it knows the number.
+// A view that is only read as a number of the program: that would have to wait for the delegate.
 bool is_only_read_as_number(const Node& node) {
   if (!node.op->has(compiler::kView)) return false;
   const auto& users = node.result()->users();
@@ -159,8 +160,8 @@ bool is_only_read_as_number(const Node& node) {
                      [](const Node* user) { return user->is("aten._local_scalar_dense.default"); });
 }
 
-// Whether it shows the elements of tensors of the host in another order, or fewer of them. A view of a mutable buffer
-// is worth a delegate: the buffer can stay on the device for others.
+// Whether a node only shows elements of a host tensor, in another order or fewer of them. A view of a mutable buffer is
+// another case: a delegate for it lets the buffer stay on the device for others.
 bool shows_elements_of_host(const Node& node) {
   const Value* x = node.op->has(compiler::kView) ? node.tensor_or_null(0) : nullptr;
   return x && x->kind != compiler::ValueKind::state;

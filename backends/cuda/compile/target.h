@@ -15,8 +15,8 @@ constexpr compiler::TargetOption kAllowTf32Option = {
 
 compiler::Verdict supports(const compiler::Node& node, const compiler::TargetContext& context);
 compiler::Verdict holds(const compiler::Value& state, const compiler::TargetContext& context);
-/// The sizes that the kernels of a partition need must follow from those of its inputs or of the graph's. A node that
-/// needs another one stays outside.
+/// Whether the sizes that the partition's kernels need follow from sizes of its inputs or of the graph's inputs. A node
+/// that needs another size stays outside.
 compiler::Verdict knows_sizes(const std::vector<const compiler::Node*>& nodes, const compiler::TargetContext& context);
 compiler::Verdict profitable(const std::vector<const compiler::Node*>& nodes, const compiler::TargetContext& context);
 std::vector<compiler::Value*> reads_sizes_of(const std::vector<const compiler::Node*>& nodes,

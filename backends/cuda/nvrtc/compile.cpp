@@ -17,7 +17,7 @@ using compiler::Diag;
 using compiler::Result;
 using compiler::Status;
 
-// The default ones come first.
+// The default ones are first.
 constexpr Architecture kArchitectures[] = {{80}, {90}, {100}, {120}, {90, true}, {90, false, true}};
 constexpr size_t kNumDefault = 5;
 
@@ -70,7 +70,7 @@ std::string line_of(std::string_view text, size_t number) {
   return std::string(text.substr(0, text.find('\n')));
 }
 
-/// A refusal names a place "kernel.cu(line): error": adds the line.
+/// If a message names a place "kernel.cu(line): error", adds that line of the kernel.
 Diag refusal(const std::string& log, Architecture architecture, Span<const KernelText> kernels) {
   Diag diag(Code::internal,
             fmt::format("NVRTC refuses the text of the kernels for {}", architecture_name(architecture)));
@@ -117,7 +117,8 @@ Status compile_text(const Nvrtc& nvrtc, Span<const KernelText> kernels, const De
   return {};
 }
 
-/// The kernel allowed all registers that one block on a multiprocessor leaves it; unchanged if it says how many blocks.
+/// The kernel with as many registers as one block alone on a multiprocessor can have. Unchanged if its text gives a
+/// number of blocks.
 KernelText with_all_registers(const KernelText& kernel) {
   const std::string plain = fmt::format("WICK_KERNEL({},", kernel.name);
   const size_t begin = kernel.text.find(plain), end = kernel.text.find(')', begin);
@@ -128,7 +129,7 @@ KernelText with_all_registers(const KernelText& kernel) {
   return changed;
 }
 
-/// The compiler at times spills registers so that more blocks fit: kernels that it did so to are compiled again.
+/// The compiler sometimes spills registers so that more blocks fit. Kernels that spill are compiled again.
 Status compile_one(const Nvrtc& nvrtc, Span<const KernelText> kernels, const DeviceOptions& options, DeviceCode* code) {
   RETURN_IF_ERROR(compile_text(nvrtc, kernels, options, code));
   std::vector<KernelText> changed(kernels.begin(), kernels.end());
@@ -159,7 +160,7 @@ Status check_architectures(const Nvrtc& nvrtc, Span<const Architecture> wanted) 
   return {};
 }
 
-/// The number before `unit` in a line of the log.
+/// The number in front of `unit` in a line of the log.
 uint32_t number_before(std::string_view line, std::string_view unit) {
   const size_t at = line.find(unit);
   if (at == std::string_view::npos) return 0;
@@ -195,7 +196,7 @@ std::string resource_table(Span<const DeviceCode> codes) {
 std::vector<KernelResources> read_resources(std::string_view log) {
   constexpr std::string_view kEntry = "Compiling entry function '";
   std::vector<KernelResources> table;
-  bool in_entry = false;  // functions that are called and not inlined have lines of their own
+  bool in_entry = false;  // functions that are not inlined have lines of their own
   while (!log.empty()) {
     const std::string_view line = log.substr(0, log.find('\n'));
     log.remove_prefix(std::min(line.size() + 1, log.size()));
@@ -211,7 +212,7 @@ std::vector<KernelResources> read_resources(std::string_view log) {
     if (table.empty()) continue;
     KernelResources& kernel = table.back();
     if (line.find(" bytes stack frame") != std::string_view::npos) {
-      // Of functions that it calls, too: what they spill counts for the kernel.
+      // Spills of functions that the kernel calls count for the kernel.
       kernel.spill_bytes += number_before(line, " bytes spill stores") + number_before(line, " bytes spill loads");
       if (in_entry) kernel.stack_bytes = number_before(line, " bytes stack frame");
     } else if (line.find("Used ") != std::string_view::npos) {

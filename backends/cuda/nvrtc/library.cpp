@@ -16,8 +16,8 @@ using compiler::Code;
 using compiler::Diag;
 using compiler::Result;
 
-constexpr int kOldestMajor = 13;  // sm_100 and sm_120 in one library, and the drivers that the plan names
-// 13 first: newer libraries need newer drivers for what they compile.
+constexpr int kOldestMajor = 13;  // has sm_100 and sm_120, and fits the driver version in plans
+// 13 first: code from newer libraries needs newer drivers.
 constexpr const char* kNames[] = {"libnvrtc.so.13", "libnvrtc.so"};
 
 std::string variable(const char* name) {
@@ -67,7 +67,7 @@ bool find_functions(void* library, Nvrtc* nvrtc) {
          find(library, "nvrtcVersion", &nvrtc->version) && find(library, "nvrtcGetErrorString", &nvrtc->error_name);
 }
 
-/// False, with the reason in `note`, if the file is there and cannot be used; `note` stays empty if it is not there.
+/// Returns false if the library cannot be used. `note`: the reason if the file exists, else unchanged.
 bool open(const std::string& path, Nvrtc* nvrtc, std::string* note) {
   note->clear();
   std::error_code error;

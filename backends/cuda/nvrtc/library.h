@@ -1,4 +1,4 @@
-// NVRTC, opened when needed. Declares what Wick calls of it: no CUDA header is used. C++20.
+// NVRTC, opened when it is needed, and the declarations of its functions: no CUDA header is used. C++20.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace wick::cuda {
 
-/// Functions of libnvrtc; a result of 0 is success. They are never unloaded.
+/// Functions of libnvrtc; their result 0 is success. The library is never unloaded.
 struct Nvrtc {
   using Program = void*;
   std::string path;  // of the library
@@ -29,13 +29,13 @@ struct Nvrtc {
   const char* (*error_name)(int result) = nullptr;
 };
 
-/// Where NVRTC is looked for, best first: the file that WICK_NVRTC names (and then nowhere else), CUDA_HOME, the
-/// loader's path, /usr/local/cuda*, what scripts/get_nvrtc.sh fetched.
+/// The places to look for NVRTC, best first: the file that WICK_NVRTC names (and then no other), CUDA_HOME and
+/// CUDA_PATH, the loader's path, /usr/local/cuda*, the folder that scripts/get_nvrtc.sh fills.
 std::vector<std::string> nvrtc_candidates();
 
-/// The library, opened once per process. Errors: missing_tool with the places that were tried and two ways to get it.
+/// The library, opened once per process. Errors: missing_tool, with the places that were tried and two ways to get it.
 compiler::Result<const Nvrtc*> nvrtc();
-/// The same by candidates. Not kept.
+/// The first candidate that can be used. Opens it again in each call.
 compiler::Result<Nvrtc> open_nvrtc(const std::vector<std::string>& candidates);
 
 }  // namespace wick::cuda

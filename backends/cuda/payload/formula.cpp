@@ -1,4 +1,4 @@
-// Numbers computed from sizes: their values, and bounds for all sizes.
+// Evaluates formulas, and bounds them for all values of their symbols.
 #include <algorithm>
 
 #include "backends/cuda/payload/plan.h"
@@ -8,7 +8,7 @@
 namespace wick::cuda {
 namespace {
 
-// 0 where b is 0, which range_of refuses.
+// 0 if b is 0; range_of() refuses such formulas.
 int64_t floor_divide(int64_t a, int64_t b) { return b == 0 ? 0 : math::floor_divide(a, b); }
 int64_t modulo(int64_t a, int64_t b) { return b == 0 ? 0 : math::floor_modulo(a, b); }
 
@@ -42,10 +42,10 @@ int64_t apply(FormulaOp op, int64_t a, int64_t b) {
 
 bool is_one(FormulaRange r) { return r.low == r.high; }
 bool holds_zero(FormulaRange r) { return r.low <= 0 && r.high >= 0; }
-// Of a truth value that is not known, of one that is.
+// The range of a truth value that may be false, true or both.
 FormulaRange truth(bool may_be_false, bool may_be_true) { return {may_be_false ? 0 : 1, may_be_true ? 1 : 0}; }
 
-// The smallest and largest of f at the corners, for f that is monotonic in each operand.
+// The smallest and the largest value of f at the corners. Requires: f is monotonic in each operand.
 template <typename F>
 bool at_corners(FormulaRange a, FormulaRange b, FormulaRange* out, F f) {
   bool first = true;
@@ -120,7 +120,7 @@ FormulaRange select(FormulaRange condition, FormulaRange yes, FormulaRange no) {
   return {std::min(yes.low, no.low), std::max(yes.high, no.high)};
 }
 
-// A number that the step takes from nowhere.
+// A constant or a symbol.
 const char* push(const FormulaStep& step, Span<const Symbol> symbols, FormulaRange* out) {
   if (step.op == FormulaOp::constant) {
     *out = {step.value, step.value};

@@ -1,4 +1,4 @@
-// Everything that executing a plan relies on, checked once.
+// Checks everything that executing a plan relies on.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -61,7 +61,7 @@ class Checker {
   const Plan& plan_;
   ErrorText* text_;
   std::vector<FormulaRange> ranges_;
-  std::vector<uint32_t> parts_;  // which part of which node each node belongs to
+  std::vector<uint32_t> parts_;  // for each node, the part of a condition or loop that contains it
 };
 
 bool Checker::numbers() {
@@ -219,7 +219,7 @@ bool Checker::status() {
   return lies_alone(plan_.status_buffer, "the status words");
 }
 
-// Whether an arena buffer shares no byte with another.
+// Whether an arena buffer shares no byte with other buffers.
 bool Checker::lies_alone(uint32_t index, const char* what) {
   const Buffer& words = plan_.buffers[index];
   for (size_t i = 0; i < plan_.buffers.size(); ++i) {
@@ -307,7 +307,7 @@ bool Checker::kernels() {
   return true;
 }
 
-// `size`: of the bytes that a copy or fill takes there; {0, 0} for a kernel, which is trusted to know.
+// `size`: the range of the bytes that a copy or fill accesses; {0, 0} for a kernel, whose accesses are not checked.
 bool Checker::argument(size_t index, size_t number, const Argument& argument, FormulaRange size) {
   const auto bad = [&](auto... parts) {
     return wrong("node", index, "argument ", static_cast<uint64_t>(number), ": ", parts...);
@@ -380,14 +380,14 @@ bool Checker::transfer(size_t index, const PlanNode& node) {
   return true;
 }
 
-// Bounds of both ends decide, so that no call needs to ask. Offsets and sizes lie in their buffers.
+// Decided by bounds of both ranges of bytes, so that calls need no check. Offsets and sizes are within their buffers.
 bool Checker::may_overlap(const PlanNode& copy) const {
   const int64_t size = ranges_[copy.size].high;
   const Argument &to = copy.arguments[0], &from = copy.arguments[1];
   const Buffer &to_buffer = plan_.buffers[to.index], &from_buffer = plan_.buffers[from.index];
   const bool share_memory = to_buffer.space == Space::arena && from_buffer.space == Space::arena;
   if (size == 0 || (to.index != from.index && !share_memory)) return false;
-  // First and last begin in the memory that both lie in.
+  // The range of the first byte, counted in the memory that both share.
   const auto begins = [&](const Argument& end, const Buffer& buffer) {
     const FormulaRange offset = end.offset == kNone ? FormulaRange{} : ranges_[end.offset];
     const int64_t begin = static_cast<int64_t>(buffer.offset);
@@ -415,7 +415,7 @@ bool Checker::control(size_t index, const PlanNode& node) {
   return argument(index, 0, node.arguments[0], {1, 1});
 }
 
-// Nodes in their order, and the parts that they belong to.
+// Checks the nodes in order, and the parts that they belong to.
 bool Checker::nodes() {
   struct Part {
     size_t end, depth;

@@ -15,7 +15,7 @@ std::string refusal(const Plan& plan) {
   return text.size() ? text.c_str() : "no text";
 }
 
-// A change of a plan, and what the refusal says; "": accepted.
+// A change of a plan, and the message of the refusal; "": the plan is accepted.
 struct Change {
   const char* text;
   void (*make)(Plan&);
@@ -44,7 +44,7 @@ uint32_t number_of(Plan& plan, Formula formula) {
   return static_cast<uint32_t>(plan.formulas.size()) - 1;
 }
 
-// Positions in some_plan.
+// Numbers of the buffers of some_plan.
 constexpr size_t kInput = 0, kOutput = 1, kWeight = 2, kState = 3, kTemp = 4, kStatus = 5;
 constexpr size_t kCopy = 0, kFill = 1, kLaunch = 2;
 
@@ -67,7 +67,7 @@ TEST(CudaPlanCheck, SymbolsAreSizesOfInputs) {
   expect(changes);
 }
 
-// some_plan with random numbers, of 64 * 8 elements at most.
+// some_plan with random numbers for at most 64 * 8 elements.
 void add_random(Plan& p) {
   p.random_buffer = static_cast<uint32_t>(p.buffers.size());
   Buffer words;
@@ -78,7 +78,7 @@ void add_random(Plan& p) {
   p.random_blocks = number_of(p, {symbol(0), constant(2), op(FormulaOp::multiply)});
 }
 
-// some_plan with a condition around its last node, which is then number 4, in a loop of 3 rounds.
+// some_plan with a condition around its last node, which is node number 4 then, inside a loop of 3 rounds.
 void add_control(Plan& p) {
   PlanNode repeat, choose;
   repeat.kind = NodeKind::repeat;
@@ -464,7 +464,7 @@ TEST(CudaPlanCheck, CopiesDoNotOverlapWhatTheyRead) {
        [](Plan& p) {
          p.nodes[kCopy].arguments[1] = reads(kTemp), p.nodes[kCopy].arguments[0].offset = number(p, 2048);
        }},
-      // Another buffer of the arena in the same memory.
+      // Two buffers of the arena in the same memory.
       {"node 0: a copy may overlap what it reads",
        [](Plan& p) {
          p.buffers.push_back(p.buffers[kTemp]);

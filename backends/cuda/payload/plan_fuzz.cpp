@@ -1,5 +1,5 @@
-// Reads any bytes as a plan; what passes is printed, evaluated at both ends of its symbols, written and read again. Its
-// mutator changes numbers of plans that can be read, so that the checks behind the reader are reached.
+// Reads any bytes as a plan. A plan that passes is printed, evaluated at both ends of its symbols, written and read
+// again. The mutator changes numbers of readable plans, so that the checks after the reader are reached.
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +38,7 @@ std::vector<uint32_t*> numbers_of(Plan& plan) {
   return numbers;
 }
 
-// Names, beginnings and sizes of states, with a sum that fits or not.
+// Changes names, initial values and sizes of states. Their sum may or may not fit.
 void change_states(Plan& plan, std::minstd_rand& random) {
   for (Buffer& buffer : plan.buffers) {
     switch (random() % 12) {

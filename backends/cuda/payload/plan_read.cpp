@@ -1,4 +1,4 @@
-// Bytes -> plan. Nothing in the bytes is believed: FlatBuffers' verifier, then how much they ask for, then check_plan.
+// Reads a plan from untrusted bytes: FlatBuffers' verifier, then a limit for what they ask for, then check_plan.
 #include <string.h>
 
 #include "backends/cuda/payload/plan.h"
@@ -9,8 +9,9 @@ namespace {
 
 using flatbuffers::uoffset_t;
 
-// Bytes that one item takes in a file at least, its place in a list included. A file may name one table many times;
-// what it names may not be more than it could hold, so that work and memory stay linear in its size.
+// The fewest bytes that an item takes in a file, including its entry in a list. A file may refer to one table many
+// times. All items together may not need more bytes than the file could hold, so that time and memory stay linear in
+// its size.
 constexpr size_t kTableBytes = 12, kStepBytes = sizeof(fb::FormulaStep), kArgumentBytes = sizeof(fb::Argument);
 
 class Reader {
@@ -72,7 +73,7 @@ class Reader {
 bool Reader::verify() {
   const uint8_t* data = bytes_.data();
   if (bytes_.size() >= FLATBUFFERS_MAX_BUFFER_SIZE) return false;
-  // The verifier looks at offsets only: numbers are aligned if the bytes are.
+  // The verifier checks offsets only: numbers are aligned only if the bytes are.
   if (reinterpret_cast<uintptr_t>(data) % alignof(uint64_t) != 0) {
     aligned_.resize((bytes_.size() + sizeof(uint64_t) - 1) / sizeof(uint64_t));
     memcpy(aligned_.data(), data, bytes_.size());
@@ -99,7 +100,7 @@ bool Reader::formula(const fb::Formula& table, Formula* formula) {
   if (!table.steps()) return true;
   if (!spend(table.steps()->size(), kStepBytes)) return false;
   formula->reserve(table.steps()->size());
-  // The verifier lets a list of 8-byte numbers begin at any multiple of 4.
+  // The verifier allows a list of 8-byte numbers at any multiple of 4.
   const uint8_t* bytes = table.steps()->Data();
   for (uoffset_t i = 0; i < table.steps()->size(); ++i) {
     fb::FormulaStep step;

@@ -23,7 +23,7 @@ Error read(const Bytes& bytes, Plan* plan, std::string* said = nullptr) {
   return error;
 }
 
-// The same plan with a condition around nothing, whose second part asks for a size.
+// some_plan with a condition without nodes, whose second part has a requirement.
 Plan plan_with_requirements_of_parts() {
   Plan plan = plan_with_requirements();
   PlanNode choose;
@@ -159,7 +159,7 @@ TEST(CudaPlan, MisalignedBytesAreRead) {
   }
 }
 
-// 50,000 items of a list that are all one table.
+// 50,000 items of a list that all refer to one table.
 TEST(CudaPlan, TablesThatAreNamedManyTimesAreRefused) {
   flatbuffers::FlatBufferBuilder fbb;
   const std::string name(1000, 'x');
@@ -194,7 +194,7 @@ TEST(CudaPlan, LargePlansAreReadAsTheyWereWritten) {
   EXPECT_EQ(write_plan(plan), bytes);
 }
 
-// The corpus of the fuzz target holds the plan of these tests, so that a change of the format is noticed.
+// The fuzz target's corpus holds the plan of these tests, so a change of the format fails this test.
 TEST(CudaPlan, OlderFilesAreStillRead) {
   std::ifstream file("tests/fuzz/cuda/some_plan", std::ios::binary);
   const Bytes bytes{std::istreambuf_iterator<char>(file), {}};

@@ -1,4 +1,4 @@
-// A small plan for tests that has one of everything. Tests only.
+// A small plan with an example of everything. Tests only.
 #pragma once
 #include <string>
 
@@ -10,7 +10,7 @@ inline FormulaStep constant(int64_t value) { return {FormulaOp::constant, value}
 inline FormulaStep symbol(int64_t index) { return {FormulaOp::symbol, index}; }
 inline FormulaStep op(FormulaOp op) { return {op, 0}; }
 
-/// A plan in the making. Items are numbered in the order of the calls.
+/// A plan under construction. Items are numbered in the order of the calls.
 struct PlanBuilder {
   Plan plan;
 
@@ -39,7 +39,7 @@ struct PlanBuilder {
     plan.state_bytes += (size_bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
     return buffer(made);
   }
-  /// At the end of the arena.
+  /// A buffer at the end of the arena.
   uint32_t arena_buffer(uint64_t size_bytes) {
     Buffer made;
     made.size_bytes = size_bytes;
@@ -148,7 +148,7 @@ inline Plan some_plan() {
   return b.plan;
 }
 
-/// some_plan for multiples of 4 rows, from 8 on and less than 64.
+/// some_plan that requires a multiple of 4 rows, at least 8 and fewer than 64.
 inline Plan plan_with_requirements() {
   PlanBuilder b{some_plan()};
   const uint32_t s0 = b.formula({symbol(0)}), rest = b.formula({symbol(0), constant(4), op(FormulaOp::modulo)});

@@ -1,4 +1,4 @@
-// A plan to read and to compare. Bytes of names that are not printable become '?'.
+// Prints a plan for reading and comparing. Bytes of names that are not printable become '?'.
 #include "backends/cuda/payload/plan.h"
 
 namespace wick::cuda {
@@ -63,7 +63,7 @@ std::string Writer::leaf(const FormulaStep& step) const {
                                         : printable(plan_.symbols[static_cast<size_t>(step.value)].name);
 }
 
-// Each number of the stack as text.
+// Evaluates the formula with texts as the numbers on the stack.
 std::string Writer::infix(const Formula& formula) const {
   std::vector<std::string> stack;
   const auto pop = [&] {
@@ -89,7 +89,7 @@ std::string Writer::infix(const Formula& formula) const {
   return stack.back();
 }
 
-// Longer ones are printed once, in a list of their own.
+// Long formulas are printed once, in a list of their own.
 std::string Writer::formula(uint32_t index) const {
   return plan_.formulas[index].size() == 1 ? leaf(plan_.formulas[index][0]) : "f" + number(index);
 }

@@ -1,4 +1,4 @@
-// Plan -> bytes.
+// Writes a plan as bytes.
 #include "backends/cuda/payload/plan.h"
 #include "backends/cuda/payload/plan_generated.h"
 
@@ -14,7 +14,7 @@ Offset<flatbuffers::String> string_of(FlatBufferBuilder& fbb, const std::string&
   return text.empty() ? 0 : fbb.CreateString(text);
 }
 
-/// A list of tables; none if it is empty.
+/// A list of tables; no list if there are no items.
 template <typename T, typename Items, typename F>
 List<T> list(FlatBufferBuilder& fbb, const Items& items, F write) {
   if (items.empty()) return 0;

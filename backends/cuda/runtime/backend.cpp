@@ -1,4 +1,4 @@
-// The table of functions by which the executor knows the delegate.
+// The table of functions by which the executor calls the delegate.
 #include "backends/cuda/runtime/delegate.h"
 #include "backends/delegate_table.h"
 

@@ -1,4 +1,4 @@
-// Streams and memory for callers that have no CUDA of their own.
+// Streams and memory for callers that have no CUDA code of their own.
 #include <memory>
 #include <vector>
 

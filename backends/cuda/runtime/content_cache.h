@@ -1,4 +1,4 @@
-// Things made from bytes, one for all users of equal bytes. C++17.
+// A cache of objects made from bytes: users of equal bytes share one object. C++17.
 #pragma once
 #include <string.h>
 
@@ -12,18 +12,17 @@
 
 namespace wick::cuda {
 
-/// Bytes are the same if all of them are equal, wherever they lie: names are not believed. A thing lives as long as one
-/// of its users. Thread-safe.
+/// Bytes are compared completely; names play no part. An object lives as long as it has users. Thread-safe.
 template <typename Value>
 class ContentCache {
   struct Entry {
     Value value;
-    // Of each user: as long as there is one, its bytes are in memory to compare with.
+    // The bytes of each user: they stay in memory as long as the user lives, so they can be compared with.
     std::vector<Span<const uint8_t>> users;
   };
 
  public:
-  /// A use of a value. Must end before the cache does.
+  /// One user's hold on an object. Must end before the cache does.
   class Use {
    public:
     Use() = default;
@@ -48,8 +47,8 @@ class ContentCache {
     Span<const uint8_t> bytes_;
   };
 
-  /// The value for `bytes`, which must stay in place while the use lives. If there is none, `make(Value*)` makes it,
-  /// false if it fails; then so does this.
+  /// The object for `bytes`, which must stay in place while the use lives. If there is none, `make(Value*)` makes it.
+  /// False if that returns false.
   template <typename Make>
   bool find(Span<const uint8_t> bytes, Use* use, Make make) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -87,7 +86,7 @@ class ContentCache {
         break;
       }
     }
-    entry.reset();  // under the lock: what is made of equal bytes next must not find the memory still taken
+    entry.reset();  // under the lock, so that an object for equal bytes is made only after this one's memory is free
   }
 
   std::mutex mutex_;

@@ -1,4 +1,4 @@
-// A plan on a device. C++17.
+// A delegate: a plan on a device. C++17.
 #pragma once
 #include <memory>
 #include <vector>
@@ -37,7 +37,7 @@ class Delegate {
   bool check_arguments(KernelContext& context, Span<EValue*> args);
   bool read_symbols(KernelContext& context, Span<EValue*> args, bool* changed);
   bool check_sizes(KernelContext& context, Span<EValue*> args);
-  /// Of a part of a condition or loop; kNone: those of each call.
+  /// Checks the requirements of a part of a condition or loop; kNone: those of the call.
   Failure check_requirements(uint32_t node, bool is_second) const;
   bool resize_outputs(KernelContext& context, Span<EValue*> args);
   Failure place_arguments(Span<EValue*> args, const CudaStreamScope* scope);
@@ -50,9 +50,9 @@ class Delegate {
   Failure copy_outputs(Span<EValue*> args);
   Failure run(DriverStream* stream);
   Failure build_graphs(GraphCache::Entry* entry);
-  /// Nodes from `begin` up to `end`, which are those of one part. `entry`: their graphs; null: one by one.
+  /// Runs nodes `begin` up to `end` of one part. `entry`: their graphs; null: nodes are started one by one.
   Failure run_part(size_t begin, size_t end, GraphCache::Entry* entry, DriverStream* stream);
-  /// A part of a condition or loop, if the sizes are what it asks for.
+  /// Runs a part of a condition or loop, if the sizes meet its requirements.
   Failure run_part_of(size_t index, bool is_second, GraphCache::Entry* entry, DriverStream* stream);
   Failure run_segment(size_t begin, size_t end, GraphCache::Entry* entry, DriverStream* stream);
   Failure run_loop(size_t index, GraphCache::Entry* entry, DriverStream* stream);
@@ -77,32 +77,32 @@ class Delegate {
 
   static constexpr uint64_t kNotStaged = UINT64_MAX;
 
-  std::shared_ptr<Device> device_;  // outlives all below
+  std::shared_ptr<Device> device_;  // outlives the members below
   Plan plan_;
   std::vector<ContentCache<Memory>::Use> constants_;
   std::vector<std::shared_ptr<StateMemory>> states_;
   ContentCache<LoadedModule>::Use module_;
   std::vector<DriverFunction*> functions_;  // of the plan's kernels
   Memory arena_;
-  Memory staging_;                  // of arguments in host memory; taken by the first call that has such
-  std::vector<uint64_t> staged_;    // where each argument lies there, by buffer, or kNotStaged
-  std::vector<bool> is_on_device_;  // by buffer: arguments of the call that lie in an arena of the device
+  Memory staging_;                  // for arguments in host memory; allocated by the first call that has some
+  std::vector<uint64_t> staged_;    // the offset of each such argument in staging_, by buffer, or kNotStaged
+  std::vector<bool> is_on_device_;  // by buffer: the argument of this call is in an arena of the device
   std::unique_ptr<WorkList> work_;
   GraphCache graphs_;
   DriverStream* stream_ = nullptr;
-  std::shared_ptr<CallOrder> order_;  // of the session, if there is state
-  const Tracer* tracer_ = nullptr;    // null unless it wants times
+  std::shared_ptr<CallOrder> order_;  // that of the session, if the delegate has state
+  const Tracer* tracer_ = nullptr;    // null if it wants no times
   std::vector<DriverEvent*> events_;  // before the first node and after each
-  uint64_t reported_ns_ = 0;          // of the call
+  uint64_t reported_ns_ = 0;          // in this call
   std::vector<uint32_t> segments_;    // by node: the number of its segment, the longest run of nodes without conditions
-  DriverEvent* begin_ = nullptr;      // of the steps of a call, for a DeviceTimer
+  DriverEvent* begin_ = nullptr;      // before the first step of a call, for a DeviceTimer
   DriverEvent* end_ = nullptr;
   bool waits_for_each_ = false;
   bool has_sizes_ = false;
   std::vector<int64_t> symbols_, values_;  // values of formulas
   std::vector<uint64_t> argument_bytes_;   // by buffer
   std::vector<uint32_t> status_;           // words
-  uint32_t random_words_[4] = {};          // seed and first block as the device has them, lower halves first
+  uint32_t random_words_[4] = {};          // the seed and the first block that the device has now, lower halves first
   bool has_random_words_ = false;
   char message_[512] = "";
 };

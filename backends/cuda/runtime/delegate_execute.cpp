@@ -1,4 +1,4 @@
-// Execution: arguments, sizes, one call of the plan.
+// Executes a delegate: arguments, sizes, one call of the plan.
 #include <string.h>
 
 #include "backends/cuda/runtime/delegate.h"
@@ -6,7 +6,7 @@
 namespace wick::cuda {
 namespace {
 
-// Whether the elements lie as in this dim order. Dimensions of size 1 lie anywhere.
+// Whether the elements are laid out in this dim order. Dimensions of size 1 do not matter.
 bool has_layout(const Tensor& tensor, const std::vector<uint8_t>& dim_order) {
   if (tensor.numel == 0) return true;
   int64_t stride = 1;
@@ -134,7 +134,7 @@ Failure Delegate::check_pointer(const Tensor& tensor, const std::string& what) {
   unsigned type = 0;
   const Driver& driver = device_->driver();
   const DevicePtr address = reinterpret_cast<uintptr_t>(tensor.data);
-  // Of memory that the driver does not know it says that the value is invalid.
+  // For memory that the driver does not know, it reports an invalid value.
   if (driver.pointer_attribute(&type, kPointerMemoryType, address) == kSuccess && type == kMemoryDevice) return {};
   unsigned managed = 0;
   if (driver.pointer_attribute(&managed, kPointerIsManaged, address) == kSuccess && managed) return {};
@@ -163,15 +163,15 @@ Failure Delegate::place_arguments(Span<EValue*> args, const CudaStreamScope* sco
   return {};
 }
 
-// The arena holds the last call's intermediates until that is done, and the state what that writes. Also on the stream
-// of the last call: it may have been destroyed, and another one have its handle.
+// Until the last call is done, it uses the arena and writes the state. Waits even on the stream of the last call: that
+// stream may have been destroyed, and its handle reused.
 Failure Delegate::wait_for_last_call(DriverStream* stream) {
   if (!order_->is_pending) return {};
   return device_->check(device_->driver().stream_wait_event(stream, order_->done, 0), "waiting for the last call");
 }
 
-// Tells the device where the method's random numbers stand, and takes what the call draws. The words that have changed
-// go along with the stream's work: a call may still be running that reads the ones before.
+// Writes the state of the method's random numbers to the device, and takes the blocks that the call draws. Changed
+// words are written in the order of the stream, because a call that reads the old ones may still be running.
 Failure Delegate::place_random(RandomState& random, DriverStream* stream) {
   if (plan_.random_buffer == kNone) return {};
   const uint64_t numbers[2] = {random.seed, random.offset};
@@ -270,7 +270,7 @@ Failure Delegate::finish(Span<EValue*> args, const CudaStreamScope* scope, Drive
   return {};
 }
 
-// The next call may be on another stream, and must find no bits and counts of this one.
+// Waits and clears status words and counters, because the next call may be on another stream.
 void Delegate::give_up(KernelContext& context, const Failure& failure, DriverStream* stream) {
   (void)device_->driver().stream_wait(stream);
   (void)clear_words();
@@ -282,7 +282,7 @@ void Delegate::execute(KernelContext& context, Span<EValue*> args) {
   if (failure) return fail(context, failure);
   bool changed = !has_sizes_;
   if (!check_arguments(context, args) || !read_symbols(context, args, &changed)) {
-    has_sizes_ = false;  // some symbols are new, their formulas are not
+    has_sizes_ = false;  // some symbols are new, but their formulas are not computed
     return;
   }
   has_sizes_ = true;

@@ -1,4 +1,4 @@
-// Loading: device, code, memory.
+// Loads a delegate: device, code, memory.
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 namespace wick::cuda {
 namespace {
 
-// Memory of the host for each byte of a payload, at most: the plan and what is made of its nodes.
+// An upper bound of the host memory for each byte of a payload: the plan, and what is made for its nodes.
 constexpr uint64_t kHostBytesPerByte = 24;
 
 std::string capability(uint32_t architecture) {
@@ -24,14 +24,14 @@ std::string code_text(const Module& module) {
                        : "sm_" + std::to_string(module.architecture) + (module.is_exact ? "a" : "");
 }
 
-// Cubins run on devices of the same generation that are not older, exact ones on those of their capability alone; PTX
-// on all that are not older.
+// A cubin runs on devices of the same generation that are not older; an exact one only on devices of its capability.
+// PTX runs on all devices that are not older.
 bool runs_on(const Module& module, uint32_t architecture) {
   if (module.is_exact) return module.architecture == architecture;
   return module.architecture <= architecture && (module.is_ptx || module.architecture / 10 == architecture / 10);
 }
 
-// The larger the better, of modules that run.
+// Compares modules that run: the largest is the best.
 std::array<uint32_t, 3> fit_of(const Module& module) { return {module.is_exact, !module.is_ptx, module.architecture}; }
 
 const Module* choose(const std::vector<Module>& modules, uint32_t architecture) {
@@ -93,7 +93,7 @@ Failure Delegate::load_image(const BackendInit& context, const Module& module) {
   if (failure) return failure;
   const char* wrong = module.is_ptx ? check_ptx(bytes) : check_cubin(bytes, module.architecture);
   if (wrong) return {Error::InvalidProgram, "the device code '" + module.data + "' is damaged: " + wrong};
-  // The driver wants text to end with a NUL, and tables to lie where numbers do.
+  // The driver needs text that ends with NUL, and tables that are aligned.
   std::vector<uint64_t> copy;
   const void* image = bytes.data();
   if (module.is_ptx || reinterpret_cast<uintptr_t>(image) % alignof(uint64_t) != 0) {
@@ -121,7 +121,7 @@ Failure Delegate::load_code(const BackendInit& context) {
   return failure;
 }
 
-// What the code reads must be what a launch passes: the driver takes as many parameters as the code has.
+// The parameters that the code reads must be those that a launch passes: the driver reads as many as the code has.
 Failure Delegate::check_parameters(const Kernel& kernel, DriverFunction* function) {
   const auto info = device_->driver().parameter_info;
   if (!info) return {};
@@ -202,7 +202,7 @@ Failure Delegate::place_buffers(const BackendInit& context) {
   return failure ? failure : clear_words();
 }
 
-// Status words and counts of blocks: a call finds them at 0.
+// Sets the status words and counters to 0, as each call must find them.
 Failure Delegate::clear_words() {
   if (plan_.status_buffer == kNone && plan_.counters_buffer == kNone) return {};
   Failure failure = clear(plan_.status_buffer);
@@ -231,7 +231,7 @@ Failure Delegate::make_events(const BackendInit& context) {
 
 void Delegate::number_segments() {
   const size_t count = plan_.nodes.size();
-  std::vector<bool> begins(count + 1);  // a part, or behind one
+  std::vector<bool> begins(count + 1);  // where a part or the node after a condition or loop begins
   for (size_t i = 0; i < count; ++i) {
     const PlanNode& node = plan_.nodes[i];
     if (is_control(node.kind)) begins[i + 1] = begins[node.first_end] = begins[node.second_end] = true;
@@ -286,7 +286,7 @@ Error Delegate::load(BackendInit& context, Span<const uint8_t> payload) {
   return failure ? fail(failure) : Error::Ok;
 }
 
-// Memory for the arguments that lie on the host, in this call or in one before.
+// Reserves memory for arguments on the host, of this call or an earlier one.
 Failure Delegate::reserve_staging() {
   uint64_t bytes = 0;
   for (size_t i = 0; i < plan_.buffers.size(); ++i) {

@@ -1,5 +1,5 @@
-// Running the nodes of a plan: graphs of the runs of nodes without conditions, and the conditions and loops between
-// them. The host reads what they ask about: a byte in device memory.
+// Runs the nodes of a plan: sequences of nodes without conditions as graphs, and the conditions and loops between them,
+// for which the host reads a byte in device memory.
 #include "backends/cuda/runtime/delegate.h"
 
 namespace wick::cuda {
@@ -44,7 +44,7 @@ Failure Delegate::run_timed(size_t begin, size_t end, DriverStream* stream) {
   return status == kSuccess ? report_times(begin, end) : device_->failure(status, what());
 }
 
-// Nodes in a loop are reported in each round.
+// Reports nodes in a loop in each round.
 Failure Delegate::report_times(size_t begin, size_t end) {
   const Driver& driver = device_->driver();
   float start = 0, duration = 0;
@@ -87,7 +87,7 @@ Failure Delegate::run_segment(size_t begin, size_t end, GraphCache::Entry* entry
   return entry->graphs[segments_[begin]]->start(*work_, stream);
 }
 
-// What kernels have found wrong is told at once: a loop that goes on with wrong elements may have no end.
+// Failed checks end the call here: a loop that goes on with wrong elements may never end.
 Failure Delegate::read_condition(size_t index, DriverStream* stream, bool* condition) {
   uint8_t byte = 0;
   const Driver& driver = device_->driver();
@@ -157,7 +157,7 @@ Failure Delegate::run(DriverStream* stream) {
   GraphCache::Entry& entry = graphs_.find(symbols_);
   const bool is_first_use = entry.graphs.empty() && !entry.was_used && !symbols_.empty();
   entry.was_used = true;
-  // Sizes that come once are not worth graphs.
+  // A graph is not profitable for sizes that occur once.
   if (is_first_use) return run_part(0, count, nullptr, stream);
   if (entry.graphs.empty()) {
     Failure failure = build_graphs(&entry);

@@ -7,12 +7,12 @@ namespace wick::cuda {
 ContextScope::ContextScope(const Device& device)
     : device_(device), was_pushed_(device.driver().context_push(device.context()) == kSuccess) {}
 ContextScope::~ContextScope() {
-  if (!was_pushed_) return;  // the thread's context is the caller's
+  if (!was_pushed_) return;  // the thread keeps its own context
   DriverContext* context = nullptr;
   (void)device_.driver().context_pop(&context);
 }
 
-// After a fault these calls fail; there is nothing left to free then.
+// After a fault these calls fail, and there is nothing to free.
 Memory::~Memory() {
   if (!device_) return;
   const ContextScope scope(*device_);
@@ -136,11 +136,12 @@ bool Device::is_in_arena(DevicePtr address, uint64_t size_bytes) const {
 Failure Device::allow_shared_bytes(DriverFunction* function, uint32_t size_bytes) {
   DriverStatus status = kSuccess;
   {
-    // Delegates with equal code share its functions.
+    // Delegates with equal code share its functions, so the limit must not shrink.
     const std::lock_guard<std::mutex> lock(mutex_);
     int allowed = 0;
     status = driver_.function_attribute(&allowed, kFunctionMaxDynamicSharedBytes, function);
-    // Also if it is large enough: until it is set, a driver counts the kernel's static shared memory into it.
+    // Set even if it is large enough: until it is set, a driver may include the kernel's static shared memory in the
+    // limit.
     if (status == kSuccess) {
       const int wanted = std::max(allowed, static_cast<int>(size_bytes));
       status = driver_.set_function_attribute(function, kFunctionMaxDynamicSharedBytes, wanted);

@@ -1,4 +1,5 @@
-// One device of the process, and what its delegates share: the context, constants, code, state of sessions. C++17.
+// A device of the process, and the objects that its delegates share: context, constants, code, states of sessions.
+// C++17.
 #pragma once
 #include <map>
 #include <memory>
@@ -58,18 +59,18 @@ class LoadedModule {
   DriverModule* module_ = nullptr;
 };
 
-/// State of a session under one name.
+/// The memory of one state of a session.
 struct StateMemory {
   Memory memory;
-  std::string initial;  // key of what it began with
+  std::string initial;  // key of its initial value
 };
 
-/// The end of the last call that nobody has waited for, of one delegate, or of all that share state in a session. They
-/// are not called at the same time.
+/// The end of the last call that nobody has waited for: a call of one delegate, or of all delegates that share state in
+/// a session. These are never called at the same time.
 struct CallOrder {
   explicit CallOrder(const Driver& calls) : driver(calls) {}
   CallOrder(const CallOrder&) = delete;
-  /// The context is current.
+  /// Requires: the context is current.
   ~CallOrder() {
     if (done) (void)driver.event_destroy(done);
   }
@@ -92,8 +93,8 @@ class ContextScope {
 
 class Device {
  public:
-  /// The device of this name. It lives as long as somebody holds it. Null, with the reason, if the driver or the device
-  /// is missing or unusable. Thread-safe.
+  /// The device of this name, shared by all holders. Null, with the reason, if the driver or the device is missing or
+  /// unusable. Thread-safe.
   static std::shared_ptr<Device> open(const DeviceName& name, Failure* failure);
   Device(const Driver& driver, std::string text, DeviceNumber number, DriverContext* context)
       : driver_(driver), text_(std::move(text)), number_(number), context_(context) {}
@@ -103,44 +104,46 @@ class Device {
   const Driver& driver() const { return driver_; }
   /// "cuda:0 (NVIDIA H200)".
   const std::string& text() const { return text_; }
-  /// Of its compute capability: 90 is 9.0.
+  /// The compute capability: 90 is 9.0.
   uint32_t architecture() const { return architecture_; }
   uint32_t max_shared_bytes() const { return max_shared_bytes_; }
   DriverContext* context() const { return context_; }
 
-  /// What a failed call means: `what` could not be done. A fault of a kernel makes the device unusable for the process:
-  /// all later calls fail at once.
+  /// Explains a failed call of the driver: `what` could not be done. If a kernel has caused a fault, the process cannot
+  /// use the device any more, and all later calls fail at once.
   Failure failure(DriverStatus status, const std::string& what);
-  /// As above; no failure if the status is success.
+  /// The same; no failure if the status is success.
   Failure check(DriverStatus status, const char* what) {
     return status == kSuccess ? Failure() : failure(status, what);
   }
   /// Fails if a kernel has failed before.
   Failure check_usable() const;
 
-  // The following need the context to be current.
-  /// At least one byte; nothing is set. `what`: for whom, in words: "the arena".
+  // Requires for the following: the context is current.
+  /// Allocates at least one byte. The memory is not initialized. `what`: for messages, what it is for, such as "the
+  /// arena".
   Failure allocate(uint64_t size_bytes, const std::string& what, Memory* memory);
-  /// As allocate, for arguments of delegates; is_in_arena() knows it until forget_arena().
+  /// The same for arguments of delegates. is_in_arena() finds this memory until forget_arena().
   Failure allocate_arena(uint64_t size_bytes, Memory* memory);
   void forget_arena(DevicePtr address);
-  /// Whether the bytes lie in one of these arenas. Needs no context.
+  /// Whether the bytes are in memory of allocate_arena(). Needs no context.
   bool is_in_arena(DevicePtr address, uint64_t size_bytes) const;
-  /// Memory that holds `bytes`; one copy for all.
+  /// Memory that holds `bytes`. Users of equal bytes share it.
   Failure share_constant(Span<const uint8_t> bytes, const std::string& what, ContentCache<Memory>::Use* use);
-  /// Loaded code. `image` is what the driver gets if it is not loaded yet: `bytes`, aligned, or with a NUL at the end.
+  /// Loaded code. `image`: the bytes as the driver takes them if the code is not loaded yet, aligned or with NUL at the
+  /// end.
   Failure share_module(Span<const uint8_t> bytes, const void* image, ContentCache<LoadedModule>::Use* use);
-  /// The state that `buffer` names in a session: zeros at first, or `initial` if the buffer has data. Fails if it is
-  /// there with another size or beginning. A null session: state of its own.
+  /// The state that `buffer` names in a session. At first it is zeros, or `initial` if the buffer has data. Fails if
+  /// the session has this name with another size or initial value. If the session is null, the state is not shared.
   Failure share_state(const void* session, const Buffer& buffer, Span<const uint8_t> initial,
                       std::shared_ptr<StateMemory>* state);
-  /// The order of the session's calls; a null session: one of its own.
+  /// The order of a session's calls; if the session is null, an order that is not shared.
   Failure share_order(const void* session, std::shared_ptr<CallOrder>* order);
-  /// Lets launches of a function have so much dynamic shared memory, or more if that was allowed before.
+  /// Allows launches of a function to have this much dynamic shared memory. Never lowers the limit.
   Failure allow_shared_bytes(DriverFunction* function, uint32_t size_bytes);
-  /// Through which copies between host and device go.
+  /// For copies between host and device.
   PinnedRing& ring() { return ring_; }
-  /// Waits for a copy to the device.
+  /// Copies to the device, and waits until it is done.
   Failure upload(DevicePtr to, Span<const uint8_t> bytes, const std::string& what);
 
  private:
@@ -150,11 +153,11 @@ class Device {
   std::string text_;
   DeviceNumber number_;
   DriverContext* context_;
-  DriverStream* stream_ = nullptr;  // of uploads
+  DriverStream* stream_ = nullptr;  // for uploads
   PinnedRing ring_;
   uint32_t architecture_ = 0, max_shared_bytes_ = 0;
-  mutable std::mutex mutex_;  // of what follows
-  std::string fault_;         // why the device cannot be used any more
+  mutable std::mutex mutex_;  // for the members below
+  std::string fault_;         // why the device is unusable; "": it is not
   std::map<std::pair<const void*, std::string>, std::weak_ptr<StateMemory>> states_;
   std::map<const void*, std::weak_ptr<CallOrder>> orders_;
   std::map<DevicePtr, uint64_t> arenas_;  // address -> size in bytes

@@ -14,7 +14,7 @@ bool parse_device(const char* text, DeviceName* name) {
   if (*text == 0 || strcmp(text, kDevice) == 0) return true;
   if (strncmp(text, kTwin, sizeof kTwin - 1) == 0) {
     name->library = text + sizeof kTwin - 1;
-    // Without a slash the loader would search the system's folders.
+    // The loader would search the system's folders for a name without a slash.
     if (name->library.find('/') == std::string::npos) name->library = "./" + name->library;
     return text[sizeof kTwin - 1] != 0;
   }

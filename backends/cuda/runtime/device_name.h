@@ -5,13 +5,13 @@
 namespace wick::cuda {
 
 struct DeviceName {
-  std::string library;  // that takes the driver's place; "": the system's driver
+  std::string library;  // a library in place of the driver; "": the system's driver
   int ordinal = 0;
 };
 
-/// False if the name is not of this backend. "" is "cuda".
+/// False if the name is not one of this backend. "" means "cuda".
 bool parse_device(const char* text, DeviceName* name);
-/// As parse_device; the default device where the name is another backend's, or null.
+/// The same; the default device if the name is null or another backend's.
 DeviceName device_or_default(const char* text);
 /// "cuda:1".
 std::string device_text(const DeviceName& name);

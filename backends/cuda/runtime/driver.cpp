@@ -89,7 +89,7 @@ const Driver* Driver::open(const std::string& path, Failure* failure) {
   auto driver = std::make_unique<Driver>();
   *failure = driver->resolve(library, name);
   if (!*failure) *failure = driver->start(name);
-  if (*failure) return nullptr;  // the library stays open: not all drivers can be closed
+  if (*failure) return nullptr;  // the library stays open, because not all drivers can be closed
   return drivers->emplace(path, std::move(driver)).first->second.get();
 }
 

@@ -1,4 +1,4 @@
-// The CUDA driver's library, opened when it is needed: nothing links it, and a machine without it can say so. C++17.
+// The CUDA driver's library, opened when it is needed. Nothing links it, so programs start without it. C++17.
 #pragma once
 #include <string>
 
@@ -7,12 +7,12 @@
 
 namespace wick::cuda {
 
-/// The library's functions. All are there, except those at the end.
+/// The library's functions. All of them exist, except for those at the end.
 class Driver {
  public:
-  /// Opens the library at `path`, "" for the one of the system, initialises it and looks for devices. Stays open until
-  /// the process ends. Thread-safe; the same object for the same path. Null, with the reason, if there is no usable
-  /// driver or device; another call tries again.
+  /// Opens the library at `path` ("": the system's), initialises it and looks for devices. It stays open until the
+  /// process ends. Thread-safe; returns the same object for the same path. Null, with the reason, if there is no usable
+  /// driver or device; the next call tries again.
   static const Driver* open(const std::string& path, Failure* failure);
 
 #define WICK_CUDA_FUNCTION(member, symbol, parameters) DriverStatus(*member) parameters = nullptr;
@@ -33,7 +33,7 @@ class Driver {
   int num_devices_ = 0, version_ = 0;
 };
 
-/// Whether a status means that the context cannot be used any more, by anybody in this process.
+/// Whether a status means that no one in this process can use the context any more.
 bool poisons_context(DriverStatus status);
 /// "13.0".
 std::string version_text(int version);

@@ -1,5 +1,4 @@
-// The part of the CUDA driver's interface that the delegate uses. Numbers and layouts are the driver's own and never
-// change. C++17.
+// The part of the CUDA driver's interface that the delegate uses. Numbers and layouts are fixed by the driver. C++17.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -54,7 +53,7 @@ struct MemcpyEnd {
   size_t pitch, height;
 };
 
-/// The most bytes of MemcpyEnd::pitch; 0: that is not stated, for one row.
+/// The largest MemcpyEnd::pitch. 0: not given; allowed for copies of one row.
 constexpr size_t kMaxPitch = INT32_MAX;
 
 struct MemcpyParams {

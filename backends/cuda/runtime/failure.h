@@ -1,4 +1,4 @@
-// Why something failed, in words. C++17.
+// A failure: an error code and a message. C++17.
 #pragma once
 #include <string>
 #include <utility>

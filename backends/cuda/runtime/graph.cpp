@@ -21,7 +21,7 @@ DriverStatus Graph::add(const PlanNode& node, size_t index, WorkList& work) {
     if (earlier >= begin_) after_.push_back(nodes_[earlier - begin_]);
   }
   DriverGraphNode** out = &nodes_[index - begin_];
-  // Keeps its place among the others, which may wait for it.
+  // An empty node keeps the dependencies of the others.
   if (work[index].is_empty) return driver.graph_add_empty(out, graph_, after_.data(), after_.size());
   if (node.kind == NodeKind::copy) {
     const MemcpyParams params = work.copy_params(index);
@@ -76,7 +76,7 @@ void Graph::note_arguments(const Plan& plan) {
   arguments_.erase(std::unique(arguments_.begin(), arguments_.end(), same), arguments_.end());
 }
 
-// Whether an argument of the delegate has moved.
+// Stores the addresses of the delegate's arguments. Returns whether one has changed.
 bool Graph::take_addresses(const WorkList& work) {
   bool changed = false;
   for (Moving& each : arguments_) {
@@ -92,7 +92,7 @@ Failure Graph::start(WorkList& work, DriverStream* stream) {
       if (!work[i].touches_arguments || work[i].is_empty) continue;
       const DriverStatus status = set(i, work);
       if (status == kSuccess) continue;
-      for (Moving& each : arguments_) each.address = kStale;  // some nodes have the old ones
+      for (Moving& each : arguments_) each.address = kStale;  // some nodes still have old addresses
       return device_.failure(status, "changing " + work.text_of(i) + ", of a graph");
     }
   }

@@ -1,4 +1,4 @@
-// The driver's graph of a plan, for one set of sizes. C++17.
+// The driver's graph for a plan and one set of sizes. C++17.
 #pragma once
 #include <memory>
 #include <vector>
@@ -7,17 +7,17 @@
 
 namespace wick::cuda {
 
-/// An executable graph of nodes that follow each other, none of them a condition or loop. It is made once; later calls
-/// only change the addresses of arguments that have moved. Needs the device's context to be current.
+/// An executable graph of consecutive nodes without conditions and loops. It is built once. Later calls only change the
+/// addresses of arguments that have moved. Requires: the device's context is current.
 class Graph {
  public:
   explicit Graph(Device& device) : device_(device) {}
   ~Graph();
   Graph(const Graph&) = delete;
 
-  /// Makes the graph of nodes `begin` up to `end` of the current work: each waits for those of them that the plan says.
+  /// Builds the graph of nodes `begin` up to `end` of the current work, with the dependencies of the plan between them.
   Failure build(const Plan& plan, WorkList& work, size_t begin, size_t end);
-  /// Begins the graph, with the arguments that `work` has now; all else must be as it was built.
+  /// Starts the graph with the current addresses of arguments in `work`. Everything else must be as it was built.
   Failure start(WorkList& work, DriverStream* stream);
 
  private:
@@ -30,16 +30,16 @@ class Graph {
   DriverGraph* graph_ = nullptr;
   DriverGraphExec* exec_ = nullptr;
   size_t begin_ = 0;
-  std::vector<DriverGraphNode*> nodes_;  // of the plan, from begin_ on
-  std::vector<DriverGraphNode*> after_;  // of the node that is being added
+  std::vector<DriverGraphNode*> nodes_;  // for the plan's nodes from begin_ on
+  std::vector<DriverGraphNode*> after_;  // dependencies of the node that is being added
   struct Moving {
     uint32_t buffer;
     DevicePtr address;
   };
-  std::vector<Moving> arguments_;  // of the delegate, that nodes touch; where they lie, as the graph has it
+  std::vector<Moving> arguments_;  // arguments of the delegate that nodes access, with their addresses in the graph
 };
 
-/// Graphs by sizes, one for each segment of the plan. The least recently used of them makes way for a new one.
+/// Graphs by sizes, one for each segment of the plan. A new entry replaces the least recently used one.
 class GraphCache {
  public:
   static constexpr size_t kMaxGraphs = 8;
@@ -49,7 +49,7 @@ class GraphCache {
     bool was_used = false;
     uint64_t last_use = 0;
   };
-  /// The entry for these symbols, new if they are.
+  /// The entry for these symbols; a new one if there is none.
   Entry& find(const std::vector<int64_t>& symbols);
   void clear() { entries_.clear(); }
 

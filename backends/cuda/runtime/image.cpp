@@ -7,7 +7,7 @@
 namespace wick::cuda {
 namespace {
 
-// ELF64, little-endian: positions of fields.
+// Positions of fields of ELF64, little-endian.
 constexpr size_t kHeaderBytes = 64, kProgramEntryBytes = 56, kSectionEntryBytes = 64;
 constexpr uint16_t kMachineCuda = 190;
 constexpr uint32_t kSectionWithoutBytes = 8;
@@ -19,7 +19,7 @@ T read(Span<const uint8_t> bytes, uint64_t offset) {
   return value;
 }
 
-// A table of `count` entries inside the bytes; an absent one has none.
+// Whether a table of `count` entries is inside the bytes. An absent table has no entries.
 bool table_fits(Span<const uint8_t> bytes, uint64_t offset, uint16_t count, uint16_t entry, size_t wanted) {
   return count == 0 || (entry == wanted && range_fits(offset, uint64_t{count} * entry, bytes.size()));
 }

@@ -7,7 +7,7 @@
 namespace wick::cuda {
 namespace {
 
-// The driver takes smaller copies along with the command.
+// The driver sends smaller copies together with the command.
 constexpr uint64_t kSmallBytes = uint64_t{64} << 10;
 constexpr uint64_t kHalfBytes = uint64_t{4} << 20;
 
@@ -60,7 +60,7 @@ DriverStatus PinnedRing::copy_to_host(const Driver& driver, void* to, DevicePtr 
   const uint64_t parts = (size_bytes + kHalfBytes - 1) / kHalfBytes;
   const auto bytes_of = [&](uint64_t part) { return std::min(kHalfBytes, size_bytes - part * kHalfBytes); };
   DriverStatus status = kSuccess;
-  // One part behind: the device copies a part while the one before is emptied.
+  // The host empties the previous part while the device copies this one.
   for (uint64_t part = 0; status == kSuccess && part <= parts; ++part) {
     if (part < parts) {
       Half& half = halves_[part % 2];

@@ -1,4 +1,4 @@
-// Pinned memory of the host through which large copies go. C++17.
+// Pinned host memory for large copies. C++17.
 #pragma once
 #include <mutex>
 
@@ -6,19 +6,19 @@
 
 namespace wick::cuda {
 
-/// Two pieces of memory that the device reads and writes by itself: while it copies one, the processor fills or empties
-/// the other. Small copies, and all of them where the driver has no pinned memory to give, go the driver's own way.
-/// Takes its memory with the first large copy. The context must be current. Thread-safe.
+/// Two pieces of pinned memory: while the device copies one, the host fills or empties the other. Small copies, and all
+/// copies if the driver has no pinned memory, are left to the driver. Allocates its memory for the first large copy.
+/// Requires: the context is current. Thread-safe.
 class PinnedRing {
  public:
   PinnedRing() = default;
   PinnedRing(const PinnedRing&) = delete;
-  /// In the order of the stream. `from` may change when it returns.
+  /// Copies in the order of the stream. The caller may change `from` when it returns.
   DriverStatus copy_to_device(const Driver& driver, DevicePtr to, const void* from, uint64_t size_bytes,
                               DriverStream* stream);
-  /// In the order of the stream. A large copy is done when it returns.
+  /// Copies in the order of the stream. A large copy is complete when it returns.
   DriverStatus copy_to_host(const Driver& driver, void* to, DevicePtr from, uint64_t size_bytes, DriverStream* stream);
-  /// Waits for what is under way. Nothing may follow.
+  /// Waits for copies that are under way, and frees the memory. Must be the last call.
   void release(const Driver& driver);
 
  private:

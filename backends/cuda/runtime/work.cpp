@@ -73,7 +73,7 @@ bool WorkList::arguments_fit(Span<const uint64_t> bytes, Span<const int64_t> val
     if (!work_[i].touches_arguments) continue;
     for (const Argument& argument : plan_.nodes[i].arguments) {
       if (!is_argument(plan_, argument)) continue;
-      // Neither sum nor size overflows: check_plan bounds them.
+      // check_plan() bounds sum and size, so neither overflows.
       uint64_t end = argument.offset == kNone ? 0 : static_cast<uint64_t>(values[argument.offset]);
       if (plan_.nodes[i].size != kNone) end += static_cast<uint64_t>(values[plan_.nodes[i].size]);
       if (is_control(plan_.nodes[i].kind)) ++end;
@@ -104,7 +104,7 @@ MemcpyParams WorkList::copy_params(size_t index) const {
   params.destination.device = numbers_[work.first_argument];
   params.source.device = numbers_[work.first_argument + 1];
   params.width_bytes = work.size_bytes;
-  // One row, as long as what is copied. A row may be longer than the driver lets a pitch be, which is then not stated.
+  // A copy of one row. A row may be longer than the largest pitch; then no pitch is given.
   if (work.size_bytes <= kMaxPitch) params.source.pitch = params.destination.pitch = work.size_bytes;
   params.source.height = params.destination.height = params.height = params.depth = 1;
   return params;

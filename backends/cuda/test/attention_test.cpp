@@ -1,4 +1,4 @@
-// Attention by tiles of queries and query by query: masks, groups of heads, widths, splits of the keys.
+// Attention kernels, by tiles of queries and query by query: masks, groups of heads, widths, splits of the keys.
 #include "backends/cuda/compile/kernel/schedule.h"
 #include "backends/cuda/test/lower_test_support.h"
 
@@ -31,9 +31,9 @@ TEST(AttentionChoice, TheWarpsOfABlockShareTheKeysOfFewQueries) {
   EXPECT_EQ(decode.tile.n, 128u);
   EXPECT_EQ(decode.threads, 256u);
   EXPECT_EQ(decode.splits, 16u);
-  EXPECT_EQ(schedule(12, 2048, 8, 64, true).threads, 128u);  // their rows fill the place of the keys
+  EXPECT_EQ(schedule(12, 2048, 8, 64, true).threads, 128u);  // their partial rows must fit in the memory of the keys
   EXPECT_EQ(schedule(1, 30, 8, 64, true).tile.n, 32u);
-  EXPECT_EQ(schedule(1, 2048, 8, 256, true).tile.n, 32u);  // by shared memory
+  EXPECT_EQ(schedule(1, 2048, 8, 256, true).tile.n, 32u);  // limited by shared memory
 }
 
 TEST(AttentionChoice, FewQueriesOfSinglePrecisionAreTakenOneByOne) {
@@ -53,7 +53,8 @@ TEST(AttentionChoice, EveryWidthUpTo256HasTiles) {
   }
 }
 
-// One graph of each kind of attention, so that one twin runs them all. q, k, v: heads of 24, and 40 results.
+// All kinds of attention in one graph, so that one twin runs them all. q, k and v have heads of 24 features; results
+// have 40.
 std::string kinds(const char* dtype) {
   return fmt::format(
       R"(graph f(%q: {0}[2, 4, 37, 24], %k: {0}[2, 4, 70, 24], %v: {0}[2, 4, 70, 40], %g: {0}[2, 2, 70, 24], %h: {0}[2, 2, 70, 40], %m: {0}[1, 1, 37, 70], %d: {0}[2, 4, 1, 24]) {{
@@ -81,7 +82,7 @@ TEST_F(Attention, MasksGroupsOfHeadsAndSplitsInEveryDtype) {
   }
 }
 
-// Rows that see no key are 0, and columns beyond the last key count nothing.
+// A row in which all keys are masked is 0. Keys past the last one do not count.
 TEST_F(Attention, ABooleanMaskMayHideAllKeysOfAQuery) {
   compile(R"(graph f(%q: bf16[1, 2, 20, 16], %k: bf16[1, 2, 33, 16], %v: bf16[1, 2, 33, 16], %m: f32[20, 33]) {
   %z: f32[] = aten.scalar_tensor(0.5)
@@ -96,7 +97,7 @@ TEST_F(Attention, ABooleanMaskMayHideAllKeysOfAQuery) {
                        1.0 / 64);
 }
 
-// As models hide keys: the lowest number of the dtype is added, to whole tiles of keys, and to all keys of a query.
+// Models mask keys by adding the lowest number of the dtype. Here to whole tiles of keys, and to all keys of a query.
 TEST_F(Attention, TheLowestNumberHidesKeys) {
   constexpr uint8_t kLowest[] = {0x7f, 0xff};
   for (const int queries : {1, 16, 70}) {
@@ -118,7 +119,7 @@ TEST_F(Attention, TheLowestNumberHidesKeys) {
   }
 }
 
-// 17 splits of the keys; a causal query sees those of the first one alone.
+// 17 splits of the keys. A causal query sees only keys of the first one.
 TEST_F(Attention, ManySplitsOfTheKeysOfFewQueries) {
   compile(R"(graph f(%q: bf16[1, 1, 3, 16], %k: bf16[1, 1, 2100, 16], %v: bf16[1, 1, 2100, 32]) {
   %y: bf16[1, 1, 3, 32] = aten.scaled_dot_product_attention(%q, %k, %v)
@@ -131,7 +132,7 @@ TEST_F(Attention, ManySplitsOfTheKeysOfFewQueries) {
                        1.0 / 64);
 }
 
-// 256 features: the widest that is one kernel.
+// 256 features are the most that one kernel takes.
 TEST_F(Attention, TheWidestHeads) {
   for (const auto& [name, dtype, error] : {std::tuple("f32", DType::f32, 1e-5), {"bf16", DType::bf16, 1.0 / 64}}) {
     compile(fmt::format(R"(graph f(%q: {0}[1, 1, 20, 256], %k: {0}[1, 1, 40, 256], %v: {0}[1, 1, 40, 256]) {{
@@ -146,10 +147,10 @@ TEST_F(Attention, TheWidestHeads) {
   }
 }
 
-// --- written out ---
+// --- attention as separate operators ---
 
-// Scores, masks, softmax and product of 40 or 3 queries, which are tiles and single queries: a bias, a choice of -100,
-// rows of which all scores are -inf, with a guard and without, and heads that share their keys.
+// Scores, masks, softmax and product of 40 queries (tiles) or 3 queries (one by one): with a bias, with a select of
+// -100, with rows whose scores are all -inf, guarded and unguarded, and with heads that share their keys.
 std::string written(const char* dtype, int queries) {
   return fmt::format(
       R"(graph f(%q: {0}[2, 4, {1}, 24], %k: {0}[2, 2, 40, 24], %v: {0}[2, 2, 40, 32], %b: {0}[{1}, 40], %m: bool[{1}, 40], %d: bool[{1}, 1]) {{
@@ -191,7 +192,7 @@ std::string written(const char* dtype, int queries) {
       dtype, queries);
 }
 
-// All true but every `period`th.
+// All true, except for every `period`th.
 HostTensor bools(const std::vector<int32_t>& sizes, size_t period) {
   HostTensor out = numbers(DType::f16, sizes, 1);
   out.dtype = DType::boolean;

@@ -12,7 +12,7 @@ namespace {
 
 using Contraction = CudaLower;
 
-// Shared memory serves 8 lanes that access 16 bytes each at once if they lie in 8 different groups of 4 banks.
+// Shared memory serves 8 lanes with 16 bytes each at once if they access 8 different groups of 4 banks.
 template <uint32_t kChunks>
 void expect_no_conflicts() {
   std::vector<bool> taken(wick_text::tile_chunks(64, kChunks));
@@ -40,7 +40,7 @@ void expect_no_conflicts_of(std::integer_sequence<uint32_t, kChunks...>) {
 
 TEST(TileLayout, EightRowsLieInDifferentBanks) {
   expect_no_conflicts_of(std::make_integer_sequence<uint32_t, 64>());
-  EXPECT_EQ(wick_text::row_chunks(8), 8u);  // no bytes are lost where exclusive or does
+  EXPECT_EQ(wick_text::row_chunks(8), 8u);  // rows that the XOR permutes need no padding
   EXPECT_EQ(wick_text::row_chunks(10), 11u);
 }
 
@@ -56,7 +56,7 @@ TEST(TileLayout, EightNeighboursLieInDifferentBanks) {
   }
 }
 
-// Single elements: those of 8 lines in four steps lie in 32 different banks, and each chunk has a place of its own.
+// Single elements: those of 8 lines in four steps are in 32 different banks, and no two chunks share a place.
 TEST(TileLayout, FourStepsOfEightLinesLieInDifferentBanks) {
   std::set<uint32_t> places;
   for (uint32_t step = 0; step < 64; ++step) {
@@ -98,7 +98,7 @@ Schedule tiles(int64_t m, int64_t n, int64_t k, bool by_matrices = true, bool co
 }
 
 TEST(TileChoice, FillsTheDeviceWithSmallTilesAndLargeProductsWithLargeOnes) {
-  // One wave of small tiles where larger ones would leave multiprocessors without work.
+  // One wave of small tiles, because larger ones would leave multiprocessors idle.
   EXPECT_LE(tiles(197, 576, 192).tile.m * tiles(197, 576, 192).tile.n, 32u * 32u);
   for (const bool by_matrices : {false, true}) {
     const Schedule large = tiles(4096, 4096, 4096, by_matrices);
@@ -154,7 +154,7 @@ TEST(TileChoice, TilesOfTf32FitTooAndGiveEachWarpSixteenLines) {
   }
 }
 
-// .. which pass through the memory of the tiles, at least one part of each warp's lines at a time.
+// They pass through the memory of the tiles, at least one part of each warp's lines at a time.
 TEST(TileChoice, ResultsFitWhereTheTilesWere) {
   for (const bool by_matrices : {false, true}) {
     for (const bool copies : {false, true}) {
@@ -170,7 +170,7 @@ TEST(TileChoice, ResultsFitWhereTheTilesWere) {
   }
 }
 
-// Lines of a factor with norms stay in shared memory as a whole, beside the tiles of the other one.
+// Normed lines of a factor stay in shared memory as a whole, beside tiles of the other factor.
 TEST(TileChoice, NormedLinesStayInSharedMemoryIfTheyFit) {
   Schedule schedule;
   schedule.kind = ScheduleKind::matrix_tiles;
@@ -184,7 +184,7 @@ TEST(TileChoice, NormedLinesStayInSharedMemoryIfTheyFit) {
   EXPECT_EQ(panel_steps(schedule, false, 1024), 0u);
   EXPECT_EQ(panel_steps(schedule, true, 1025), 0u);  // too long
   schedule.threads = 256;
-  EXPECT_EQ(panel_steps(schedule, true, 1024), 0u);  // more threads than norm its lines
+  EXPECT_EQ(panel_steps(schedule, true, 1024), 0u);  // more threads than its lines need
   schedule.threads = 128;
   schedule.kind = ScheduleKind::tf32_tiles;
   EXPECT_EQ(panel_steps(schedule, true, 512), 0u);
@@ -204,7 +204,8 @@ TEST(TileChoice, AThreadHoldsFewComputedElements) {
   }
 }
 
-// Factors along k and along their lines, with and without what asynchronous copies need, and edges in m, n and k.
+// Factors along k and along their lines, that asynchronous copies can and cannot bring, with partial tiles in m, n and
+// k.
 std::string products(const char* dtype) {
   return fmt::format(
       R"(graph f(%a: {0}[3, 67, 40], %b: {0}[3, 40, 56], %c: {0}[3, 19, 45], %d: {0}[3, 40, 67], %w: {0}[50, 40]) {{
@@ -244,7 +245,7 @@ TEST_F(Contraction, LongSumsAreSplitAndAddedInOrder) {
                        1.0 / 128);
 }
 
-// Results of large tiles go through shared memory in several parts. The last tile is not full.
+// Results of large tiles pass through shared memory in several parts. The last tile is partial.
 TEST_F(Contraction, LargeTilesStoreTheirResultsInParts) {
   compile(R"(graph f(%a: bf16[132, 128, 16], %b: bf16[132, 16, 126], %c: bf16[132, 128, 126]) {
   %y: bf16[132, 128, 126] = aten.bmm(%a, %b)
@@ -258,8 +259,7 @@ TEST_F(Contraction, LargeTilesStoreTheirResultsInParts) {
                        1.0 / 128);
 }
 
-// Channels and taps of the weights lie side by side; those of the image do not.
-// Rows beyond the last one have no index: none is read, nor checked.
+// Rows past the last one have no index: none is read or checked.
 TEST_F(Contraction, RowsThatAnIndexNamesAreReadUpToTheLastOne) {
   for (const DType dtype : {DType::f32, DType::bf16}) {
     compile(fmt::format(R"(graph f(%t: {0}[9, 256], %i: i64[75], %w: {0}[64, 256]) {{
@@ -281,6 +281,7 @@ TEST_F(Contraction, RowsThatAnIndexNamesAreReadUpToTheLastOne) {
   }
 }
 
+// In the weights, channels and taps are contiguous; in the image they are not.
 TEST_F(Contraction, WeightsOfAConvolutionAreCopied) {
   for (const auto& [name, dtype, error] : {std::tuple("f32", DType::f32, 1e-6), {"bf16", DType::bf16, 1.0 / 128}}) {
     compile(fmt::format(R"(graph f(%x: {0}[2, 8, 9, 9], %w: {0}[24, 8, 3, 3]) {{
@@ -289,7 +290,7 @@ TEST_F(Contraction, WeightsOfAConvolutionAreCopied) {
 }})",
                         name));
     EXPECT_NE(kernel_text(0).find("cp_async16(tile_at"), std::string::npos) << kernel_text(0);
-    // Elements of the image that are f32 are copied, too.
+    // f32 elements of the image are copied, too.
     EXPECT_EQ(kernel_text(0).find("held_") == std::string::npos, dtype == DType::f32) << kernel_text(0);
     expect_like_portable({numbers(dtype, {2, 8, 9, 9}, 1), numbers(dtype, {24, 8, 3, 3}, 2)}, error);
   }
@@ -352,7 +353,7 @@ float at(const HostTensor& tensor, size_t index) {
   return value;
 }
 
-// Between 1 and 2, and negative: all bits of the mantissa count, and halves of the last bit that TF32 keeps occur.
+// Numbers with magnitude 1 to 2 whose mantissa uses all bits. Some are halfway between two TF32 numbers.
 HostTensor uneven(const std::vector<int32_t>& sizes, uint64_t seed) {
   HostTensor out = numbers(DType::f32, sizes, seed);
   for (size_t i = 0; i < out.bytes.size() / 4; ++i) {
@@ -364,10 +365,10 @@ HostTensor uneven(const std::vector<int32_t>& sizes, uint64_t seed) {
   return out;
 }
 
-// To 10 bits of mantissa, halves away from zero.
+// Rounds to 10 bits of mantissa, halves away from zero.
 float rounded(float x) { return float_from_bits((bits_from_float(x) + 0x1000u) & 0xffffe000u); }
 
-// What the twin's matrix instructions give: eight products exactly at a time, each sum of them rounded to f32.
+// Emulates the twin's matrix instructions: eight exact products at a time, each sum of them rounded to f32.
 template <typename Left, typename Right>
 float sum_of_rounded(size_t depth, const Left& left, const Right& right) {
   float sum = 0;
@@ -389,7 +390,7 @@ TEST_F(Tf32, EveryLayoutOfFactorsGivesTheProductOfRoundedFactorsBitByBit) {
   }
   const HostTensor a = uneven({3, 67, 40}, 1), b = uneven({3, 40, 56}, 2), c = uneven({3, 19, 45}, 3),
                    d = uneven({3, 40, 67}, 4), w = uneven({50, 40}, 5);
-  // Each factor is off by 2^-11 at most.
+  // Each factor has an error of at most 2^-11.
   expect_like_portable({a, b, c, d, w}, 0x1p-10);
   const auto got = outputs_of(program_, {a, b, c, d, w}, "cuda-twin=" + twin());
   ASSERT_EQ(got.size(), 4u);
@@ -426,7 +427,7 @@ TEST_F(Tf32, EveryLayoutOfFactorsGivesTheProductOfRoundedFactorsBitByBit) {
   EXPECT_GT(from_f32, 3u * 67 * 56 / 2);  // the factors were rounded
 }
 
-// A convolution with what follows it, a norm in the tiles of a linear layer, and a long sum in splits.
+// A convolution with an epilogue, a norm computed in the tiles of a linear layer, and a long sum in splits.
 TEST_F(Tf32, KernelsTakeInWhatFollowsAndSplitLongSums) {
   compile_with(R"(graph f(%x: f32[2, 8, 9, 9], %w: f32[24, 8, 3, 3], %l: f32[40, 1030], %v: f32[50, 1030]) {
   %c: f32[2, 24, 9, 9] = aten.convolution(%x, %w, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 1)
@@ -439,7 +440,7 @@ TEST_F(Tf32, KernelsTakeInWhatFollowsAndSplitLongSums) {
   ASSERT_EQ(plan_.kernels.size(), 2u);
   for (const Kernel& kernel : plan_.kernels) EXPECT_EQ(kernel.arithmetic, Arithmetic::matrix_tf32) << kernel.schedule;
   EXPECT_NE(plan_.kernels[1].schedule.find("splits"), std::string::npos) << plan_.kernels[1].schedule;
-  // Multiples of 1/64 are TF32 numbers: nothing is rounded but sums.
+  // Multiples of 1/64 are TF32 numbers, so only sums are rounded.
   expect_like_portable({numbers(DType::f32, {2, 8, 9, 9}, 1), numbers(DType::f32, {24, 8, 3, 3}, 2),
                         numbers(DType::f32, {40, 1030}, 3), numbers(DType::f32, {50, 1030}, 4)},
                        1e-6);
@@ -465,7 +466,7 @@ TEST_F(Tf32, OnlyTilesOfF32ChangeAndOnlyIfAllowed) {
   EXPECT_EQ(program_, halves);
 }
 
-// The results of a tile take more shared memory than so few steps of its factors.
+// The results of a tile need more shared memory than so few steps of its factors.
 TEST_F(Contraction, ResultsOfNormedLinesOfFewStepsFit) {
   compile(R"(graph f(%x: bf16[16384, 32], %g: bf16[32], %h: bf16[32], %w: bf16[32, 32]) {
   %n: bf16[16384, 32], %m: bf16[16384, 1], %r: bf16[16384, 1] = aten.native_layer_norm(%x, [32], %g, %h, 1e-05)

@@ -1,4 +1,4 @@
-// What is said when there is no driver, no device, no code for it, no memory, or a kernel fails.
+// Messages if there is no driver, no device, no code for it, too little memory, or if a kernel fails.
 #include "backends/cuda/runtime/driver.h"
 
 #include <stdlib.h>
@@ -86,7 +86,7 @@ TEST(CudaDriver, CodeIsChosenForTheDevice) {
   const struct {
     int architecture;
     std::vector<Module> modules;
-    const char* refusal;  // "": loads
+    const char* refusal;  // the message; "": it loads
   } cases[] = {
       {90, {{90, false, "code"}}, ""},
       {86, {{80, false, "code80"}, {90, false, "code"}}, ""},
@@ -165,7 +165,7 @@ TEST(CudaDriver, TooLittleMemoryIsNamedWithWhoWantsItAndWhatIsFree) {
               "state 'count' takes 2048 bytes");
 }
 
-// Whichever allocation fails, what was taken before is given back, and the next load is good.
+// Whichever allocation fails, earlier ones are freed, and the next load succeeds.
 TEST(CudaDriver, AnyAllocationMayFail) {
   const TestDriver driver;
   for (int n = 1;; ++n) {
@@ -232,14 +232,14 @@ TEST(CudaDriver, AFaultOfAKernelEndsTheUseOfTheDevice) {
     expect_text(other.last_error(), "cannot be used any more by this process");
     expect_text(load_text(add_delegate(), driver.device(), Error::Internal), "cannot be used any more");
   }
-  // The last user took the context along.
+  // The last user has released the context.
   EXPECT_EQ(driver.count("objects"), 0u);
   TestRun run(add_delegate(), driver);
   ASSERT_EQ(run.load(), Error::Ok) << run.text();
   EXPECT_EQ(run.execute(Floats(8, 1)), Error::Ok) << run.last_error();
 }
 
-// Those of which the driver's manual says that the process must be started again, and some others.
+// The errors after which, by the driver's manual, the process must be restarted; and some other errors.
 TEST(CudaDriver, FaultsOfKernelsAreToldFromRefusals) {
   for (const DriverStatus fault : {226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911})
     EXPECT_TRUE(poisons_context(fault)) << fault;
@@ -279,7 +279,7 @@ TEST(CudaDriver, TheEnvironmentMakesTheStandInFail) {
   unsetenv("WICK_TWIN");
 }
 
-// The driver of this machine, if it has one.
+// The driver of this machine: it works, or is reported missing.
 TEST(CudaDriver, TheSystemsDriverAnswersOrIsMissedInWords) {
   char buffer[400];
   ErrorText why(buffer);

@@ -7,7 +7,7 @@
 
 #include "backends/cuda/test/runtime_test_support.h"
 
-// ThreadSanitizer has these operators itself.
+// ThreadSanitizer defines these operators itself.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define WICK_HAS_TSAN 1
@@ -17,7 +17,7 @@
 namespace {
 
 std::atomic<uint64_t> g_num_allocations{0};
-bool (*g_is_driver)() = nullptr;  // allocations of the driver are its own affair
+bool (*g_is_driver)() = nullptr;  // allocations of the driver do not count
 
 [[maybe_unused]] void* counted(size_t size, size_t alignment) {
   if (!g_is_driver || !g_is_driver()) ++g_num_allocations;
@@ -92,7 +92,7 @@ TEST(CudaGraph, TheGraphOfTheSizesUsedLeastRecentlyMakesWay) {
   const uint64_t objects = driver.count("objects");
   call(1);
   call(9);
-  call(9);  // in place of 2
+  call(9);  // replaces the graph for 2
   EXPECT_EQ(driver.count("graphs"), 9u);
   EXPECT_EQ(driver.count("objects"), objects);
   call(1);
@@ -111,7 +111,7 @@ TEST(CudaGraph, NodesWaitForThoseThatThePlanSays) {
     TestRun run(d, driver);
     ASSERT_EQ(run.load(), Error::Ok) << run.text();
     for (int i = 0; i < 2; ++i) ASSERT_EQ(run.execute_sized(3, {1, 2, 3}), Error::Ok) << run.last_error();
-    // Without its edge the last node runs first, on what the arena holds from the first call, without a graph.
+    // Without its dependency, the last node would run first, and read what the arena holds from the first call.
     ASSERT_EQ(run.execute_sized(3, {2, 4, 6}), Error::Ok) << run.last_error();
     EXPECT_EQ(run.output() == (Floats{18, 36, 54}), has_edges);
   }
@@ -127,11 +127,11 @@ TEST(CudaGraph, PartsOfConditionsAndLoopsAreGraphsOfTheirOwn) {
     EXPECT_EQ(run.output(), (Floats{factor, 2 * factor, 3 * factor, 4 * factor}));
   }
   EXPECT_EQ(driver.count("graphs"), 4u);
-  // A branch, two rounds, and what comes behind.
+  // A branch, two rounds, and the nodes after them.
   EXPECT_EQ(driver.count("graph_launches"), 16u);
 }
 
-// More bytes than a pitch may have.
+// Copies more bytes than a pitch may have.
 TEST(CudaGraph, CopiesMayBeLargerThanAPitch) {
   const TestDriver driver;
   PlanBuilder b;
@@ -150,7 +150,7 @@ TEST(CudaGraph, CopiesMayBeLargerThanAPitch) {
   EXPECT_FALSE(failure) << failure.text;
 }
 
-// Statement X2 of docs/cuda.md.
+// Statement X2 of docs/cuda_proofs.md.
 TEST(CudaGraph, NothingIsAllocatedAfterWarmUp) {
 #ifdef WICK_HAS_TSAN
   GTEST_SKIP() << "ThreadSanitizer does not let the test count allocations";

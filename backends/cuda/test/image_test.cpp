@@ -16,7 +16,7 @@ void put(Bytes& bytes, size_t offset, T value) {
   memcpy(bytes.data() + offset, &value, sizeof value);
 }
 
-// A header, two sections and one segment, as cubins have them; 16 bytes of code.
+// An ELF file like a cubin: a header, two sections, one segment, and 16 bytes of code.
 Bytes cubin() {
   Bytes bytes(64 + 16 + 56 + 2 * 64);
   const uint8_t start[] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
@@ -73,7 +73,7 @@ TEST(CudaImage, WhatLiesOutsideTheFileIsRefused) {
       {"", [](Bytes& b) { put<uint64_t>(b, 136 + 64 + 32, 200); }},
       {"", [](Bytes& b) { put<uint64_t>(b, 80 + 32, 200); }},
       {"",
-       [](Bytes& b) {  // takes no bytes of the file
+       [](Bytes& b) {  // a section without bytes in the file
          put<uint32_t>(b, 136 + 64 + 4, 8);
          put<uint64_t>(b, 136 + 64 + 32, 1 << 20);
        }},

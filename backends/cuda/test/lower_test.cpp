@@ -1,4 +1,4 @@
-// What the compile half makes of a graph: how many kernels, which bytes, and what they compute on the twin.
+// Lowers graphs and runs them on the twin: number of kernels, payload bytes, and results.
 #include "backends/cuda/test/lower_test_support.h"
 
 namespace wick::cuda::lower_test {
@@ -73,7 +73,7 @@ TEST_F(CudaLower, ConvolutionsAreTiledWithPaddingAndGroups) {
                        1e-6);
 }
 
-// M6, of the twin: its library stays open, but a process that has many of them does not run out of mappings.
+// M6 for twins: their libraries stay open, but a process with many of them must not run out of mappings.
 TEST_F(CudaLower, ATwinThatNobodyUsesHasNoStacks) {
   compile(R"(graph f(%x: f32[3, 5000]) {
   %y: f32[3, 5000] = aten._softmax(%x, 1, false)
@@ -99,7 +99,7 @@ TEST_F(CudaLower, ATwinThatNobodyUsesHasNoStacks) {
   expect_like_portable({input}, 1e-6);
 }
 
-// V1: both spellings of a view are one; V5: no copy is made of it.
+// V1: both spellings of a view become the same. V5: it is not copied.
 TEST_F(CudaLower, ASliceInBothSpellingsIsIndexArithmeticAlone) {
   const char* text = R"(graph f(%x: f32[6, 8]) {{
   %s: f32[2, 8] = aten.{}.Tensor(%x, 0, 1, 3)
@@ -114,7 +114,7 @@ TEST_F(CudaLower, ASliceInBothSpellingsIsIndexArithmeticAlone) {
   EXPECT_EQ(without_model(result_.method_plans[0].delegates[0]->payload), payload);
 }
 
-// V8: parts of a fused projection are read where they lie, and heads are joined where they are written.
+// V8: parts of a fused projection are read in place, and heads are written to their places in one tensor.
 TEST_F(CudaLower, SplitProjectionsAndJoinedHeadsCostNoCopies) {
   compile(R"(graph f(%x: f32[2, 10, 24], %w: f32[72, 24], %b: f32[72], %o: f32[24, 24]) {
   %p: f32[2, 10, 72] = aten.linear(%x, %w, %b)
@@ -156,11 +156,11 @@ TEST_F(CudaLower, AFunctionThatSeveralNodesReadIsComputedOnce) {
   %m: f32[2, 64] = aten.mul.Tensor(%s, %y)
   return %a, %m
 })");
-  EXPECT_EQ(launches(), 2u);  // one for both outputs
+  EXPECT_EQ(launches(), 2u);  // one kernel for both outputs
   expect_like_portable({numbers(DType::f32, {64}, 1), numbers(DType::f32, {2, 64}, 2)}, 1e-6);
 }
 
-// Statement C2 of docs/cuda.md.
+// Statement C2 of docs/cuda_proofs.md.
 TEST_F(CudaLower, TheSameGraphGivesTheSameBytes) {
   compile(linear_text("f32"));
   const std::vector<uint8_t> first = program_;
@@ -183,7 +183,7 @@ TEST_F(CudaLower, AnIndexOutsideFailsTheCall) {
   expect_error({numbers(DType::f32, {7, 4}, 1), index}, "aten.embedding.default: an index is out of bounds");
 }
 
-// As in eager: whatever the other side is. Squares that overflow do not matter.
+// As in eager, whatever the other side is. Squares may overflow.
 TEST_F(CudaLower, AHypotenuseOfAnInfiniteSideIsInfinite) {
   compile("graph f(%x: f32[4], %y: f32[4]) {\n  %h: f32[4] = aten.hypot(%x, %y)\n  return %h\n}");
   EXPECT_EQ(launches(), 1u);
@@ -202,7 +202,7 @@ TEST_F(CudaLower, AHypotenuseOfAnInfiniteSideIsInfinite) {
   EXPECT_TRUE(std::isnan(element(found[0].tensor, 3)));
 }
 
-// As eager does; by a number they are rounded once.
+// As in eager. If the divisor is a number, the result is rounded once.
 TEST_F(CudaLower, FloorDivisionOf16BitFloatsRoundsEachStep) {
   for (const char* dtype : {"bf16", "f16"}) {
     compile(fmt::format(R"(graph f(%x: {0}[64, 64], %y: {0}[64, 64]) {{

@@ -1,4 +1,4 @@
-// Graphs that the compile half lowers, run on the twin. Not for use outside tests.
+// Lowers graphs and runs them on the twin. Tests only.
 #pragma once
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -51,7 +51,7 @@ inline std::vector<HostValue> outputs_of(const std::vector<uint8_t>& program, co
   if (module && after_zeros) {
     std::vector<HostValue> zeros = inputs;
     for (HostValue& value : zeros) std::fill(value.tensor.bytes.begin(), value.tensor.bytes.end(), uint8_t{0});
-    (void)module->forward(zeros, &outputs, &error);  // which some graphs refuse
+    (void)module->forward(zeros, &outputs, &error);  // some graphs refuse zeros
   }
   if (module) {
     EXPECT_TRUE(module->forward(inputs, &outputs, &error)) << error.message;
@@ -59,7 +59,7 @@ inline std::vector<HostValue> outputs_of(const std::vector<uint8_t>& program, co
   return outputs;
 }
 
-// What a payload makes a device do, whatever model it is of.
+// The payload without the model's hash: the rest is what it makes a device do.
 inline std::vector<uint8_t> without_model(const std::vector<uint8_t>& payload) {
   Plan plan;
   EXPECT_EQ(read_plan({payload.data(), payload.size()}, &plan, nullptr), Error::Ok);
@@ -68,7 +68,7 @@ inline std::vector<uint8_t> without_model(const std::vector<uint8_t>& payload) {
   return write_plan(plan);
 }
 
-// The nodes that stay outside of delegates: operator and reason.
+// The nodes that stay outside of delegates, with operator and reason.
 inline std::vector<std::pair<std::string, std::string>> outside_of(const std::string& text) {
   CompileResult result;
   EXPECT_FALSE(program_of(text, "cuda", {{"gpu", "none"}}, &result).empty());
@@ -119,10 +119,10 @@ inline HostTensor integers(const std::vector<int64_t>& values, const std::vector
 
 class CudaLower : public ::testing::Test {
  protected:
-  // Everything must be one delegate.
+  // Compiles a graph that must become one delegate.
   void compile(const std::string& text) {
     text_ = text;
-    ++twins_;  // a library that is open stays open
+    ++twins_;  // opened libraries stay open, so each needs another name
     program_ = program_of(text, "cuda", {{"gpu", "none"}, {"twin", twin()}}, &result_);
     ASSERT_FALSE(program_.empty());
     ASSERT_EQ(result_.methods[0].delegates, 1u);
@@ -131,7 +131,7 @@ class CudaLower : public ::testing::Test {
     ASSERT_EQ(read_plan({payload.data(), payload.size()}, &plan_, nullptr), Error::Ok);
   }
 
-  // The portable kernels are the witness; `error` is relative to the largest element.
+  // Compares with the portable kernels; `error` is relative to the largest element.
   void expect_like_portable(const std::vector<HostValue>& inputs, double error) {
     CompileResult ignored;
     const auto want = outputs_of(program_of(text_, "portable", {}, &ignored), inputs, "");
@@ -154,7 +154,7 @@ class CudaLower : public ::testing::Test {
     }
   }
 
-  // Results that nothing rounds: those of the portable kernels, bit by bit.
+  // Compares results that are not rounded with those of the portable kernels, bit by bit.
   void expect_bits_of_portable(const std::vector<HostValue>& inputs) {
     CompileResult ignored;
     const auto want = outputs_of(program_of(text_, "portable", {}, &ignored), inputs, "");
@@ -168,7 +168,7 @@ class CudaLower : public ::testing::Test {
     expect_same_bits_in_every_order(inputs, got);
   }
 
-  // The call fails with these words.
+  // The call must fail with a message that contains `words`.
   void expect_error(const std::vector<HostValue>& inputs, const std::string& words) {
     ModuleOptions options;
     options.kernels = {portable_kernels()};
@@ -182,10 +182,10 @@ class CudaLower : public ::testing::Test {
     EXPECT_NE(error.message.find(words), std::string::npos) << error.message;
   }
 
-  // A kernel that lacks a barrier, or depends on which block is done first, gives other bits; so does a call if
-  // the one before has left counts of blocks.
+  // Runs threads in every order. A kernel that lacks a barrier, or that depends on which block is done first, gives
+  // other bits; so does a call if the one before leaves counters of blocks that are not 0.
   void expect_same_bits_in_every_order(const std::vector<HostValue>& inputs, const std::vector<HostValue>& first) {
-    void* const library = dlopen(twin().c_str(), RTLD_NOW);  // the one that runs
+    void* const library = dlopen(twin().c_str(), RTLD_NOW);  // the library that runs
     ASSERT_NE(library, nullptr);
     const auto set_order = reinterpret_cast<void (*)(uint32_t, uint64_t)>(dlsym(library, "wick_twin_set_order"));
     for (const uint32_t order : {1u, 2u, 0u}) {

@@ -1,4 +1,4 @@
-// Matrix instructions on the host, and a GEMM of them.
+// Matrix instructions on the host, and a GEMM made of them.
 #include <cmath>
 #include <random>
 
@@ -58,7 +58,7 @@ float uniform(std::mt19937& random) { return static_cast<float>(static_cast<int>
 TEST_F(Matrix, EachInstructionMultipliesTheFragmentsAsDocumented) {
   expect_product<BFloat16, float>(twin, "m16n8k16_bf16", 16, [](auto& random) { return BFloat16(uniform(random)); });
   expect_product<Half, float>(twin, "m16n8k16_f16", 16, [](auto& random) { return Half(uniform(random)); });
-  // Exact in tf32.
+  // Numbers that are exact in TF32.
   expect_product<float, float>(twin, "m16n8k8_tf32", 8, [](auto& random) {
     return static_cast<float>(static_cast<int>(random() % 1024) - 512);
   });

@@ -1,13 +1,13 @@
-// Kernels with matrix instructions. Not for use outside tests.
+// Kernels with matrix instructions. Tests only.
 #pragma once
 #include "backends/cuda/test/vocabulary_test_support.h"
 
 namespace wick::cuda {
 
-// c (f32, row major m x n) = a (bf16, row major m x k) times the transpose of b (bf16, row major n x k). k a multiple
-// of 32, rows 16-byte aligned. A block of 128 threads computes 64 x 64; warp w rows 32 (w / 2) .., columns 32 (w % 2)
-// .. Two tiles of 64 x 32 of a and of b in turns; chunk c of row r lies at c ^ (r / 2 % 4), so that ldmatrix meets no
-// bank twice.
+// c (f32, row major m x n) = a (bf16, row major m x k) times the transpose of b (bf16, row major n x k). k is a
+// multiple of 32, and rows are 16-byte aligned. A block of 128 threads computes 64 x 64 elements of c; warp w has rows
+// from 32 (w / 2) and columns from 32 (w % 2) on. Two tiles of 64 x 32 of a and of b are used in turns. Chunk c of row
+// r is at c ^ (r / 2 % 4), so that ldmatrix has no bank conflicts.
 inline const KernelText kGemm = {"gemm", R"(
 static WICK_FUNCTION bf16* tile_chunk(bf16* tile, i32 row, i32 chunk) { return tile + row * 32 + 8 * (chunk ^ (row / 2 % 4)); }
 
@@ -73,7 +73,8 @@ WICK_KERNEL_BLOCKS(gemm, 128, 4)(const bf16* __restrict__ a, const bf16* __restr
 )",
                                  true};
 
-// The registers of ldmatrix_x4, its transpose, x2 and its transpose, for four matrices of numbers in order.
+// The registers that ldmatrix_x4, its transpose, ldmatrix_x2 and its transpose give for four matrices of ascending
+// numbers.
 inline const KernelText kLoadMatrix = {"load_matrix", R"(
 WICK_KERNEL(load_matrix, 32)(const f16* in, u32* out) {
   WICK_SHARED(f16, matrices, 256);
@@ -92,8 +93,8 @@ WICK_KERNEL(load_matrix, 32)(const f16* in, u32* out) {
 )",
                                        true};
 
-/// c = a b + 1 by one instruction, the fragments read as the vocabulary documents them: a row major 16 x k, b column
-/// major k x 8, c row major 16 x 8.
+/// c = a b + 1 by one instruction, with the fragments that the vocabulary documents. a is row major 16 x k, b is column
+/// major k x 8, c is row major 16 x 8.
 inline KernelText one_instruction(const std::string& name, const std::string& element, const std::string& sum,
                                   int per_register) {
   std::string text = R"(
@@ -111,9 +112,9 @@ WICK_KERNEL(NAME, 32)(const ELEMENT* a, const ELEMENT* b, SUM* c) {
   return {name, replaced(text, "PER", std::to_string(per_register)), true};
 }
 
-/// c (f32, row major 64 x 64) = a (bf16, row major 64 x 64) times the transpose of b (the same) by one warpgroup.
+/// c (f32, row major 64 x 64) = a (bf16, row major 64 x 64) times the transpose of b (the same), by one warpgroup.
 /// `fault` 1: b's tile begins one row late; 2: a's tile changes while instructions read it; 3: the sums are read before
-/// they are waited for; 4: b's tile ends behind the shared memory.
+/// a wait; 4: b's tile ends behind the shared memory.
 inline const KernelText kWarpgroup = {"warpgroup", R"(
 WICK_KERNEL(warpgroup, 128)(const bf16* a, const bf16* b, f32* c, i32 fault) {
   WICK_SWIZZLED_SHARED(bf16, tiles);

@@ -1,4 +1,4 @@
-// Kernels to device code. What needs NVRTC is skipped without it.
+// Compiles kernels to device code. Tests that need NVRTC are skipped without it.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -106,7 +106,7 @@ TEST(Nvrtc, EachFunctionOfTheVocabularyCompilesForEachTargetWithoutSpills) {
 
 TEST(Nvrtc, SpecialFunctionsCompileWithoutSpills) {
   SKIP_WITHOUT_NVRTC();
-  expect_no_spills(special_function_kernels(), {kCubins, 1});  // they are large
+  expect_no_spills(special_function_kernels(), {kCubins, 1});  // these kernels are large
 }
 
 TEST(Nvrtc, AWarpgroupsInstructionsCompileWithoutSpills) {
@@ -127,7 +127,7 @@ TEST(Nvrtc, AGemmKeepsItsSumsInRegisters) {
 
 TEST(Nvrtc, AKernelThatSpillsIsCompiledAgainWithAllRegisters) {
   SKIP_WITHOUT_NVRTC();
-  // Without a number of blocks NVRTC 13.0 spills for sm_100.
+  // Without a number of blocks, NVRTC 13.0 spills registers for sm_100.
   expect_no_spills({{"gemm", replaced(kGemm.text, "WICK_KERNEL_BLOCKS(gemm, 128, 4)", "WICK_KERNEL(gemm, 128)"), true}},
                    kCubins);
 }
@@ -160,7 +160,8 @@ WICK_KERNEL(NAME, 256)(const bf16* __restrict__ x, bf16* __restrict__ y, i32 col
                        true});
   }
   const Architecture target = {90};
-  const std::clock_t begin = std::clock();  // of all threads: other work on the machine does not count
+  // CPU time of all threads of this process, whatever else runs on the machine
+  const std::clock_t begin = std::clock();
   const auto codes = compiled(kernels, {&target, 1});
   ASSERT_EQ(codes.size(), 1u);
   EXPECT_EQ(codes[0].resources.size(), 100u);

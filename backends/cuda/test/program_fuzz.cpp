@@ -1,6 +1,6 @@
 // Loads and executes any plan on the stand-in for the driver, in a program with the arguments and data that the plan
-// asks for. Launches are left out: what a kernel does with its pointers is its own affair. Loops end. The stand-in
-// watches copies, fills and the bytes between allocations.
+// needs. Launches are removed, because a plan does not determine what a kernel does with its pointers. Loops are
+// bounded. The stand-in watches copies, fills and the bytes between allocations.
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ namespace {
 using namespace wick;
 using namespace wick::cuda;
 
-/// The plan without launches. Nodes keep their numbers: a launch becomes a copy of nothing, or the plan is not for us.
+/// Removes launches. Nodes keep their numbers: a launch becomes an empty copy. False if that is not possible.
 bool drop_launches(Plan& plan) {
   plan.formulas.push_back({{FormulaOp::constant, 0}});
   const uint32_t zero = static_cast<uint32_t>(plan.formulas.size()) - 1;
@@ -36,7 +36,8 @@ bool drop_launches(Plan& plan) {
   return true;
 }
 
-// Nothing computes conditions, so loops that ask for one would have no end: they ask once. Others take two rounds.
+// Nothing computes conditions, so a loop with a condition would not end: its condition is read once. Other loops get
+// two rounds.
 void bound_loops(Plan& plan) {
   for (PlanNode& node : plan.nodes) {
     if (node.kind == NodeKind::loop) node.kind = NodeKind::choose;

@@ -1,4 +1,4 @@
-// Quantized tensors: what is stored, how many kernels, and what they compute on the twin.
+// Quantized tensors: what is stored, the number of kernels, and results on the twin.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -40,12 +40,12 @@ struct Weights {
   int rows;           // of activations
   int group;          // elements that share a scale
   bool asymmetric;
-  int least, largest;  // elements
+  int least, largest;  // range of the elements
 };
 
 constexpr int kOutputs = 50, kDepth = 192;
 
-// A linear layer as torchao writes it for weights alone.
+// A linear layer as torchao writes it for weight-only quantization.
 std::string linear_text(const Weights& w, int depth = kDepth) {
   const size_t groups = static_cast<size_t>(kOutputs * depth / w.group);
   return fmt::format(R"(graph f(%x: {0}[{1}, {3}], %b: {0}[{2}]) {{
@@ -76,7 +76,7 @@ TEST_F(CudaQuantized, WeightsOfALinearStayIntegersOfFourOrEightBits) {
     EXPECT_EQ(launches(), 1u);
     const DType dtype = dtype_named(w.dtype);
     const size_t groups = static_cast<size_t>(kOutputs * kDepth / w.group), weights = kOutputs * kDepth;
-    // Zero points that are all 0 are not stored. Those of -8 .. 7 are packed, too.
+    // Zero points that are all 0 are not stored. Those within -8 .. 7 are packed, too.
     const size_t zeros = w.asymmetric ? (groups >= 64 ? groups / 2 : groups) : 0;
     EXPECT_EQ(constant_bytes(), (w.least == -8 ? weights / 2 : weights) + groups * dtype_size_bytes(dtype) + zeros);
     expect_like_portable({numbers(dtype, {w.rows, kDepth}, 4), numbers(dtype, {kOutputs}, 5)},
@@ -86,7 +86,7 @@ TEST_F(CudaQuantized, WeightsOfALinearStayIntegersOfFourOrEightBits) {
   }
 }
 
-// torchao's int8 weights: integers become numbers of the activations' dtype, scales multiply the sums.
+// torchao's int8 weights: the integers are converted to the dtype of the activations, and the scale multiplies the sum.
 TEST_F(CudaQuantized, WeightsThatAreOnlyConvertedStayIntegers) {
   for (const auto& [rows, dtype] : {std::pair(4, "bf16"), {20, "bf16"}, {4, "f16"}, {20, "f32"}}) {
     compile(fmt::format(R"(graph f(%x: {0}[{1}, 64]) {{
@@ -123,7 +123,7 @@ TEST_F(CudaQuantized, WholeZeroPointsOfGroupsMayBeFloats) {
   expect_like_portable({numbers(DType::f32, {4, 64}, 3)}, 1e-6);
 }
 
-// A warp for each output reads the weights once for all rows, 16 bytes at a time.
+// A warp for each output reads the weights, 16 bytes at a time, once for all rows.
 TEST_F(CudaQuantized, UpToEightRowsShareOneReadingOfTheWeights) {
   const auto schedule_of = [&](const Weights& w) {
     const std::string folder = folder_.file(fmt::format("source{}", ++twins_));
@@ -141,7 +141,7 @@ TEST_F(CudaQuantized, UpToEightRowsShareOneReadingOfTheWeights) {
   EXPECT_EQ(schedule_of({"f32", 9, 32, true, -8, 7}).find("load_vector<u8, 16>"), std::string::npos);
 }
 
-// 16 outputs of a warp, whose weights are rounded to the activations' dtype as eager rounds them.
+// 16 outputs for each warp. Weights are rounded to the dtype of the activations, as in eager.
 TEST_F(CudaQuantized, MatrixInstructionsTakeWeightsWithoutZeroPoints) {
   for (const auto& [depth, w] : {std::pair(256, Weights{"bf16", 1, 32, false, -8, 7}),
                                  {1024, Weights{"f16", 3, 64, false, -8, 7}},
@@ -159,7 +159,7 @@ TEST_F(CudaQuantized, MatrixInstructionsTakeWeightsWithoutZeroPoints) {
   }
 }
 
-// More tiles than warps: blocks walk over them. The norm in front of them is computed once.
+// More tiles than warps: blocks loop over them. The norm before them is computed once per block.
 TEST_F(CudaQuantized, WarpsWalkOverManyOutputs) {
   compile(R"(graph f(%x: bf16[1, 64], %g: bf16[64], %q: i8[33900, 64], %s: bf16[33900, 1]) {
   %n: bf16[1, 64] = aten.rms_norm(%x, [64], %g, 1e-05)
@@ -174,7 +174,7 @@ TEST_F(CudaQuantized, WarpsWalkOverManyOutputs) {
                        1.0 / 128);
 }
 
-// A norm, and two matrices of floats whose columns one kernel combines: 32 of each by a block.
+// A norm, and two matrices of floats whose columns one kernel combines: a block takes 32 columns of each.
 TEST_F(CudaQuantized, MatrixInstructionsTakeOneRowOfFloats) {
   for (const auto& [name, dtype, error] :
        {std::tuple("bf16", DType::bf16, 1.0 / 128), {"f16", DType::f16, 1.0 / 1024}}) {
@@ -195,7 +195,7 @@ TEST_F(CudaQuantized, MatrixInstructionsTakeOneRowOfFloats) {
   }
 }
 
-// Lanes load chunks while they multiply others. A row beyond 32 KiB is read where it is.
+// Lanes load chunks while they multiply others. A row of more than 32 KiB is read from global memory.
 TEST_F(CudaQuantized, LongRowsOfFloats) {
   compile(R"(graph f(%x: bf16[1, 4096], %y: bf16[1, 20480], %v: bf16[40, 4096], %w: bf16[16, 20480]) {
   %a: bf16[1, 40] = aten.linear(%x, %v)
@@ -255,12 +255,12 @@ TEST_F(CudaQuantized, ScalesAndZeroPointsOfBlocksAreOneKernelAndThoseOfThePortab
   return %s, %t
 }})",
                         dtype, mapping, blocks, sizes, keeps));
-    EXPECT_EQ(launches(), 2u);  // the zero point becomes a float
+    EXPECT_EQ(launches(), 2u);  // the zero point is converted to a float
     expect_like_portable({numbers(dtype_named(dtype), {5, 96}, 6)}, 0);
   }
 }
 
-// What stands beside the image is 0, whatever element that is.
+// The padding is the real number 0, whatever integer stands for it.
 TEST_F(CudaQuantized, PaddingOfAConvolutionIsZeroNotTheZeroPoint) {
   compile(fmt::format(R"(graph f(%x: f32[2, 8, 6, 6], %b: f32[16]) {{
   const %q: i8[16, 8, 3, 3] = {}
@@ -276,7 +276,7 @@ TEST_F(CudaQuantized, PaddingOfAConvolutionIsZeroNotTheZeroPoint) {
   return %y
 }})",
                       integers(16 * 72, -127, 127, 1), scales(16, 2), integers(16, 0, 0, 3)));
-  EXPECT_EQ(launches(), 2u);  // quantize the image; convolution, relu, quantize, dequantize
+  EXPECT_EQ(launches(), 2u);  // one quantizes the image; one is convolution, relu, quantize, dequantize
   EXPECT_EQ(constant_bytes(), 16u * 72 + 16 * 4);
   expect_like_portable({numbers(DType::f32, {2, 8, 6, 6}, 1), numbers(DType::f32, {16}, 2)}, 0);
 }

@@ -1,5 +1,4 @@
-// What reports say of kernels: their nodes, why they end where they do, what they compute and move, and how long that
-// takes.
+// Reports about kernels: their nodes, why they end where they do, operations and bytes, and predicted times.
 #include "backends/cuda/compile/report.h"
 
 #include <algorithm>
@@ -21,7 +20,7 @@ std::string names_of(const std::vector<NodeName>& nodes) {
   return text;
 }
 
-// Everything but the kernel's name and the time, a line each.
+// Everything except the kernel's name and times, a line for each item.
 std::string text_of(const DelegateReport& report) {
   std::string text;
   for (const DelegateStep& step : report.steps) {
@@ -86,7 +85,7 @@ TEST_F(CudaReport, SeveralReadersOfAnExpensiveFunctionStoreIt) {
             "map | aten.add.Tensor aten.mul.Tensor |  | 1 x 1 x 1 | 256 flops, reads 768, writes 1024 | an output\n");
 }
 
-// Not of their addresses.
+// The order must not depend on addresses.
 TEST_F(CudaReport, OutputsAreStoredInTheirOrder) {
   for (int i = 0; i < 20; ++i) {
     const std::string text = reported(R"(graph f(%x: f32[64]) {
@@ -226,8 +225,8 @@ TEST_F(CudaReport, OfAFileItTellsWhatThePlanHolds) {
             "error[corrupt-file]: a delegate of CUDA: the payload's tables are corrupt\n");
 }
 
-// V9. Buffers of the arena may share bytes only if everything that touches one is done before the other is touched, in
-// any order that the dependencies allow.
+// V9: buffers of the arena may share bytes only if all nodes that touch one of them are done before the other is
+// touched, in any order that the dependencies allow.
 void expect_no_overlap(const Plan& plan, const char* name) {
   const size_t count = plan.nodes.size();
   std::vector<std::vector<bool>> before(count, std::vector<bool>(count));  // before[j][i]: i is done when j begins
@@ -262,7 +261,7 @@ void expect_no_overlap(const Plan& plan, const char* name) {
   EXPECT_GT(shared, 0u) << name;
 }
 
-// Each node that a kernel takes is in a step, or is a view.
+// Each node that the backend takes is in a step of the report, or is a view.
 TEST_F(CudaReport, NoNodeOfAModelIsMissingAndNoBuffersAliveTogetherOverlap) {
   for (const char* name : {"deit_tiny", "llama_static_cache_dynamic", "mobilenet_v3_dynamic", "wav2vec2", "swin_t"}) {
     auto fixture = testing::expand_fixture(fmt::format("tests/fixtures/models/{}.wfix.gz", name));
@@ -300,7 +299,7 @@ TEST_F(CudaReport, NoNodeOfAModelIsMissingAndNoBuffersAliveTogetherOverlap) {
 
 // --- the cost model ---
 
-// Attention that the kernel does not compute, as the exporter and as an author spells it.
+// Attention that its kernel does not take, as exporters and as authors write it.
 TEST(CudaReasons, PartsOfAnAttentionSayWhyItIsNotOneKernel) {
   const auto reasons = [](const std::string& text) {
     CompileResult result;
@@ -340,16 +339,16 @@ TEST(CudaCostModel, TakesTheLargestOfItsTerms) {
   const Chip& chip = *find_chip("h200");
   EXPECT_EQ(predict(chip, Arithmetic::f32, 0, 0).us, 3.0);
   EXPECT_STREQ(predict(chip, Arithmetic::f32, 0, 0).bound, "latency");
-  // 4.8 TB/s, 0.85 of it: 12.24 MB take the latency.
+  // 0.85 of 4.8 TB/s: 12.24 MB take as long as the latency.
   EXPECT_STREQ(predict(chip, Arithmetic::f32, 0, 12.2e6).bound, "latency");
   EXPECT_STREQ(predict(chip, Arithmetic::f32, 0, 12.3e6).bound, "memory");
   EXPECT_NEAR(predict(chip, Arithmetic::f32, 0, 4.08e9).us, 1000, 1e-6);
-  // 989 TFLOP/s, 0.35 of it; half of that in TF32.
+  // 0.35 of 989 TFLOP/s, and half of that for TF32.
   EXPECT_NEAR(predict(chip, Arithmetic::matrix_tf32, 1.73075e11, 0).us, 1000, 1e-6);
   EXPECT_STREQ(predict(chip, Arithmetic::matrix_f16, 1.03e9, 0).bound, "latency");
   EXPECT_STREQ(predict(chip, Arithmetic::matrix_f16, 1.04e9, 0).bound, "arithmetic");
   EXPECT_NEAR(predict(chip, Arithmetic::matrix_f16, 3.4615e11, 0).us, 1000, 1e-6);
-  // 0.6 of it by instructions of four warps.
+  // 0.6 of it, by instructions of four warps.
   EXPECT_NEAR(predict(chip, Arithmetic::matrix_warpgroup, 5.934e11, 0).us, 1000, 1e-6);
   EXPECT_NEAR(predict(chip, Arithmetic::f32, 5.36e10, 0).us, 1000, 1e-6);
   EXPECT_NEAR(predict(chip, Arithmetic::f64, 2.68e10, 0).us, 1000, 1e-6);

@@ -78,7 +78,7 @@ TEST(CudaRuntime, ABadIndexIsRefusedWithTheNodeAndTheNextCallIsGood) {
   }
 }
 
-// They begin at 0, kernels keep them, and a call that fails leaves none to the next one.
+// Counters begin at 0, kernels keep what they count, and a call that fails leaves none to the next one.
 TEST(CudaRuntime, CountsOfBlocksBeginAtZero) {
   const TestDriver driver;
   TestRun run(arrive_delegate(), driver), other(arrive_delegate(), driver);
@@ -137,7 +137,7 @@ TEST(CudaRuntime, SizesThatDoNotFitAreRefused) {
   EXPECT_EQ(run.output(), (Floats{9, 18}));
 }
 
-// Before anything runs, and in words.
+// Before anything runs, and with a message.
 TEST(CudaRuntime, SizesThatANodeDoesNotTakeAreRefused) {
   const TestDriver driver;
   TestDelegate d = dynamic_delegate();
@@ -162,7 +162,7 @@ TEST(CudaRuntime, SizesThatANodeDoesNotTakeAreRefused) {
   }
 }
 
-// Arguments that a program may pass, whatever the plan says.
+// Arguments that a program may pass, though the plan does not allow them.
 TEST(CudaRuntime, ArgumentsThatDoNotFitAreRefused) {
   const TestDriver driver;
   const struct {
@@ -225,7 +225,7 @@ TEST(CudaRuntime, ADifferentDimOrderIsRefused) {
   EXPECT_NE(run.last_error().find("a different dim order"), std::string::npos) << run.last_error();
 }
 
-// Smaller than the copy says, at sizes that the interval check cannot see.
+// The argument is smaller than the copy, at sizes for which interval bounds cannot find that.
 TEST(CudaRuntime, ACopyBeyondAnArgumentOfThisSizeIsRefused) {
   const TestDriver driver;
   TestDelegate d;
@@ -309,7 +309,7 @@ TEST(CudaRuntime, ATracerSeesEachNode) {
   EXPECT_EQ(events[0].debug_handle, 4u);
   EXPECT_EQ(events[1].debug_handle, kNone);
   for (size_t i = 0; i < events.size(); ++i) {
-    EXPECT_EQ(events[i].start_ns, i * 1000000);  // the stand-in takes a millisecond for each
+    EXPECT_EQ(events[i].start_ns, i * 1000000);  // the stand-in counts a millisecond for each
     EXPECT_EQ(events[i].duration_ns, 1000000u);
   }
 }
@@ -346,7 +346,7 @@ TEST(CudaRuntime, ATimerCountsTheDevicesTimeOfCallsWhileItLives) {
     for (int call = 0; call < 3; ++call) {  // launches, then the graph
       ASSERT_EQ(run.execute_sized(2, {1, 2}), Error::Ok) << run.last_error();
       EXPECT_EQ(run.output(), (Floats{9, 18}));
-      EXPECT_GE(timer.take(), 1000000u);  // the stand-in takes a millisecond for what it does
+      EXPECT_GE(timer.take(), 1000000u);  // the stand-in counts a millisecond for each event
       EXPECT_EQ(timer.take(), 0u);
     }
   }

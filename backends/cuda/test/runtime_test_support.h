@@ -23,7 +23,7 @@ std::string data_of(const std::vector<T>& items) {
   return {reinterpret_cast<const char*>(items.data()), items.size() * sizeof(T)};
 }
 
-/// A library in the driver's place. Each path is a driver of its own.
+/// A library in place of the driver. Each path is a separate driver.
 class TestDriver {
  public:
   explicit TestDriver(std::string path = WICK_CUDA_TEST_DRIVER) : path_(std::move(path)) {
@@ -54,14 +54,14 @@ class TestDriver {
   void* library_;
 };
 
-/// A copy of the library, which has not started yet.
+/// A fresh copy of the library, which has not been initialized.
 inline std::string fresh_driver(const std::string& name) {
   const std::string path = ::testing::TempDir() + "cuda_test_driver_" + name + ".so";
   std::filesystem::copy_file(WICK_CUDA_TEST_DRIVER, path, std::filesystem::copy_options::overwrite_existing);
   return path;
 }
 
-/// The smallest cubin that is not refused: a header. The stand-in has its kernels from elsewhere.
+/// The smallest cubin that is accepted: only a header. The stand-in does not need its kernels.
 inline std::string cubin_for(uint8_t architecture) {
   std::string bytes(64, '\0');
   const uint8_t head[] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
@@ -71,7 +71,7 @@ inline std::string cubin_for(uint8_t architecture) {
   return bytes;
 }
 
-/// A plan and the data that it names.
+/// A plan, and the data that it refers to.
 struct TestDelegate : PlanBuilder {
   std::vector<std::pair<std::string, std::string>> named;
   std::string id = kBackendId;
@@ -87,7 +87,7 @@ struct TestDelegate : PlanBuilder {
     return constant_buffer(key, values.size() * sizeof(float));
   }
 
-  /// A program whose method is the delegate; arguments at their upper bounds, planned or the caller's.
+  /// A program whose method is the delegate. Arguments have their upper bounds, in planned memory or the caller's.
   schema::AlignedBytes program(bool planned = true) const {
     schema::TestProgram program;
     add_to(program, planned);
@@ -141,7 +141,7 @@ class TestRun {
   Error load() { return harness_->load(); }
   std::string text() const { return harness_->text; }
   std::string last_error() { return harness_->last_error(); }
-  /// Sizes: of all dimensions of each input, if they are not the upper bounds.
+  /// `sizes`: those of all dimensions of each input, if they are not the upper bounds.
   template <typename... T>
   Error set(const std::vector<T>&... inputs) {
     [[maybe_unused]] size_t index = 0;
@@ -158,7 +158,7 @@ class TestRun {
     set(inputs...);
     return harness_->method().execute();
   }
-  /// Executes with the first sizes of all inputs changed to `size`.
+  /// Executes with `size` as the first size of all inputs.
   Error execute_sized(int32_t size, const Floats& input) {
     const Tensor& declared = *harness_->method().value(harness_->method().meta().input(0)).tensor;
     HostTensor32 tensor({size, declared.rank > 1 ? declared.sizes[1] : 1}, input);
@@ -203,7 +203,7 @@ inline TestDelegate dynamic_delegate() {
   return d;
 }
 
-/// y[4] = table[index[4]], a table of 8; check 1 says which node found a bad index.
+/// y[4] = table[index[4]], for a table of 8. Check 1 reports the node of a bad index.
 inline TestDelegate gather_delegate() {
   TestDelegate d;
   const uint32_t n = d.number(4);
@@ -217,7 +217,7 @@ inline TestDelegate gather_delegate() {
   return d;
 }
 
-/// y[1] = how many calls there were since the count of blocks was 0; x[1] < 0 fails the call.
+/// y[1] = the number of calls since the counter was 0. x[1] < 0 fails the call.
 inline TestDelegate arrive_delegate() {
   TestDelegate d;
   const uint32_t n = d.number(1);

@@ -1,4 +1,4 @@
-// What delegates share on a device, and what they do not.
+// Objects that delegates share on a device, and objects that they do not share.
 #include <thread>
 
 #include "backends/cuda/test/runtime_test_support.h"
@@ -8,7 +8,7 @@ namespace {
 
 const Floats kOnes = {1, 1, 1, 1};
 
-// Bytes on the device that loading the delegate takes.
+// The bytes on the device that loading the delegate takes.
 uint64_t bytes_of(const TestDelegate& delegate, const TestDriver& driver) {
   const uint64_t before = driver.count("bytes");
   TestRun run(delegate, driver);
@@ -91,7 +91,7 @@ TEST(CudaSharing, TwoEqualDelegatesOfOneMethodCoexist) {
   EXPECT_EQ(run.output(), Floats(8, 2));
 }
 
-// Statement M2 of docs/cuda.md: the plan still has the old name.
+// Statement M2 of docs/cuda_proofs.md: the plan still has the old name.
 TEST(CudaSharing, ARenamedMethodRuns) {
   const TestDriver driver;
   schema::TestProgram program;

@@ -1,4 +1,4 @@
-// Tensors in device memory, on the caller's stream; bytes between host and device.
+// Tensors in device memory, on the caller's stream; copies between host and device.
 #include <numeric>
 
 #include "backends/cuda/test/runtime_test_support.h"
@@ -6,7 +6,7 @@
 namespace wick::cuda {
 namespace {
 
-/// What a program with the driver's own interface has: a context, memory, a stream.
+/// A program that uses the driver's own interface: a context, memory, a stream.
 class Caller {
  public:
   explicit Caller(const TestDriver& driver) : driver_(driver) {
@@ -24,7 +24,7 @@ class Caller {
     call<int(int)>("cuDevicePrimaryCtxRelease_v2", 0);
   }
   void* stream() const { return stream_; }
-  /// Destroys the stream without waiting for it, and makes one.
+  /// Destroys the stream without waiting for it, and makes another one.
   void renew_stream() {
     push();
     EXPECT_EQ((call<int(void*)>("cuStreamDestroy_v2", stream_)), 0);
@@ -91,14 +91,15 @@ TEST(CudaStream, TensorsOnTheDeviceAreUsedInPlace) {
     ASSERT_EQ(Bound(run, 8).execute(x, y, 8), Error::Ok) << run.last_error();
   }
   EXPECT_EQ(CudaStreamScope::current(), nullptr);
-  EXPECT_EQ(y[0], 0);  // nobody has waited yet
+  EXPECT_EQ(y[0], 0);  // nothing has run, since nobody has waited
   caller.wait();
   EXPECT_EQ(Floats(y, y + 8), Floats(8, 1.5f));
   EXPECT_EQ(driver.count("copies_to_device"), copies);
   EXPECT_EQ(driver.count("copies_to_host"), 0u);
 }
 
-/// y[2] = the seed, and the first block of the call, which takes 5; a copy, so that no call waits for another.
+/// y[2] = the seed and the first block of the call, which takes 5 blocks. By a copy, so calls do not wait for each
+/// other.
 TestDelegate random_delegate() {
   TestDelegate d;
   const uint32_t y = d.argument(Space::output, DType::i64, {d.number(2)});
@@ -130,7 +131,7 @@ TEST(CudaStream, CallsThatNobodyHasWaitedForDrawTheirOwnRandomNumbers) {
   }
 }
 
-// Statement X3 of docs/cuda.md.
+// Statement X3 of docs/cuda_proofs.md.
 TEST(CudaStream, GraphsFollowNewPointersStreamsAndSessions) {
   const TestDriver driver;
   Caller caller(driver), other(driver);
@@ -160,7 +161,7 @@ TEST(CudaStream, GraphsFollowNewPointersStreamsAndSessions) {
   EXPECT_GT(driver.count("node_changes"), 0u);
 }
 
-// The arena belongs to one call at a time, whatever streams the calls are on.
+// Only one call at a time may use the arena, whatever streams the calls are on.
 TEST(CudaStream, CallsOnDifferentStreamsWaitForEachOther) {
   const TestDriver driver;
   Caller first(driver), second(driver);
@@ -179,7 +180,7 @@ TEST(CudaStream, CallsOnDifferentStreamsWaitForEachOther) {
   EXPECT_EQ(Floats(z, z + 4), Floats(4, 2));
 }
 
-// A driver gives handles away again, and goes on with what waits on a destroyed stream.
+// A driver reuses handles, and still runs what waits on a destroyed stream.
 TEST(CudaStream, CallsOnANewStreamWaitForThoseOnADestroyedOne) {
   const TestDriver driver;
   Caller caller(driver);
@@ -201,7 +202,7 @@ TEST(CudaStream, CallsOnANewStreamWaitForThoseOnADestroyedOne) {
   EXPECT_EQ(Floats(y, y + 4), Floats(4, 2));
 }
 
-/// y[s0] = 2 * x[s0], in a loop that takes up to 4 elements.
+/// y[s0] = 2 * x[s0], in a loop that allows up to 4 elements.
 TestDelegate choosy_delegate() {
   TestDelegate d;
   d.plan.symbols.push_back({"s0", 1, 8, 0, 0});
@@ -222,7 +223,7 @@ TestDelegate choosy_delegate() {
   return d;
 }
 
-// Whatever the next call's stream is.
+// Whatever stream the next call is on.
 TEST(CudaStream, ACallThatFailsLeavesNothingUnderWay) {
   const TestDriver driver;
   Caller caller(driver);
@@ -243,7 +244,7 @@ TEST(CudaStream, ACallThatFailsLeavesNothingUnderWay) {
       << run.last_error();
 }
 
-// So does the state of a session, whose methods are delegates of their own.
+// The same for the state of a session, whose methods are separate delegates.
 TEST(CudaStream, MethodsOfASessionOnDifferentStreamsWaitForEachOther) {
   const TestDriver driver;
   Caller first(driver), second(driver);
@@ -280,7 +281,7 @@ TEST(CudaStream, HostTensorsAfterDeviceTensorsWaitForThem) {
   EXPECT_EQ(Floats(y, y + 4), Floats(4, 1));
 }
 
-// Statement X4 of docs/cuda.md.
+// Statement X4 of docs/cuda_proofs.md.
 TEST(CudaStream, AHostPointerIsRefusedUnlessTheCheckIsOff) {
   const TestDriver driver;
   Caller caller(driver);
@@ -333,9 +334,9 @@ TEST(CudaStream, ABadIndexIsReportedByTheCallThatHasIt) {
   EXPECT_NE(run.last_error().find("an index of embedding (model.py:3)"), std::string::npos) << run.last_error();
 }
 
-// --- bytes between host and device ---
+// --- copies between host and device ---
 
-// Two full parts of the ring and a part of a third, and nothing that repeats.
+// Two full parts of the ring, part of a third, and numbers that do not repeat.
 constexpr size_t kCount = (9 << 20) / sizeof(float) + 5;
 
 Floats counted(float from) {
@@ -372,7 +373,7 @@ void expect_copied(const TestDriver& driver) {
   }
 }
 
-// The stand-in reads pinned memory when the copy runs: a part that is filled again too early gives wrong numbers.
+// The stand-in reads pinned memory when the copy runs: a part that is refilled too early gives wrong numbers.
 TEST(CudaCopies, LargeOnesGoThroughPinnedMemory) {
   const TestDriver driver;
   expect_copied(driver);

@@ -1,4 +1,4 @@
-// Kernels for tests of the delegate, as generated text has them. With the launcher and the stand-in they are a twin
+// Kernels for tests of the delegate, written like generated text. With the launcher and the stand-in they make a twin
 // library.
 #include <cstdint>
 
@@ -43,7 +43,7 @@ void arrive(void* const* p) {
   if (parameter<const float*>(p, 0)[0] < 0) *parameter<uint32_t*>(p, 3) |= 1;
 }
 
-// Writes beside its buffer.
+// Writes outside its buffer.
 void stray(void* const* p) {
   if (item() == 0) parameter<uint8_t*>(p, 0)[-1] = 1;
 }

@@ -1,4 +1,4 @@
-// Kernels on the host: launching, waiting, reports.
+// Kernels on the host: launches, waits, reports.
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr TwinLibrary::Three kOneBlock = {1, 1, 1};
 
-/// The kernels of all tests in one library: building one takes most of their time.
+/// The kernels of all tests in one library, because building a library takes most of the time.
 class Twin : public ::testing::Test {
  protected:
   static void SetUpTestSuite();
@@ -30,7 +30,7 @@ class Twin : public ::testing::Test {
 };
 TwinLibrary* Twin::library_ = nullptr;
 
-// y[row] = x[row] / sqrt(mean(x[row]^2) + 1e-6) * weight, a block of 128 threads a row.
+// y[row] = x[row] / sqrt(mean(x[row]^2) + 1e-6) * weight, a block of 128 threads for each row.
 const KernelText kRmsNorm = {"rmsnorm", R"(
 WICK_KERNEL(rmsnorm, 128)(const f32* __restrict__ x, const f32* __restrict__ weight, f32* __restrict__ y, i32 columns) {
   WICK_SHARED(f32, sums, 4);
@@ -47,7 +47,7 @@ WICK_KERNEL(rmsnorm, 128)(const f32* __restrict__ x, const f32* __restrict__ wei
 )",
                              true};
 
-// Thread 0 sums what all threads wrote; without the barrier it comes too early in one order or the other.
+// Thread 0 sums the elements that all threads wrote. Without the barrier, it runs too early in one of the orders.
 KernelText sum_of_all(bool with_barrier) {
   const std::string text = R"(
 WICK_KERNEL(NAME, 64)(i32* out) {

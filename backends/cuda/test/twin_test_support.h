@@ -1,4 +1,4 @@
-// A twin library opened by tests. Not for use outside tests.
+// Opens twin libraries. Tests only.
 #pragma once
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -23,11 +23,11 @@
 
 namespace wick::cuda {
 
-/// The twin of some kernels. Unloaded and removed with its owner.
+/// The twin of some kernels. Unloaded and deleted with its owner.
 class TwinLibrary {
  public:
   using Three = std::array<uint32_t, 3>;
-  /// Twins have the sanitizers that the tests have; these end the process at what they find.
+  /// Twins are built with the sanitizers of the tests, which end the process if they find something.
   static constexpr bool kSanitized = WICK_TEST_SANITIZES;
 
   explicit TwinLibrary(const std::vector<KernelText>& kernels) {
@@ -53,7 +53,7 @@ class TwinLibrary {
   }
   void check_writes(bool on) const { reinterpret_cast<void (*)(bool)>(find("wick_twin_check_writes"))(on); }
 
-  /// Launches a kernel with parameters of exactly its types. Returns what is wrong, or "".
+  /// Launches a kernel with parameters of exactly its types. Returns what is wrong; "": nothing.
   template <typename... P>
   std::string launch(const char* kernel, Three grid, Three block, uint32_t dynamic_shared_bytes,
                      P... parameters) const {

@@ -25,7 +25,7 @@ TEST_F(VectorAccess, NeighboursFromAlignedElementsOnAreAVector) {
   EXPECT_EQ(access(row.variable * 64 + column.variable, column, 4), Access::vector);
   EXPECT_EQ(access(row.variable * 64 + column.variable + 8, column, 8), Access::vector);
   EXPECT_EQ(access(row.variable, column, 4), Access::one);
-  // Rows that begin elsewhere, offsets beside the alignment, and other strides.
+  // Rows that begin at other places, offsets that are not aligned, and other strides.
   EXPECT_EQ(access(row.variable * 66 + column.variable, column, 4), Access::scattered);
   EXPECT_EQ(access(row.variable * 64 + column.variable + 2, column, 4), Access::scattered);
   EXPECT_EQ(access(row.variable * 64 + column.variable + 2, column, 2), Access::vector);
@@ -42,7 +42,7 @@ TEST_F(VectorAccess, QuotientsAndRemaindersThatGroupsDoNotCrossAreFollowed) {
   EXPECT_EQ(access(odd * 64 + rest, column, 2), Access::vector);
 }
 
-// A row that another tensor names: where its groups begin must be known all the same.
+// A row that another tensor selects: the beginnings of its groups must still be multiples.
 TEST_F(VectorAccess, RowsThatDataNamesAreVectorsWhereTheirLengthIsAMultiple) {
   const Loop row = loop("r", 10), column = loop("c", 64);
   ExpressionPool& pool = graph_.pool;
@@ -58,7 +58,7 @@ TEST_F(VectorAccess, RowsThatDataNamesAreVectorsWhereTheirLengthIsAMultiple) {
   EXPECT_EQ(gathered(of_row, 66, column.variable), Access::scattered);
   EXPECT_EQ(gathered(of_row, 64, column.variable + 2), Access::scattered);
   EXPECT_EQ(gathered(of_row, 64, column.variable * 2), Access::scattered);
-  EXPECT_EQ(gathered(of_column, 64, column.variable), Access::scattered);  // each element of another row
+  EXPECT_EQ(gathered(of_column, 64, column.variable), Access::scattered);  // each element is of another row
 }
 
 TEST_F(VectorAccess, GroupsFitIfTheInnermostLoopIsAMultiple) {
@@ -69,7 +69,7 @@ TEST_F(VectorAccess, GroupsFitIfTheInnermostLoopIsAMultiple) {
 
 using Vectors = CudaLower;
 
-// Large maps of all dtypes, one of rows that are no multiple of a vector, and one through a permuted view.
+// Large maps of all dtypes, one with rows that are no multiple of a vector, and one through a permuted view.
 TEST_F(Vectors, MapsGiveTheSameAsOneByOne) {
   compile(R"(graph f(%x: f32[300, 512], %y: bf16[300, 512], %z: f32[300, 509], %u: bf16[300, 520]) {
   %a: f32[300, 512] = aten.mul.Tensor(%x, %x)
@@ -105,8 +105,8 @@ TEST_F(Vectors, ReductionsNormsAndMatvecsGiveTheSameAsOneByOne) {
                        1.0 / 128);
 }
 
-// Norms and softmax read a row once: a warp or a block holds it. Rows that its vectors do not fill, and of single
-// elements, are among them; the last one is too long.
+// Norms and softmax read a row once: a warp or a block keeps it in registers. Includes rows that do not fill the
+// vectors, rows read by single elements, and one that is too long.
 TEST_F(Vectors, RowsAreHeldForAllWalksOverThem) {
   const std::pair<int, const char*> columns[] = {
       {197, "held0[7]"}, {192, "held0[2]"}, {2056, "held0[2]"}, {5120, "held0[3]"}, {40001, ""}};
@@ -138,12 +138,13 @@ TEST_F(Vectors, FewLanesTakeAShortRow) {
 })");
   EXPECT_EQ(launches(), 2u);
   EXPECT_NE(kernel_text(0).find("warp_reduce<Sum, 4>"), std::string::npos) << kernel_text(0);
-  EXPECT_NE(kernel_text(1).find("warp_reduce<Sum, 32>"), std::string::npos) << kernel_text(1);  // warps are not full
+  // warps would not be full
+  EXPECT_NE(kernel_text(1).find("warp_reduce<Sum, 32>"), std::string::npos) << kernel_text(1);
   expect_like_portable({numbers(DType::f32, {33792, 64}, 1), numbers(DType::f32, {33793, 64}, 2)}, 1e-5);
 }
 
-// Rows that lie side by side: a thread takes neighbouring ones, and threads share their columns. Few and many columns,
-// a number of rows that does not fill the last block, walks that read the results of others, positions.
+// Rows side by side in memory: a thread takes neighbouring rows, and threads share their columns. Few and many columns,
+// a number of rows that does not fill the last block, walks that read results of earlier ones, positions.
 TEST_F(Vectors, RowsSideBySideAreReducedTogether) {
   compile(R"(graph f(%x: bf16[300, 1032], %y: f32[3, 50, 1032], %z: f32[2, 12, 1024]) {
   %a: bf16[1032] = aten.sum.dim_IntList(%x, [0])
@@ -161,7 +162,7 @@ TEST_F(Vectors, RowsSideBySideAreReducedTogether) {
                        1.0 / 128);
 }
 
-// Threads of rows would read elements of one row that lie side by side apart from each other.
+// If each thread took a row, neighbouring threads would read elements that are far apart.
 TEST_F(Vectors, RunningSumsTakeNeighboursTogether) {
   for (const int dim : {0, 1}) {
     compile(fmt::format(
@@ -170,8 +171,9 @@ TEST_F(Vectors, RunningSumsTakeNeighboursTogether) {
   }
 }
 
-// What is stored along one dimension and loaded along another passes through squares in shared memory: elements of 1 to
-// 8 bytes, sizes that are no multiples of vectors or squares, padding, and a second operand that is not turned.
+// A map that stores along one dimension and loads along another passes through squares in shared memory: elements of 1
+// to 8 bytes, sizes that are no multiples of vectors or squares, padding, and a second operand that is loaded along the
+// same dimension.
 TEST_F(Vectors, PermutedMapsPassThroughSquares) {
   compile(R"(graph f(%x: bf16[520, 512], %y: f32[333, 801], %z: f32[2, 100, 30, 48], %u: bf16[512, 520]) {
   %xt: bf16[512, 520] = aten.permute(%x, [1, 0])
@@ -214,8 +216,8 @@ size_t count_in(const std::string& text, std::string_view what) {
   return count;
 }
 
-// Rows of a table and images whose rows are named: 8 elements at once where their length is a multiple, 2 of the rows
-// of 10, and one by one where an element's own column is named or the length is odd.
+// Rows of a table, and images, that an index selects: 8 elements at once if their length is a multiple, 2 for rows of
+// 10; single elements if an index selects columns, or the length is odd.
 TEST_F(Vectors, RowsThatAnIndexNamesAreLoadedAtOnce) {
   compile(
       R"(graph f(%t: bf16[37, 1024], %i: i64[3, 100], %j: i64[96], %n: bf16[50, 24, 64], %o: bf16[37, 1023], %p: bf16[37, 1022]) {
@@ -247,7 +249,7 @@ TEST_F(Vectors, RowsThatAnIndexNamesAreLoadedAtOnce) {
       "an index is out of bounds");
 }
 
-// Many rows of one element: the group of a thread is none of its columns.
+// Many rows of one element: a thread's group must not be along the columns.
 TEST_F(Vectors, ReductionsOfOneElement) {
   compile(R"(graph f(%x: f32[1, 36, 1024]) {
   %a: f32[36, 1024] = aten.amax(%x, [0])
@@ -257,7 +259,7 @@ TEST_F(Vectors, ReductionsOfOneElement) {
   expect_like_portable({numbers(DType::f32, {1, 36, 1024}, 1)}, 0);
 }
 
-// Depthwise convolutions of one pixel are functions of indices, in the kernels of their readers.
+// A depthwise convolution of one pixel is a function of indices, in the kernels of its readers.
 TEST_F(Vectors, ConvolutionsOfOneProductAreInlined) {
   compile(
       R"(graph f(%x: f32[2, 18, 32, 32], %w: f32[18, 1, 1, 1], %b: f32[18], %v: f32[36, 1, 1, 1], %k: f32[18, 1, 3, 3], %h: f16[2, 18, 32, 32], %u: f16[18, 1, 1, 1]) {
@@ -276,7 +278,7 @@ TEST_F(Vectors, ConvolutionsOfOneProductAreInlined) {
       1e-6);
 }
 
-// Else each output would compute the exponentials of its input again.
+// Otherwise each output would compute the exponentials of its input again.
 TEST_F(Vectors, ConvolutionsOfOneProductStoreWhatSeveralOutputsRead) {
   const auto graph = [](int outputs) {
     return fmt::format(R"(graph f(%x: f32[2, 3, 8, 8], %v: f32[{0}, 1, 1, 1]) {{
@@ -293,7 +295,7 @@ TEST_F(Vectors, ConvolutionsOfOneProductStoreWhatSeveralOutputsRead) {
   expect_like_portable({numbers(DType::f32, {2, 3, 8, 8}, 1), numbers(DType::f32, {12, 1, 1, 1}, 2)}, 1e-5);
 }
 
-// Else kernels of long functions would take long to compile, and many registers.
+// Otherwise kernels of long functions would take long to compile, and many registers.
 TEST_F(Vectors, LongFunctionsComputeFewerElementsAtOnce) {
   for (const auto& [length, vector] : {std::pair(10, 8), {60, 4}}) {
     std::string text = "graph f(%x: bf16[256, 1024]) {\n  %y0: bf16[256, 1024] = aten.neg(%x)\n";

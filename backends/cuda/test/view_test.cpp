@@ -1,5 +1,5 @@
-// Views, outputs and partitions: what is read where it lies, and what is copied. Statements V1 to V13, M3, M8 of
-// docs/cuda.md.
+// Views, outputs and partitions: what is read in place, and what is copied. Statements V1 to V13, M3, M8 of
+// docs/cuda_proofs.md.
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ class CudaViews : public CudaLower {
     return result.method_plans[0].delegates[0]->payload;
   }
 
-  // All nodes in delegates or not.
+  // Compiles a graph that may have nodes outside of delegates.
   void compile_any(const std::string& text) {
     text_ = text;
     ++twins_;
@@ -29,7 +29,7 @@ class CudaViews : public CudaLower {
     ASSERT_FALSE(program_.empty());
   }
 
-  // Empty outputs count, too.
+  // Outputs may be empty.
   void expect_same_bytes_as_portable(const std::vector<HostValue>& inputs) {
     CompileResult ignored;
     const auto want = outputs_of(program_of(text_, "portable", {}, &ignored), inputs, "");
@@ -71,7 +71,7 @@ TEST_F(CudaViews, BothSpellingsOfAViewGiveTheSameBytes) {
   }
 }
 
-// A chain of views as lines of IR; `sizes` become those of the last one.
+// A chain of views as lines of IR. Sets `sizes` to those of the last one.
 std::string random_chain(const std::string& name, uint64_t seed, size_t length, std::vector<int64_t>* sizes) {
   std::string text, at = "%x";
   uint64_t next = 0;
@@ -151,10 +151,10 @@ TEST_F(CudaViews, RandomChainsOfViewsAreReadWithoutCopies) {
   expect_same_bytes_as_portable({numbers(DType::f32, {4, 6, 8}, 1)});
 }
 
-// V2: the rest of the family, also where it gives several views.
+// V2: the other views, also those with several results.
 TEST_F(CudaViews, EachViewIsReadWithoutACopy) {
   const std::vector<std::vector<std::string>> views = {
-      // the results' sizes, then the call
+      // the results' sizes, then the node
       {"2, 6, 8", "aten.narrow(%x, 0, 1, 2)"},
       {"4, 48", "aten.flatten.using_ints(%x, 1, 2)"},
       {"4, 2, 3, 8", "aten.unflatten.int(%x, 1, [2, 3])"},
@@ -184,7 +184,7 @@ TEST_F(CudaViews, EachViewIsReadWithoutACopy) {
   expect_same_bytes_as_portable({numbers(DType::f32, {4, 6, 8}, 1)});
 }
 
-// V3: views that only regroup the elements of a matmul leave its stores without divisions, however they do it.
+// V3: views that only regroup the elements of a matmul leave no divisions in its stores, in whatever order they do it.
 TEST_F(CudaViews, ViewsThatOnlyRegroupLeaveNoDivisions) {
   const auto divisions_with = [&](const std::string& views, const std::string& last) {
     const std::string text = "graph f(%x: f32[128, 64]) {\n  const %w: f32[64, 96] = ...\n" +
@@ -217,7 +217,7 @@ TEST_F(CudaViews, ViewsThatOnlyRegroupLeaveNoDivisions) {
     }
     EXPECT_EQ(divisions_with(views, last), without) << fmt::format("{}", fmt::join(chain, "; ")) << kernel_text(0);
   }
-  // Heads keep two: the head of a column and the batch of a row.
+  // Heads keep two divisions: one for the head of a column, one for the batch of a row.
   const char* const heads =
       "  %v: f32[4, 32, 12, 8] = aten.view(%y, [4, 32, 12, 8])\n"
       "  %h: f32[4, 12, 32, 8] = aten.permute(%v, [0, 2, 1, 3])\n"
@@ -225,7 +225,7 @@ TEST_F(CudaViews, ViewsThatOnlyRegroupLeaveNoDivisions) {
   EXPECT_LE(divisions_with(heads, "%b"), without + 2) << kernel_text(0);
 }
 
-// V3, V13: readers compute the indices of what no strides express; nothing is copied for them.
+// V3, V13: if strides cannot express a view, its readers compute the indices. Nothing is copied for it.
 TEST_F(CudaViews, AReshapeWithoutStridesIsIndexArithmeticOfItsReader) {
   compile(R"(graph f(%x: f32[6, 8], %w: f32[8, 20]) {
   %t: f32[8, 6] = aten.permute(%x, [1, 0])
@@ -240,7 +240,7 @@ TEST_F(CudaViews, AReshapeWithoutStridesIsIndexArithmeticOfItsReader) {
   expect_like_portable({numbers(DType::f32, {6, 8}, 1), numbers(DType::f32, {8, 20}, 2)}, 1e-6);
 }
 
-// A reader behind a view is part of the kernel before it, whatever sizes the view gives its result.
+// If a node reads a result through a view, it becomes part of the kernel before it, whatever the sizes of the view are.
 TEST_F(CudaViews, AViewOfAnUnfinishedResultDoesNotEndItsKernel) {
   struct Case {
     const char *makes, *sizes, *moves, *moved;
@@ -306,7 +306,7 @@ TEST_F(CudaViews, OutputsMayBeViewsOfInputsOfOutputsAndEachOther) {
   for (const Buffer& buffer : plan_.buffers) EXPECT_NE(buffer.space, Space::arena);
 }
 
-// V8: what works element by element is computed into its part of the result.
+// V8: a pointwise operator writes its result into its part of the cat.
 TEST_F(CudaViews, ProducersOfACatWriteIntoIt) {
   compile(R"(graph f(%x: f32[6, 8], %y: f32[6, 4]) {
   %a: f32[6, 8] = aten.sin(%x)
@@ -323,10 +323,10 @@ struct JoinCase {
   const char* text;
   std::vector<HostTensor> inputs;
   size_t launches;
-  size_t in_arena = 0;  // buffers
+  size_t in_arena = 0;  // number of buffers in the arena
 };
 
-// V8: kernels that reduce or multiply store their results where they belong in the result, whichever dimension.
+// V8: reductions and matmuls store their results in their part of the cat, along any dimension.
 TEST_F(CudaViews, ResultsOfReductionsAndProductsAreStoredInTheirPartOfACat) {
   const auto f32 = [](const std::vector<int32_t>& sizes, uint64_t seed) { return numbers(DType::f32, sizes, seed); };
   const std::vector<JoinCase> cases = {
@@ -411,7 +411,7 @@ TEST_F(CudaViews, ResultsOfReductionsAndProductsAreStoredInTheirPartOfACat) {
   }
 }
 
-// The same where sizes are known only at run time. Parts that do not depend on each other may run together.
+// The same with sizes known only at run time. Parts that do not depend on each other may run at the same time.
 TEST_F(CudaViews, PartsOfACatMayHaveSizesOfRunTime) {
   compile(R"(graph f(%x: f32[s0, 32], %y: f32[s1, 32], %w: f32[32, 24]) {
   range s0: 1..64
@@ -431,7 +431,7 @@ TEST_F(CudaViews, PartsOfACatMayHaveSizesOfRunTime) {
   }
 }
 
-// An inner tensor of which only some parts are computed here is itself a part of the outer one.
+// An inner cat of which only some parts are computed here is itself a part of the outer cat.
 TEST_F(CudaViews, PartsOfOuterTensorsMayBeCopiesOfInnerOnes) {
   const std::vector<HostTensor> inputs = {numbers(DType::f32, {5, 8}, 1), numbers(DType::f32, {3, 6}, 2),
                                           numbers(DType::f32, {8, 6}, 3), numbers(DType::f32, {12, 6}, 4)};
@@ -475,7 +475,8 @@ TEST_F(CudaViews, TensorsWithoutElementsHaveViews) {
   expect_bits_of_portable({numbers(DType::f32, {3, 0, 2}, 1), numbers(DType::f32, {3}, 2)});
 }
 
-// What a map makes of all elements of a cat needs no copy of the cat, but one launch for its other parts.
+// If a map reads all elements of a cat, the cat is part of its kernel and needs no copy, but its other parts need a
+// launch.
 TEST_F(CudaViews, ACatThatBecomesPartOfItsReaderStaysWhole) {
   const std::string text = R"(graph f(%x: f32[20, 32], %y: f32[20, 4]) {
   %a: f32[20] = aten.sum.dim_IntList(%x, [1])
@@ -489,7 +490,7 @@ TEST_F(CudaViews, ACatThatBecomesPartOfItsReaderStaysWhole) {
   expect_like_portable({numbers(DType::f32, {20, 32}, 1), numbers(DType::f32, {20, 4}, 2)}, 1e-6);
 }
 
-// V10, M3: around a node that stays on the processor there are two delegates; a view crosses the borders.
+// V10, M3: a node that stays on the CPU has a delegate before it and one after it. A view is passed between them.
 TEST_F(CudaViews, ViewsCrossTheBordersOfPartitions) {
   compile_any(R"(graph f(%x: f32[4, 4]) {
   %a: f32[4, 4] = aten.abs(%x)
@@ -503,7 +504,7 @@ TEST_F(CudaViews, ViewsCrossTheBordersOfPartitions) {
 })");
   EXPECT_EQ(result_.methods[0].delegates, 2u);
   expect_same_bytes_as_portable({numbers(DType::f32, {4, 4}, 1)});
-  // M1: each plan says whose it is.
+  // M1: each plan names its method.
   for (uint32_t i = 0; i < 2; ++i) {
     const auto& payload = result_.method_plans[0].delegates[i]->payload;
     ASSERT_EQ(read_plan({payload.data(), payload.size()}, &plan_, nullptr), Error::Ok);
@@ -512,7 +513,8 @@ TEST_F(CudaViews, ViewsCrossTheBordersOfPartitions) {
   }
 }
 
-// A value that passes a node outside stays on the device; what that node reads too is copied once.
+// A value that passes from one delegate to the next stays on the device. If the node outside reads it too, it is copied
+// once.
 TEST_F(CudaViews, WhatPassesFromDelegateToDelegateStaysOnTheDevice) {
   compile_any(R"(graph f(%x: f32[4, 4]) {
   %a: f32[4, 4] = aten.abs(%x)
@@ -532,10 +534,10 @@ TEST_F(CudaViews, WhatPassesFromDelegateToDelegateStaysOnTheDevice) {
   for (const compiler::Storage& storage : plan.storages) {
     if (storage.on_device) between.push_back(storage.label);
   }
-  EXPECT_EQ(between.size(), 2u);  // e, once more, and s
+  EXPECT_EQ(between.size(), 2u);  // a second storage for e, and s
   EXPECT_EQ(plan.device_arena_bytes, 128u);
   expect_same_bytes_as_portable({numbers(DType::f32, {4, 4}, 1)});
-  void* const library = dlopen(twin().c_str(), RTLD_NOW);  // the one that has run
+  void* const library = dlopen(twin().c_str(), RTLD_NOW);  // the library that has run
   ASSERT_NE(library, nullptr);
   const auto count = reinterpret_cast<uint64_t (*)(const char*)>(dlsym(library, "wick_twin_count"));
   EXPECT_EQ(count("copies_to_device"), 2u) << "x and b";
@@ -558,12 +560,12 @@ TEST_F(CudaViews, BoundsOfSlicesAreClamped) {
       ++count;
     }
   }
-  compile_any(text + "  return " + results + "\n}");  // empty slices stay on the processor
+  compile_any(text + "  return " + results + "\n}");  // empty slices stay on the CPU
   EXPECT_EQ(result_.methods[0].delegates, 1u);
   expect_same_bytes_as_portable({numbers(DType::f32, {7}, 1)});
 }
 
-// From the end, and beyond it, of a size that is known at run time.
+// Negative bounds, and bounds behind the end, for a size that is known at run time.
 TEST_F(CudaViews, BoundsOfSlicesOfRunTimeAreClamped) {
   std::string text = "graph f(%x: f32[s0]) {\n  range s0: 1..9\n", results;
   size_t count = 0;
@@ -593,7 +595,7 @@ TEST(CudaPartition, AGraphWithoutNodesMakesNoDelegateAndRefusalsHaveReasons) {
   EXPECT_NE(result.methods[0].outside[0].reason, "");
 }
 
-// Processor time of this thread, in seconds, to compile a chain of `num_nodes` nodes; the least of three.
+// The CPU time of this thread, in seconds, to compile a chain of `num_nodes` nodes: the least of three runs.
 double seconds_to_compile_chain(int num_nodes) {
   std::string text = "graph f(%x0: f32[4]) {\n";
   for (int i = 0; i < num_nodes; ++i) text += fmt::format("  %x{} = aten.{}(%x{})\n", i + 1, i % 2 ? "relu" : "neg", i);
@@ -610,14 +612,14 @@ double seconds_to_compile_chain(int num_nodes) {
   return least;
 }
 
-// Eight times the nodes: 64 times the time, if each looked at all others.
+// If each node looked at all others, eight times the nodes would take 64 times the time.
 TEST(CudaPartition, TakesTimeThatGrowsWithTheGraphOnly) {
   const double few = seconds_to_compile_chain(500), many = seconds_to_compile_chain(4'000);
   EXPECT_LT(many, 32 * few);
 }
 
-// The host shows elements in another order as fast as it could send them; a view of what the device holds is another
-// matter.
+// The host can reorder elements as fast as it could send them to the device. A view of a buffer on the device is
+// another case.
 TEST(CudaPartition, ViewsAloneStayOnTheHost) {
   const auto program = [](const std::string& last) {
     return "graph f(%x: f32[4, 6]) {\n  %a: f32[6, 4] = aten.permute(%x, [1, 0])\n  %b: f32[2, 12] = aten.view(%a, [2, "
@@ -637,7 +639,7 @@ TEST(CudaPartition, ViewsAloneStayOnTheHost) {
                   .empty());
 }
 
-// M4: what two methods have in common is in the file once.
+// M4: constants that two methods share are in the file once.
 TEST(CudaPartition, MethodsWithEqualWeightsShareThemInTheFile) {
   const auto fixture = testing::expand_fixture("tests/fixtures/models/tcn.wfix.gz");
   ASSERT_TRUE(fixture.ok());

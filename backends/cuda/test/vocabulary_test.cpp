@@ -18,7 +18,7 @@ class Vocabulary : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     std::vector<KernelText> kernels = function_kernels();
-    if (!TwinLibrary::kSanitized) {  // they are large, and tested with sanitizers in common/math
+    if (!TwinLibrary::kSanitized) {  // they are large, and common/math tests them with sanitizers
       for (const KernelText& kernel : special_function_kernels()) kernels.push_back(kernel);
     }
     for (const KernelText& kernel : kVocabularyKernels) kernels.push_back(kernel);
@@ -39,7 +39,7 @@ class Vocabulary : public ::testing::Test {
 };
 TwinLibrary* Vocabulary::twin_ = nullptr;
 
-/// Is `half` a nearest neighbour of x, the even one of two? `value` gives the number of 16 bits; finite numbers only.
+/// Whether `half` is the 16-bit number nearest to x, the even one of two. `value` converts it; for finite numbers only.
 template <typename Value>
 bool is_nearest_even(float x, uint16_t bits, const Value& value) {
   const double error = std::abs(value(bits) - static_cast<double>(x));
@@ -69,7 +69,7 @@ TEST_F(Vocabulary, SixteenBitFloatsConvertExactlyAndRoundToNearestEven) {
       EXPECT_TRUE(mantissa ? std::isnan(half[i]) : half[i] == (i & 0x8000 ? -INFINITY : INFINITY));
     }
     EXPECT_EQ(bits_from_float(brain[i]), static_cast<uint32_t>(i) << 16);
-    // Around each value and each middle of two.
+    // Around each 16-bit number, and around the middle between neighbours.
     for (const uint32_t low : {0x0u, 0x1u, 0xfffu, 0x1000u, 0x1001u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu}) {
       x.push_back(float_from_bits(static_cast<uint32_t>(i) << 16 | low));
     }
@@ -77,7 +77,7 @@ TEST_F(Vocabulary, SixteenBitFloatsConvertExactlyAndRoundToNearestEven) {
   std::vector<uint16_t> to_half(x.size()), to_brain(x.size());
   std::vector<uint32_t> pairs(x.size());
   run("narrow_halves", x.size(), x.data(), to_half.data(), to_brain.data(), pairs.data(), static_cast<int>(x.size()));
-  const auto half_value = [&](uint16_t h) {  // infinity counts as the next power of two: 65536
+  const auto half_value = [&](uint16_t h) {  // infinity stands for the next power of two, 65536
     return (h & 0x7fff) == 0x7c00 ? std::copysign(65536.0, h & 0x8000 ? -1 : 1) : static_cast<double>(half[h]);
   };
   const auto brain_value = [&](uint16_t b) {
@@ -346,7 +346,7 @@ TEST_F(Vocabulary, AtomicsVectorsBoolsFlagsAndRandomWords) {
   EXPECT_EQ(status[1], 1u << 5);
   const RandomBlock block = philox4x32(0x123456789abcdefu, 0x8000000000000003u);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(words[i], block.words[i]);
-  EXPECT_EQ(std::vector<uint8_t>(bools, bools + 4), (std::vector<uint8_t>{1, 0, 0, 0}));  // not of each
+  EXPECT_EQ(std::vector<uint8_t>(bools, bools + 4), (std::vector<uint8_t>{1, 0, 0, 0}));  // the negation of each
 }
 
 TEST_F(Vocabulary, FloatsBecomeIntegersTowardZeroAndTheSmallestWhereTheyDoNotFit) {

@@ -1,4 +1,4 @@
-// A kernel for each function of the vocabulary. Not for use outside tests.
+// A kernel for each function of the vocabulary. Tests only.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ inline constexpr const char* kUnaryFunctions[] = {
     "asin", "acos",    "atan",  "sinh",  "cosh",       "tanh",  "asinh",      "acosh", "atanh", "erf",
     "erfc", "lgamma",  "sqrt",  "rsqrt", "reciprocal", "floor", "ceil",       "trunc", "round", "abs",
     "sign", "sigmoid", "silu",  "gelu",  "gelu_tanh",  "mish",  "log_sigmoid"};
-/// Computed in double for both.
+/// f(x), computed in f64 for both types.
 inline constexpr const char* kSpecialUnaryFunctions[] = {"digamma",
                                                          "erfinv",
                                                          "ndtri",
@@ -38,7 +38,7 @@ inline constexpr const char* kSpecialUnaryFunctions[] = {"digamma",
 inline constexpr const char* kBinaryFunctions[] = {"pow",       "atan2",        "hypot",       "fmod", "remainder",
                                                    "copysign",  "maximum",      "minimum",     "fmax", "fmin",
                                                    "nextafter", "divide_floor", "divide_trunc"};
-/// Computed in double, or the same text for both.
+/// f(x, y), computed in f64, or by the same text for both types.
 inline constexpr const char* kSpecialBinaryFunctions[] = {"zeta",
                                                           "igamma",
                                                           "igammac",
@@ -84,7 +84,7 @@ inline KernelText binary_kernel(const std::string& name, const std::string& type
   return {name + "_" + type, replaced(replaced(text, "NAME", name), "TYPE", type)};
 }
 
-/// What is no function of numbers.
+/// Kernels for functions that do not just map numbers to numbers.
 inline const KernelText kVocabularyKernels[] = {
     {"widen_halves", R"(
 WICK_KERNEL(widen_halves, 128)(const u16* bits, f32* half, f32* brain, i32 count) {

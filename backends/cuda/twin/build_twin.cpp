@@ -128,7 +128,7 @@ Result<int> run_program(const std::vector<std::string>& arguments, std::string_v
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/// What compiles text from standard input.
+/// The command that compiles text from standard input.
 std::vector<std::string> command(const std::string& compiler, const TwinOptions& options) {
   std::vector<std::string> list = {compiler,
                                    "-x",
@@ -151,7 +151,7 @@ std::vector<std::string> command(const std::string& compiler, const TwinOptions&
   return list;
 }
 
-/// Runs the compiler on `text`. Errors: as of build_twin().
+/// Runs the compiler on `text`. Errors: as build_twin().
 Status compile_text(std::vector<std::string> arguments, std::initializer_list<const char*> more,
                     const std::string& text) {
   arguments.insert(arguments.end(), more.begin(), more.end());
@@ -165,7 +165,7 @@ Status compile_text(std::vector<std::string> arguments, std::initializer_list<co
   return diag;
 }
 
-/// The twin's own files whose names end so.
+/// The twin's own files whose names end with one of `ends`.
 std::string own_text(std::initializer_list<std::string_view> ends) {
   std::string text;
   for (size_t i = 0; i < kCudaTwinCount; ++i) {
@@ -227,7 +227,7 @@ namespace {
 constexpr std::string_view kVocabularyHead = "// By wick compile --emit-source.\n#pragma once\n";
 constexpr std::string_view kKernelHead = "#include \"vocabulary.h\"\n\nnamespace wick_text {\n";
 
-// A file that is there must begin with `head`.
+// If the file exists, it must begin with `head`.
 Status check_replaceable(const std::string& path, std::string_view head) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return {};

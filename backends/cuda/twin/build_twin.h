@@ -12,7 +12,7 @@ namespace wick::cuda {
 
 struct TwinOptions {
   bool sanitize = false;  // AddressSanitizer and UndefinedBehaviorSanitizer; for processes that have them too
-  bool optimize = true;   // without, it compiles four times faster and runs slower: for many kernels on few elements
+  bool optimize = true;   // if false, it compiles four times faster and runs slower: for many kernels on few elements
 };
 
 /// Writes a library with the kernels, their launcher and a stand-in for the CUDA driver (twin/twin_kernels.h and the
@@ -20,7 +20,7 @@ struct TwinOptions {
 /// Errors: missing_tool if there is no compiler; internal if it refuses the text, with its first message; file_io.
 compiler::Result<compiler::FileWriter> begin_twin(Span<const KernelText> kernels, const std::string& path,
                                                   const TwinOptions& options = {});
-/// The same, in its place.
+/// The same, and puts the library in its place.
 compiler::Status build_twin(Span<const KernelText> kernels, const std::string& path, const TwinOptions& options = {});
 
 /// Whether a file with these bytes is such a library.

@@ -1,4 +1,4 @@
-// Stacks that take turns on one OS thread. C++17, part of the text of a twin library.
+// Stacks on one OS thread that run in turns. C++17, part of the text of a twin library.
 #pragma once
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ void __asan_unpoison_memory_region(const volatile void* address, size_t size);
 #endif
 
 #if defined(__x86_64__)
-// Saves the registers that a function keeps, and the stack pointer in *from; goes on where `to` was saved.
+// Saves the callee-saved registers, and the stack pointer in *from. Then continues where `to` was saved.
 asm(R"(
 .text
 .p2align 4
@@ -93,7 +93,7 @@ extern "C" __attribute__((visibility("hidden"))) void wick_twin_switch(void** fr
 
 namespace wick_twin {
 
-/// A place where a stack left off.
+/// Where a stack has stopped.
 struct Place {
 #ifdef WICK_TWIN_UCONTEXT
   ucontext_t context;
@@ -105,7 +105,7 @@ struct Place {
   void* fake_stack = nullptr;  // of AddressSanitizer
 };
 
-/// Goes on at `to`; returns when something goes back to `from`.
+/// Continues at `to`. Returns when something switches back to `from`.
 inline void switch_place(Place& from, Place& to) {
 #ifdef WICK_TWIN_ASAN
   __sanitizer_start_switch_fiber(&from.fake_stack, to.stack_bottom, to.stack_bytes);
@@ -129,7 +129,8 @@ inline void arrive(Place& creator) {
 #endif
 }
 
-/// Stacks of one size, a page without access below each: two mappings each, of which a process has a limited number.
+/// Stacks of one size, each with an inaccessible page below it. They take two mappings each, and a process has a
+/// limited number of these.
 class Stacks {
  public:
 #ifdef WICK_TWIN_ASAN

@@ -39,11 +39,11 @@ struct Fiber {
   int line = 0;
   uint32_t number = 0;
   uint32_t exchanges = 0, warp_waits = 0;
-  uint32_t group = 0;  // of asynchronous copies that is being filled
+  uint32_t group = 0;  // number of the group of asynchronous copies that is being filled
   std::vector<Copy> copies;
 };
 
-/// Who wrote a byte of shared memory since the last barrier of the block.
+/// The thread that wrote a byte of shared memory since the last barrier of the block.
 struct Writer {
   uint32_t number = UINT32_MAX, warp_waits = 0;
 };
@@ -52,7 +52,7 @@ struct Region {
   const void* site = nullptr;
   size_t size_bytes = 0;
   std::vector<unsigned char> memory;  // guard, bytes, guard
-  uint64_t block = 0;                 // for which it was poisoned
+  uint64_t block = 0;                 // the block for which it was filled with NaN
   std::vector<unsigned char> seen;    // check_writes: the bytes when the last thread stopped
   std::vector<Writer> writers;
 
@@ -146,7 +146,7 @@ void set_current(const Fiber& fiber) {
   current.thread = thread_of(fiber.number);
 }
 
-/// Back to the scheduler. Threads of a kernel without fibers have none and go on.
+/// Returns to the scheduler. Without fibers there is none, and the thread goes on.
 void stop(State state) {
   if (!launch.fibers) return;
   Fiber& self = *launch.running;
@@ -206,7 +206,7 @@ bool guards_hold(const Region& region) {
   return true;
 }
 
-/// Did two threads write without a barrier of the block (which forgets the first writer) or of the warp between?
+/// Whether two threads wrote with no barrier between: none of the warp (one of the block forgets the first writer).
 bool conflict(const Writer& first, const Writer& second) {
   if (first.number == UINT32_MAX || first.number == second.number) return false;
   return first.number / kWarp != second.number / kWarp || first.warp_waits == second.warp_waits;
@@ -234,7 +234,7 @@ void note_writes(const Writer& writer) {
 uint32_t first_of_warp(uint32_t warp) { return warp * kWarp; }
 uint32_t lanes_of_warp(uint32_t warp) { return std::min(kWarp, launch.num_threads - warp * kWarp); }
 
-/// Do threads [first, first + count) all wait in `state`, at one place?
+/// Whether threads [first, first + count) all wait in `state` at one place.
 bool all_wait(uint32_t first, uint32_t count, State state) {
   const Fiber& leader = launch.threads[first];
   for (uint32_t i = first; i < first + count; ++i) {
@@ -290,7 +290,7 @@ void run_thread(Fiber& fiber) {
   if (settings.check_writes) note_writes(writer);
 }
 
-/// Runs the lanes of a warp until each waits for the block, has returned, or waits for lanes that do neither.
+/// Runs the lanes of a warp until each has returned, waits for the block, or waits for lanes that do neither.
 void run_warp(uint32_t warp) {
   const uint32_t first = first_of_warp(warp), count = lanes_of_warp(warp);
   bool ran = true;
@@ -322,7 +322,7 @@ void pass_block_barrier() {
   set_ready(0, launch.num_threads);
 }
 
-/// A warp runs as far as it gets before the next one, so that what should wait for another warp and does not is seen.
+/// Runs each warp as far as it gets before the next one. So a missing wait for another warp shows.
 void run_fibers() {
   const uint32_t num_warps = (launch.num_threads + kWarp - 1) / kWarp;
   for (uint32_t i = 0; i < launch.num_threads; ++i) {
@@ -428,7 +428,7 @@ void* exchange(const char* operation, int line, const void* value, size_t value_
     return nothing.lanes[0];
   }
   Fiber& self = *launch.running;
-  // Two sets in turns: a lane that is ahead fills the other one while the rest still reads this.
+  // Two sets of slots, used in turns: a lane that is ahead fills the other set while other lanes still read this one.
   char* const slots = launch.slots[self.number / kWarp].lanes[self.exchanges++ % 2];
   std::memcpy(slots + self.number % kWarp * kSlotBytes, value, value_bytes);
   warp_wait(operation, line);

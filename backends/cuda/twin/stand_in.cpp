@@ -1,5 +1,5 @@
-// Takes the place of the CUDA driver: exports the functions that the delegate calls. Memory is the host's, kernels are
-// the twin's. C++17, part of the text of a twin library.
+// Takes the place of the CUDA driver: exports the functions that the delegate calls. Memory is host memory, kernels are
+// those of the twin. C++17, part of the text of a twin library.
 #include "backends/cuda/twin/stand_in.h"
 
 #include "backends/cuda/twin/stand_in_nodes.h"
@@ -43,7 +43,7 @@ int set_node(void* exec, void* node, Operation operation) {
     const Operation& old = found.nodes[i].operation;
     if (operation.kind != old.kind || (old.kind == Operation::fill && operation.size_bytes != old.size_bytes))
       return invalid_value;
-    drain_all();  // launches that wait keep what they were begun with
+    drain_all();  // launches that wait keep their old parameters
     count(c_node_changes);
     found.nodes[i].operation = std::move(operation);
     return success;
@@ -166,7 +166,7 @@ WICK_DRIVER_FUNCTION cuDevicePrimaryCtxRetain(void** context, int) {
 WICK_DRIVER_FUNCTION cuDevicePrimaryCtxRelease_v2(int) {
   const Call call;
   if (driver().num_retained == 0) return invalid_context;
-  // The context goes with its last user, and with it what its kernels did.
+  // The context ends with its last user, and so do the faults of its kernels.
   if (--driver().num_retained > 0) return success;
   driver().fault = success;
   wick_twin::release_stacks();
@@ -192,7 +192,7 @@ WICK_DRIVER_FUNCTION cuMemGetInfo_v2(size_t* free_bytes, size_t* total_bytes) {
   return state();
 }
 namespace {
-// At a multiple of the guard, as devices align.
+// Aligned to kGuardBytes, as a device aligns.
 bool allocate(size_t size_bytes, Allocation* made) {
   const size_t rounded = (size_bytes + kGuardBytes - 1) / kGuardBytes * kGuardBytes + 2 * kGuardBytes;
   *made = {size_bytes, Bytes(static_cast<unsigned char*>(std::aligned_alloc(kGuardBytes, rounded)))};
@@ -315,7 +315,7 @@ WICK_DRIVER_FUNCTION cuPointerGetAttribute(void* value, int attribute, uint64_t 
   if (const int status = state()) return status;
   count(c_pointer_checks);
   const bool is_managed = attribute == 8, is_on_device = is_device_range(address, 1);
-  // Of other memory of the host it knows nothing.
+  // A driver knows nothing about other host memory.
   if (!is_on_device && !is_inside(driver().pinned, address, 1)) return invalid_value;
   *static_cast<unsigned*>(value) = is_managed ? 0 : is_on_device ? 2 : 1;
   return success;
@@ -442,7 +442,7 @@ WICK_DRIVER_FUNCTION cuEventSynchronize(void* event) {
   const Event& found = *static_cast<Event*>(event);
   return found.stream ? drain(*found.stream, &found, found.recorded) : int{success};
 }
-// A tick for each event that was reached: 1 ms.
+// Each event that is reached takes one tick, 1 ms.
 WICK_DRIVER_FUNCTION cuEventElapsedTime(float* milliseconds, void* start, void* end) {
   const Call call;
   if (const int status = state()) return status;

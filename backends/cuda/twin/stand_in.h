@@ -1,5 +1,5 @@
-// What a twin library exports to make its driver fail, and to count what it was asked. C++17; part of the text of a
-// twin library.
+// Controls of the stand-in for the CUDA driver: settings that make it fail, and counts of calls and objects. C++17;
+// part of the text of a twin library.
 #pragma once
 #include <cstdint>
 
@@ -23,8 +23,9 @@ extern "C" {
 __attribute__((visibility("default"))) void wick_twin_set(const char* name, int64_t value);
 /// Forgets settings, counts and faults.
 __attribute__((visibility("default"))) void wick_twin_reset();
-/// bytes, objects, images, stacks (of threads): that are alive now. allocations, launches, copies, copies_to_device,
-/// copies_to_host, pinned_copies (of them), graphs, graph_launches, node_changes, pointer_checks: since the last reset.
+/// Objects that are alive: bytes, objects, images, stacks (of threads). Calls since the last reset: allocations,
+/// launches, copies, copies_to_device, copies_to_host, pinned_copies (those with pinned memory), graphs,
+/// graph_launches, node_changes, pointer_checks.
 __attribute__((visibility("default"))) uint64_t wick_twin_count(const char* name);
 /// Whether this thread is inside a function of the driver.
 __attribute__((visibility("default"))) bool wick_twin_is_running();

@@ -1,10 +1,11 @@
-// What nodes of a graph are asked to do, as the driver's callers state it. C++17, part of the text of a twin library.
+// Parameters of graph nodes, as callers pass them to the driver, and the operations that they ask for. C++17, part of
+// the text of a twin library.
 #pragma once
 #include "backends/cuda/twin/stand_in_state.h"
 
 namespace wick_stand_in {
 
-/// As CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D and CUDA_MEMSET_NODE_PARAMS lie in memory.
+/// The layouts of CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D and CUDA_MEMSET_NODE_PARAMS.
 struct KernelNode {
   void* function;
   unsigned grid[3], block[3], shared_bytes;
@@ -30,7 +31,7 @@ struct FillNode {
   size_t width, height;
 };
 
-/// Takes as many parameters as the kernel has.
+/// Reads as many parameters as the kernel has.
 inline int make_launch(const KernelNode& node, Operation* operation) {
   Function* const function = static_cast<Function*>(node.function);
   const unsigned *grid = node.grid, *block = node.block;
@@ -53,7 +54,7 @@ inline int make_launch(const KernelNode& node, Operation* operation) {
   return success;
 }
 
-/// The end of a copy of one row.
+/// Whether one end of a copy describes one row on a device.
 inline bool is_row(const CopyEnd& end, size_t width_bytes) {
   constexpr unsigned kDevice = 2;
   constexpr size_t kMaxPitch = INT32_MAX;

@@ -1,9 +1,9 @@
-// The driver that is none: memory, streams, graphs, and what they are asked to do wrong. C++17, part of the text of a
-// twin library, which is compiled often: plain types, few templates.
+// State of the stand-in for the CUDA driver: memory, streams, graphs, and the faults that it was asked for. C++17, part
+// of the text of a twin library, which is compiled often: plain types, few templates.
 //
-// It is as strict as a driver may be. Work on a stream begins when somebody waits for it, if it was destroyed before
-// too, nodes of a graph run in the last order that their dependencies allow, memory starts as NaN, and bytes around
-// each allocation are watched.
+// It is as strict as a driver may be. Work on a stream begins only when somebody waits for it, even if the stream has
+// been destroyed. Nodes of a graph run in the last order that their dependencies allow. Memory starts as NaN, and bytes
+// around each allocation are watched.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -47,7 +47,7 @@ struct Free {
 };
 using Bytes = std::unique_ptr<unsigned char, Free>;
 
-/// `first` holds a guard, `size_bytes`, a guard.
+/// `first` points to a guard, `size_bytes` bytes, and another guard.
 struct Allocation {
   uint64_t size_bytes;
   Bytes first;
@@ -66,12 +66,12 @@ struct Stream;
 struct Exec;
 struct Event {
   std::shared_ptr<Stream> stream;
-  uint64_t recorded, reached;  // how often
+  uint64_t recorded, reached;  // how many recordings were asked for, and how many have run
   uint64_t tick;
   bool has_time;
 };
 
-/// Something that a stream or a graph does.
+/// An operation on a stream or in a graph.
 struct Operation {
   enum Kind { nothing, upload, download, copy, fill, launch, record, wait, graph } kind;
   uint64_t to, from, size_bytes;  // copies and fills; upload: `bytes` holds what is copied, unless it is pinned
@@ -87,12 +87,12 @@ struct Operation {
   Exec* exec;
 };
 
-/// What waits there runs even if callers have destroyed it.
+/// Operations of a stream. They run even if callers have destroyed the stream.
 struct Stream {
   std::vector<Operation> waiting;
-  size_t next;  // that has not run
+  size_t next;  // the first that has not run
 };
-/// What callers know a stream by. The next stream may have the handle of one that was destroyed.
+/// The handle that callers have of a stream. A new stream may reuse the handle of one that was destroyed.
 struct StreamHandle {
   std::shared_ptr<Stream> stream;
 };
@@ -174,7 +174,7 @@ struct Driver {
       {"pointer_checks", 0, 0},
   };
   std::vector<Allocation> memory, pinned;
-  std::vector<void*> handles;  // of what follows, as long as it lives
+  std::vector<void*> handles;  // of the objects that are alive
   std::vector<StreamHandle*> unused_handles;
   uint64_t num_images = 0;
   std::shared_ptr<Stream> default_stream{new Stream()};
@@ -238,7 +238,7 @@ inline int set_fault(int status, const char* first, const char* second = "", con
   return driver().fault;
 }
 
-/// What a call in need of a context begins with.
+/// The error that a call which needs a context returns at once; `success`: it may go on.
 inline int state() {
   if (!driver().is_initialized) return not_initialized;
   if (t_num_contexts == 0) return invalid_context;
@@ -255,7 +255,7 @@ T* make(void** handle) {
 inline bool is_alive(const void* handle) {
   return std::find(driver().handles.begin(), driver().handles.end(), handle) != driver().handles.end();
 }
-/// False if it is gone already.
+/// Returns false if the object is not alive.
 inline bool forget(const void* handle) {
   const auto found = std::find(driver().handles.begin(), driver().handles.end(), handle);
   if (found == driver().handles.end()) return false;
@@ -287,7 +287,7 @@ inline bool is_inside(const std::vector<Allocation>& memory, uint64_t address, u
 inline bool is_device_range(uint64_t address, uint64_t size_bytes) {
   return is_inside(driver().memory, address, size_bytes);
 }
-/// The device reads and writes it when a copy runs; other memory of the host when the copy is asked for.
+/// The device accesses pinned memory when a copy runs, other host memory when the copy is asked for.
 inline bool is_pinned(const void* address, uint64_t size_bytes) {
   const bool pinned = is_inside(driver().pinned, reinterpret_cast<uint64_t>(address), size_bytes);
   if (pinned) count(c_pinned_copies);
@@ -309,7 +309,7 @@ inline int run_launch(const Operation& launch) {
 
 int run(const Operation& operation);
 
-/// Runs nodes in the last order that dependencies allow: of those that may run, the one added last.
+/// Runs the nodes in the last order that dependencies allow: among those that are ready, the one added last.
 inline int run_graph(const std::vector<Node>& nodes) {
   std::vector<char> done(nodes.size());
   const bool in_order = setting(s_graph_in_order) != 0;
@@ -327,7 +327,7 @@ inline int run_graph(const std::vector<Node>& nodes) {
   return success;
 }
 
-/// Runs what waits on the stream, up to the `number`-th recording of `event` if that is not null.
+/// Runs the operations that wait on a stream; if `event` is not null, only up to its recording number `number`.
 inline int drain(Stream& stream, const Event* event = nullptr, uint64_t number = 0) {
   while (stream.next < stream.waiting.size() && !(event && event->reached >= number)) {
     const Operation operation = std::move(stream.waiting[stream.next++]);
@@ -380,7 +380,7 @@ inline int enqueue(void* stream, Operation operation) {
   return success;
 }
 
-/// All that are, and destroyed ones in which work waits.
+/// All streams: those that are alive, and destroyed ones with operations that wait.
 inline std::vector<std::shared_ptr<Stream>>& streams() {
   static auto* all = new std::vector<std::shared_ptr<Stream>>;
   return *all;

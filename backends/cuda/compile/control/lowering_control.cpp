@@ -1,4 +1,4 @@
-// Conditions and loops: the kernels of their graphs, and where results and carried values lie.
+// Lowers conditions and loops: the kernels of their graphs, and the places of results and carried values.
 #include <algorithm>
 #include <utility>
 
@@ -27,8 +27,8 @@ uint32_t Lowering::new_buffer(DType dtype, Sym elements) {
   return static_cast<uint32_t>(out_.buffers.size() - 1);
 }
 
-// The graph's nodes; its outputs are functions, unfinished or stored. Inputs that lie in `carried`, if there are some,
-// become the first outputs: writes to them are in place.
+// Lowers the nodes of a graph. Its outputs stay functions, unfinished or stored. If `carried` is not empty, the first
+// inputs are in these buffers and become the first outputs, so writes to them are in place.
 void Lowering::lower_graph(const Graph& graph, const std::vector<uint32_t>& carried) {
   const Node* const outer = node_;
   const Graph* const outer_graph = std::exchange(lowered_, &graph);
@@ -48,7 +48,7 @@ void Lowering::lower_graph(const Graph& graph, const std::vector<uint32_t>& carr
   lowered_ = outer_graph;
 }
 
-// The input of a graph inside a node is what the node reads. Both are in memory, or constant.
+// An input of a graph inside a node is the operand that the node passes. That is in memory or constant.
 void Lowering::bind(const Value* inner, const Value* outer) {
   const Tensor& known = tensor(outer);
   Tensor& made = tensors_[inner];
@@ -68,7 +68,7 @@ void Lowering::store_for_graphs(const std::vector<Value*>& operands) {
   }
 }
 
-// `first`: the element of the buffer where it begins; null: 0.
+// `first`: the offset in the buffer at which the value begins; null: 0.
 void Lowering::write_to(uint32_t buffer, const Value* value, ExpressionPtr first) {
   Tensor& found = tensor(value);
   const auto offset_of = [&](const Indices& at) {
@@ -129,9 +129,9 @@ void Lowering::lower_cond(const Node& node) {
   mark(ControlMark::Kind::end);
 }
 
-// Places of carried values, with what they begin as: a mutable buffer that they become, or one of their own. What
-// graphs read besides is in memory already: a kernel whose result begins a carried value writes there, where it does
-// not stay.
+// Stores the initial values of carried values. The place of a carried value is the mutable buffer that it is written
+// over, or a new buffer. Other operands of the graphs must be in memory already: a kernel that writes an initial value
+// directly to its place stores it nowhere else.
 std::vector<uint32_t> Lowering::begin_carried(const Node& node, const std::vector<Value*>& initial) {
   std::vector<uint32_t> buffers;
   for (size_t i = 0; i < initial.size(); ++i) {
@@ -169,8 +169,8 @@ bool Lowering::reads_buffer(const Value* value, uint32_t buffer) {
   return reads;
 }
 
-// Whether the next value of a carried one is a function whose elements read no other element of the old one than their
-// own, and nobody else who has yet to be computed reads the old one.
+// Whether the next value of a carried one is a function whose elements read no element of the old value but their own,
+// and no other carried value that is yet to be computed reads the old one.
 bool Lowering::may_write_in_place(const Graph& body, const std::vector<uint32_t>& buffers, size_t index) {
   const Value* value = body.outputs[index].value;
   if (tensor(value).stage != Stage::function) return false;
@@ -188,8 +188,8 @@ bool Lowering::may_write_in_place(const Graph& body, const std::vector<uint32_t>
   return fits;
 }
 
-// At the end of a round: the first outputs of the body become the carried values. All are computed before the first of
-// the old ones is written, but those that may be written in place.
+// Ends a round: the first outputs of the body become the carried values. Except for those that may be written in place,
+// all are computed before the first old value is overwritten.
 void Lowering::carry(const Graph& body, const std::vector<uint32_t>& buffers) {
   std::vector<size_t> in_place, moved;
   for (size_t i = 0; i < buffers.size(); ++i) {
@@ -232,7 +232,7 @@ void Lowering::lower_while(const Node& node) {
   mark(ControlMark::Kind::end);
 }
 
-// One round for each element along dimension 0 of what is scanned. The number of the round lies in memory.
+// A round for each element along dimension 0 of what is scanned. The number of the round is in memory.
 void Lowering::lower_scan(const Node& node, size_t num_carried) {
   const Graph& body = *node.graphs[0];
   const Values xs = node.tensors("xs"), more = node.tensors("additional_inputs");

@@ -10,7 +10,7 @@ namespace {
 
 bool begins(Kind kind) { return kind == Kind::choose || kind == Kind::loop || kind == Kind::repeat; }
 
-// The number of the mark that ends what mark `index` begins.
+// The number of the mark that ends the condition or loop that mark `index` begins.
 size_t end_of(const std::vector<ControlMark>& marks, size_t index) {
   size_t depth = 0;
   for (size_t i = index;; ++i) {
@@ -19,7 +19,7 @@ size_t end_of(const std::vector<ControlMark>& marks, size_t index) {
   }
 }
 
-// Kernels from `begin` up to `end` run again and again.
+// Extends a life for kernels from `begin` up to `end`, which run repeatedly. Returns whether it changed.
 bool extend(Life& life, size_t begin, size_t end) {
   if (life.first >= begin || life.last < begin || life.last + 1 >= end) return false;
   life.last = end - 1;

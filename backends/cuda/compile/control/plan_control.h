@@ -1,4 +1,4 @@
-// Conditions and loops among the kernels of a plan. C++20.
+// Effects of conditions and loops on the plan. C++20.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -14,14 +14,14 @@ struct Life {
   void add(size_t kernel);
 };
 
-/// What lies in memory when a loop begins and is read in it stays there for all rounds, and so does what rounds write
-/// parts of. Conditions are read behind the kernels before their mark.
+/// Extends the lives of buffers. A buffer that holds a value when a loop begins and is read inside it lives for all
+/// rounds, and so do buffers of which each round writes a part. A condition is read after the kernels before its mark.
 void extend_lives(const std::vector<ControlMark>& marks, std::vector<Life>& lives);
 
-/// The mark that began the part which is still open behind the last mark; SIZE_MAX: none is.
+/// The last mark that begins a part which no later mark ends; SIZE_MAX: there is none.
 size_t open_part(const std::vector<ControlMark>& marks);
 
-/// Which part of which node each node belongs to.
+/// For each node, a number of the part (of a condition or loop) that contains it.
 std::vector<uint32_t> parts_of(const std::vector<PlanNode>& nodes);
 
 }  // namespace wick::cuda

@@ -187,7 +187,7 @@ ExpressionPtr ExpressionPool::multiply(ExpressionPtr a, ExpressionPtr b) {
   if (b->kind == ExpressionKind::index && b->index.is(1)) return a;
   return arithmetic(a, b, [](const Sym& x, const Sym& y) { return x * y; }, kProductText, ScalarType::index);
 }
-// Sizes of 0 divide indices of tensors without elements only, which no thread computes.
+// Divisors of 0 occur only in indices of tensors without elements, which no thread computes.
 ExpressionPtr ExpressionPool::floor_divide(ExpressionPtr a, ExpressionPtr b) {
   if (b->kind == ExpressionKind::index && b->index.is(1)) return a;
   if (b->kind == ExpressionKind::index && b->index.is(0)) return b;

@@ -19,8 +19,8 @@ using compiler::Sym;
 /// Types in registers. `index` counts elements: 32 or 64 bits, as a kernel's buffers need.
 enum class ScalarType : uint8_t { boolean, i32, i64, f32, f64, index };
 
-/// The type in which elements of a dtype are computed: f16 and bf16 as f32, rounded after each operator; small integers
-/// as i32.
+/// The register type in which elements of a dtype are computed: f16 and bf16 as f32, which each operator rounds again;
+/// small integers as i32.
 ScalarType scalar_type(DType dtype);
 bool is_real(ScalarType type);
 /// The name of the type in the vocabulary of kernels.
@@ -29,10 +29,10 @@ const char* type_name(ScalarType type);
 enum class ExpressionKind : uint8_t {
   index,    // an integer expression over loop variables and sizes
   number,   // a constant of a floating-point type, or true and false
-  load,     // an element of a buffer; args: offset in elements, and a guard: where it is false, nothing is read and the
-            // element is 0
+  load,     // an element of a buffer; args: offset in elements, and maybe a guard: if it is false, nothing is read and
+            // the element is 0
   call,     // `text` with {0}, {1}, .. for the args
-  reduced,  // what reduction number `buffer` of the kernel gives; i64 of an arg reduction: the position
+  reduced,  // the result of reduction number `buffer` of the kernel; i64: the position that an arg reduction found
 };
 
 /// Immutable. Equal expressions of one pool are one object.
@@ -50,12 +50,13 @@ struct Expression {
 using ExpressionPtr = const Expression*;
 using Indices = std::vector<ExpressionPtr>;
 
-/// Calls visit(expression) once for each expression that the roots are made of, themselves too. Null roots are skipped.
+/// Calls visit(expression) once for each distinct expression that the roots consist of, including the roots. Skips null
+/// roots.
 void for_each(std::vector<ExpressionPtr> roots, const std::function<void(ExpressionPtr)>& visit);
 /// The symbols of all index expressions in it.
 std::set<std::string, std::less<>> symbols_of(ExpressionPtr expression);
 
-/// What a call makes of two indices of which one depends on data; anything else is `other`.
+/// How a call combines two indices of which at least one depends on data. Any other call is `other`.
 enum class IndexArithmetic : uint8_t { sum, difference, product, other };
 IndexArithmetic index_arithmetic(ExpressionPtr call);
 
@@ -71,7 +72,7 @@ class ExpressionPool {
   ExpressionPtr load(uint32_t buffer, DType dtype, ExpressionPtr offset);
   ExpressionPtr reduced(uint32_t reduction, ScalarType type, bool position = false);
 
-  /// Loads that are made until pop_guard() read memory only where `condition` holds.
+  /// Until pop_guard(), each new load reads memory only where `condition` holds.
   void push_guard(ExpressionPtr condition);
   void pop_guard() { guards_.pop_back(); }
   ExpressionPtr guard() const { return guards_.empty() ? nullptr : guards_.back(); }
@@ -90,13 +91,14 @@ class ExpressionPool {
   ExpressionPtr both(ExpressionPtr a, ExpressionPtr b);
   ExpressionPtr negation(ExpressionPtr a);
   ExpressionPtr select(ExpressionPtr condition, ExpressionPtr then, ExpressionPtr otherwise);
-  /// To another type of register. Reals become integers as static_cast does, with NaN and values out of range as eager
-  /// on x86-64 gives them.
+  /// Converts to another register type. Floats become integers as by static_cast; NaN and values out of range give what
+  /// eager gives on x86-64.
   ExpressionPtr cast(ExpressionPtr value, ScalarType type);
-  /// Rounds to what `dtype` can hold; the type in registers stays.
+  /// Rounds to a value that `dtype` can hold. The register type stays.
   ExpressionPtr rounded(ExpressionPtr value, DType dtype);
 
-  /// The expression with all index expressions in it replaced. `known` holds what was rewritten before.
+  /// The expression with `change` applied to each index expression in it. `known` maps expressions to their
+  /// replacements: those that are there are not rewritten again.
   ExpressionPtr rewrite(ExpressionPtr expression, const std::function<Sym(const Sym&)>& change,
                         std::map<ExpressionPtr, ExpressionPtr>& known);
 

@@ -1,4 +1,4 @@
-// Expressions with parts of them replaced. C++20.
+// Replaces parts of expressions. C++20.
 #pragma once
 #include <functional>
 #include <map>
@@ -8,12 +8,12 @@
 
 namespace wick::cuda {
 
-/// Replaces variables, and loads and results of reductions. Selections whose condition becomes known are made, and
-/// loads whose guard does, too.
+/// Replaces variables, loads and results of reductions. Folds selects whose condition becomes constant, and loads whose
+/// guard does.
 class Substitution {
  public:
   using Variables = std::map<std::string, Sym, std::less<>>;
-  /// What stands for a load or a result, whose variables are replaced already; null: itself.
+  /// Replaces a load or the result of a reduction, in which variables are replaced already; null: it stays.
   using Replace = std::function<ExpressionPtr(ExpressionPtr)>;
 
   Substitution(ExpressionPool& pool, Variables variables, Replace replace = nullptr)
@@ -34,7 +34,7 @@ class Substitution {
   std::map<ExpressionPtr, ExpressionPtr> known_;
 };
 
-/// The value of a store as a load of the element gives it.
+/// The value that a load of the stored element gives.
 ExpressionPtr as_loaded(ExpressionPool& pool, const Store& store);
 
 }  // namespace wick::cuda

@@ -10,18 +10,19 @@
 namespace wick::cuda {
 namespace {
 
-// One thread of a row touches a few bytes where a warp has read its columns: this many columns pay for each of them.
+// One thread of a row runs the maps after a warp has read the row's columns. Each load or store of the maps takes this
+// many columns to be profitable.
 constexpr int64_t kColumnsOfAccess = 16;
 constexpr size_t kMostCallsOfReader = 64, kMostReductions = 4;
 
-// The rows that one row of the fused kernel reduces: one of the producer's, or `members` that are `distance` apart,
-// among members * distance of them that begin at a multiple of that.
+// Which rows of the producer one row of the fused kernel reduces: one, or `members` rows that are `distance` apart.
+// These are within a span of members * distance rows that begins at a multiple of its length.
 struct Grouping {
-  int64_t distance = 0;  // 0: one
+  int64_t distance = 0;  // 0: one row
   int64_t members = 1;
 
   int64_t span() const { return distance == 0 ? 1 : members * distance; }
-  // The producer's row that is member `member` of row `row`.
+  // The row of the producer that is member number `member` of row `row` of the fused kernel.
   Sym of(const Sym& row, int64_t member) const {
     if (distance == 0) return row;
     return floor_div(row, Sym(distance)) * Sym(span()) + Sym(member * distance) + sym_mod(row, Sym(distance));
@@ -67,7 +68,7 @@ class Absorber {
   }
 
  private:
-  // Maps that may run where the last of them does. All of them read the producer's rows in one grouping.
+  // Finds maps that can run where the last of them does, and that all read the producer's rows in the same grouping.
   void find_readers() {
     const std::set<size_t> all = kernels_.readers(buffer_);
     if (all.empty()) return;
@@ -82,7 +83,8 @@ class Absorber {
     }
   }
 
-  // Whether the reader depends on nothing but the rows: others run at the same time.
+  // Whether the map depends on the fused kernel by the producer's rows only: other rows of the kernel run at the same
+  // time.
   bool is_apart(KernelUses uses, const KernelUses& fused) const {
     uses.reads.erase(buffer_);
     return !conflict(uses, fused);
@@ -107,7 +109,8 @@ class Absorber {
     return false;
   }
 
-  // Pairs of halves or of neighbours, and the rows that lie as far apart as those that an element of the map reads.
+  // The groupings to try: halves of a row, neighbours, and rows at the distance between those that an element of the
+  // map reads.
   std::vector<Grouping> groupings_of(const LoopKernel& map) const {
     std::vector<Grouping> out = {{map.rows.back().extent.value() / 2, 2}, {1, 2}};
     std::optional<Sym> nearest;
@@ -127,7 +130,7 @@ class Absorber {
     return out;
   }
 
-  // Whether `parts` parts of the map touch little beside the columns of a group.
+  // Whether `parts` row parts of the map read and write little compared with the columns of a group.
   bool is_little(const LoopKernel& map, const Grouping& grouping, int64_t parts) const {
     size_t calls = 0;
     int64_t accesses = static_cast<int64_t>(map.row_stores.size());
@@ -142,20 +145,20 @@ class Absorber {
   bool can_read(const LoopKernel& map, const Grouping& grouping) {
     const std::vector<ExpressionPtr> any(static_cast<size_t>(grouping.members), graph_.pool.number(0, ScalarType::f32));
     std::optional<std::vector<RowPart>> parts;
-    // Indices that become too large are none.
+    // An index that becomes too large fits no grouping.
     const compiler::Status status = compiler::catch_failure([&] { parts = parts_of(map, grouping, any); });
     return status.ok() && parts && is_little(map, grouping, static_cast<int64_t>(parts->size()));
   }
 
-  // The map's elements where it reads nothing but members of one group: one part for each member, or one for a group.
-  // `values`: what the buffer's elements are, by member.
+  // The map as row parts of the fused kernel: one part for each member, or one for the group. Nothing if an element
+  // reads of the buffer anything but members of one group. `values`: the buffer's elements, by member.
   std::optional<std::vector<RowPart>> parts_of(const LoopKernel& map, const Grouping& grouping,
                                                const std::vector<ExpressionPtr>& values) {
     auto out = parts_of_members(map, grouping, values);
     return out || grouping.distance == 0 ? out : part_of_groups(map, grouping, values);
   }
 
-  // An element of the map belongs to a group, of which it reads all members.
+  // One part: each element of the map belongs to a group, and the map reads all members of it.
   std::optional<std::vector<RowPart>> part_of_groups(const LoopKernel& map, const Grouping& grouping,
                                                      const std::vector<ExpressionPtr>& values) {
     Sym row = 0;
@@ -180,11 +183,11 @@ class Absorber {
     return std::vector<RowPart>{std::move(part)};
   }
 
-  // Each element of the map belongs to a member.
+  // A part for each member: each element of the map belongs to one member of a group.
   std::optional<std::vector<RowPart>> parts_of_members(const LoopKernel& map, const Grouping& grouping,
                                                        const std::vector<ExpressionPtr>& values) {
     std::vector<RowPart> out;
-    std::optional<int64_t> first;  // row of the buffer that belongs to the map's first element
+    std::optional<int64_t> first;  // row of the buffer at which the map's first element's group begins
     for (int64_t member = 0; member < grouping.members; ++member) {
       RowPart part;
       part.loops = map.rows;
@@ -213,8 +216,8 @@ class Absorber {
     return *first >= 0 && end <= rows_.value() ? std::optional(out) : std::nullopt;
   }
 
-  // Which member of the group of its own element a load reads, of which `rows` are the rows; nothing for others. The
-  // first one tells where the group begins.
+  // The member of its element's group that a load reads; nothing if it reads anything else. `rows`: the row of each
+  // member, counted from the map's first element. The first load that fits sets `first`, the row at which these begin.
   static std::optional<int64_t> member_read(ExpressionPtr load, const Grouping& grouping, std::optional<int64_t>& first,
                                             const std::function<Sym(int64_t member)>& rows) {
     if (load->args.size() > 1 || load->args[0]->kind != ExpressionKind::index) return std::nullopt;
@@ -227,7 +230,8 @@ class Absorber {
     }
     return std::nullopt;
   }
-  // Member `member` of the row that loops make; the innermost one counts whole groups.
+  // The row of member `member`, counted from the map's first element, where the loops are those of a part: the
+  // innermost one has an iteration per group.
   static Sym in_groups(const std::vector<Loop>& loops, const Grouping& grouping, int64_t member) {
     Sym row = 0;
     for (const Loop& loop : loops) row = row * loop.extent + loop.variable;
@@ -243,7 +247,7 @@ class Absorber {
     return {Sym::symbol(name), extent};
   }
 
-  // The kernel's rows become groups. Returns the buffer's elements by member.
+  // Makes each row of the kernel a group. Returns the values of the buffer's elements, by member.
   std::vector<ExpressionPtr> regroup(LoopKernel& fused) {
     ExpressionPool& pool = graph_.pool;
     if (grouping_.distance == 0) return {as_loaded(pool, fused.row_stores[0])};
@@ -284,7 +288,7 @@ class Absorber {
   std::vector<size_t> readers_;
 };
 
-// Whether rows of the kernel are the elements of what it stores, in order.
+// Whether the kernel stores the result of row n as element n.
 bool stores_rows(LoweredGraph& graph, const LoopKernel& kernel) {
   if (!is_row_sum(graph, kernel) || kernel.rows.size() != 1 || !kernel.rows[0].extent.is_const()) return false;
   const ExpressionPtr offset = kernel.row_stores[0].offset;

@@ -5,12 +5,13 @@
 namespace wick::cuda {
 namespace {
 
-// A line that leaves room for as many blocks as a multiprocessor takes, and what its elements may cost.
+// Limits of a line. Its bytes leave room for as many blocks as a multiprocessor runs; its elements must be cheap.
 constexpr int64_t kMostBytesOfLines = 16 * 1024;
 constexpr size_t kMostCallsOfPrologue = 40, kMostLoadsOfPrologue = 4;
-// Kernels that compute a line again, together, instead of waiting for it; and lines of one kernel.
+// The most kernels that compute the same line again, and the most lines of one kernel.
 constexpr size_t kMostReaders = 3, kMostLines = 2;
-// Blocks of kernels whose threads take whole rows; others walk over the rows.
+// With up to kColumnsOfWarps columns, a thread takes a row, so the number of blocks, each of which computes the line,
+// grows with the rows. With more columns, warps loop over the rows, and blocks are limited.
 constexpr int64_t kMostRowsOfThreads = kMultiprocessors * 16 * 128, kColumnsOfWarps = 16;
 
 bool is_cheap(const LoopKernel& kernel) {
@@ -22,7 +23,7 @@ bool is_cheap(const LoopKernel& kernel) {
   return calls <= kMostCallsOfPrologue && loads <= kMostLoadsOfPrologue;
 }
 
-// A reduced and mapped line: no rows, one store of each column, side by side.
+// Whether a kernel is a line: it has no rows, and stores each column, one after the other.
 bool is_line(const LoopKernel& kernel) {
   if (kernel.attention || kernel.line || kernel.in_order || !kernel.rows.empty() || kernel.columns.size() != 1 ||
       kernel.reductions.empty() || !kernel.row_stores.empty() || kernel.column_stores.size() != 1 ||
@@ -35,7 +36,7 @@ bool is_line(const LoopKernel& kernel) {
   return line_bytes(kernel) <= kMostBytesOfLines && is_cheap(kernel);
 }
 
-// Whether threads take rows, so few that computing the line again costs less than a launch.
+// Whether threads take the kernel's rows, and its blocks are so few that computing the line in each is profitable.
 bool takes_line(LoweredGraph& graph, const LoopKernel& kernel) {
   if (kernel.prologues.size() >= kMostLines || !takes_rows(graph, kernel)) return false;
   return max_extent(kernel.columns) > kColumnsOfWarps || max_extent(kernel.rows) <= kMostRowsOfThreads;

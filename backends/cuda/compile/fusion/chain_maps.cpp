@@ -6,7 +6,7 @@
 namespace wick::cuda {
 namespace {
 
-// Larger kernels hold too much in registers.
+// Larger kernels need too many registers.
 constexpr size_t kMostStoresOfChain = 4, kMostCallsOfChain = 160, kMostLoadsOfChain = 24;
 
 bool is_small(const LoopKernel& kernel) {
@@ -24,8 +24,8 @@ bool fit(const LoopKernel& first, const LoopKernel& second) {
                     [](const Loop& a, const Loop& b) { return a.extent == b.extent; });
 }
 
-// The second map behind the first one in each thread, where it reads nothing of what that one stores but the thread's
-// own elements. Nothing elsewhere.
+// Runs the second map after the first one in each thread. Nothing if it reads elements of the first one's results that
+// another thread stores.
 std::optional<LoopKernel> chained(LoweredGraph& graph, const LoopKernel& first, const LoopKernel& second) {
   ExpressionPool& pool = graph.pool;
   Substitution::Variables variables;
@@ -50,7 +50,7 @@ std::optional<LoopKernel> chained(LoweredGraph& graph, const LoopKernel& first, 
   return own && is_small(out) ? std::optional(std::move(out)) : std::nullopt;
 }
 
-// What `reader` reads of a buffer that `writer` stores becomes a value of the writer's thread.
+// Fuses two maps: what `reader` reads of a buffer that `writer` stores becomes a value of the writer's thread.
 bool chain(KernelList& kernels, size_t writer, size_t reader) {
   if (!fit(kernels[writer], kernels[reader]) || kernels.is_divided(writer, reader)) return false;
   const KernelUses first = kernels.uses(writer), second = kernels.uses(reader);
@@ -76,7 +76,7 @@ bool chain(KernelList& kernels, size_t writer, size_t reader) {
   return true;
 }
 
-// The writers of what a map reads, the last one first.
+// Fuses a map with the kernels that write what it reads, the last of them first.
 void chain_with_writers(KernelList& kernels, size_t reader) {
   bool changed = true;
   while (changed && kernels.has(reader)) {

@@ -1,47 +1,53 @@
-// Kernels of a lowered graph that become one. C++20.
+// Fuses kernels of a lowered graph. C++20.
 #pragma once
 #include "backends/cuda/compile/fusion/kernel_list.h"
 
 namespace wick::cuda {
 
-// Rules are in the order in which they run: each finds what those before it have left.
+// The rules in the order in which they run. Each sees what the earlier ones have left.
 
-/// What a kernel only copies, from buffers of several others to one, those store there themselves: the parts of a cat,
-/// a region of a tensor that is replaced. If others read a part too, its kernel stores it twice.
-///   before: a[i] = f(i)  |  b[i] = g(i)  |  y[i] = i < n ? a[i] : b[i - n]       after: y[i] = f(i)  |  y[n + i] =
-///   g(i)
-/// The copy stays for the other elements of y, and as a whole if a map that reads those can become part of it.
+/// Parts of a larger tensor: if a kernel only copies the results of other kernels into one buffer (a cat, a region that
+/// is replaced), those kernels store them there themselves. If others read a part too, its kernel stores it twice.
+///   before: a[i] = f(i)  |  b[i] = g(i)  |  y[i] = i < n ? a[i] : b[i - n]
+///   after:  y[i] = f(i)  |  y[n + i] = g(i)
+/// The copy stays for elements of y that no such kernel computes. It stays as a whole if a map that reads it can be
+/// fused with it.
 void place_parts(KernelList& kernels);
 
-/// Two kernels reduce columns of the same rows, and only the second one reads what the first one stores, each row its
-/// own: `silu(x * gate) * (x * up)`.
-///   before: a[n] = sum_k f(n, k)  |  b[n] = g(sum_k h(n, k), a[n])       after: b[n] = g(sum_k h, sum_k f)
-/// Tiles stay: they have one product each.
+/// Two kernels that reduce the columns of the same rows, if only the second one reads the results of the first one,
+/// each row its own: `silu(x * gate) * (x * up)`.
+///   before: a[n] = sum_k f(n, k)  |  b[n] = g(sum_k h(n, k), a[n])
+///   after:  b[n] = g(sum_k h(n, k), sum_k f(n, k))
+/// Not for kernels by tiles: these have one sum of products each.
 void join_sums(KernelList& kernels);
 
-/// Of two maps over equal loops, the second one reads what the first one stores, each thread its own elements.
-///   before: c[n] = f(n)  |  h[n] = g(c[n], n)       after: one kernel stores both; c only if others read it
+/// Two maps over equal loops, if the second one reads of the first one's results only those of its own thread.
+///   before: c[n] = f(n)  |  h[n] = g(c[n], n)
+///   after:  one kernel stores both; c only if others read it
 void chain_maps(KernelList& kernels);
 
-/// Maps that read elements of the rows that a kernel reduces become part of it. An element may need up to four of the
-/// rows: then each row of the new kernel is as many of the old one.
-///   before: a[n] = sum_k f(n, k)  |  y[p(n)] = g(a[n], a[n + 32])  |  ..       after: one kernel, which stores y, ..
-/// What a map reads and writes is little beside the columns of a row: one thread of a row does it.
+/// Maps that read the results of a reduction. An element may need the results of up to four rows; each row of the new
+/// kernel then reduces as many rows of the old one.
+///   before: a[n] = sum_k f(n, k)  |  y[p(n)] = g(a[n], a[n + 32])  |  ..
+///   after:  one kernel, which stores y, ..
+/// One thread of a row computes the maps, so they must read and write little compared with the columns of the row.
 void absorb_readers(KernelList& kernels);
 
-/// A line that kernels read, each in its own blocks: its few thousand elements come from the same cache as a line in
-/// memory would, and its kernel and the gap behind it are saved.
-///   before: y[k] = norm of x[k]  |  b[n] = sum_k y[k] * w[n, k]       after: each block of b computes y in shared
-///   memory
+/// A line: the reduced and mapped elements of a single row of a few thousand elements, which up to three kernels read.
+/// Each block of these kernels computes it again. This saves a launch, and the blocks read the line's operands from the
+/// same cache as they would read the line.
+///   before: y[k] = norm of x[k]  |  b[n] = sum_k y[k] * w[n, k]
+///   after:  each block of b computes y in shared memory
 void add_prologues(KernelList& kernels);
 
-/// Maps over equal loops that do not depend on each other, and are so small that starting them takes longest.
-///   before: a[i] = f(i)  |  b[i] = g(i)       after: one kernel stores both
+/// Maps over equal loops that do not depend on each other, and are so small that the launch takes longest.
+///   before: a[i] = f(i)  |  b[i] = g(i)
+///   after:  one kernel stores both
 void join_maps(KernelList& kernels);
 
-/// Products of one row with packed integers that do not depend on each other, and follow each other: blocks of one
-/// launch.
-///   before: q[n] = ..  |  k[n] = ..  |  v[n] = ..       after: one launch of the blocks of all three
+/// Matmuls of one row with packed integers that follow each other and do not depend on each other: they share a launch.
+///   before: q[n] = ..  |  k[n] = ..  |  v[n] = ..
+///   after:  one launch of the blocks of all three
 void put_beside(KernelList& kernels);
 
 void fuse_kernels(LoweredGraph& graph);

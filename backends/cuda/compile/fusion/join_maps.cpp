@@ -9,7 +9,7 @@ namespace {
 // Larger maps keep a device busy for longer than it takes to start them.
 constexpr int64_t kMostJoinedRows = 1 << 20;
 constexpr size_t kMostStoresOfMap = 4;
-// How far apart maps are that become one.
+// Two maps are fused if they are at most this far apart.
 constexpr size_t kMostKernelsBetween = 32;
 
 bool fit_one_kernel(const LoopKernel& a, const LoopKernel& b) {

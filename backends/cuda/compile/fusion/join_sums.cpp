@@ -7,7 +7,7 @@
 namespace wick::cuda {
 namespace {
 
-// Of one kernel, so that what a thread has loaded of all of them fits into registers.
+// The most sums of one kernel: what a thread has loaded for all of them must fit into registers.
 constexpr size_t kMostSums = 4;
 
 bool equal_extents(const std::vector<Loop>& a, const std::vector<Loop>& b) {
@@ -15,7 +15,7 @@ bool equal_extents(const std::vector<Loop>& a, const std::vector<Loop>& b) {
                     [](const Loop& x, const Loop& y) { return x.extent == y.extent; });
 }
 
-// The first kernel with the loops of the second one.
+// Maps the loop variables of the first kernel to those of the second one.
 Substitution::Variables loops_as(const LoopKernel& first, const LoopKernel& second) {
   Substitution::Variables out;
   const auto add = [&](const std::vector<Loop>& from, const std::vector<Loop>& to) {
@@ -26,7 +26,7 @@ Substitution::Variables loops_as(const LoopKernel& first, const LoopKernel& seco
   return out;
 }
 
-// Whether each row of the kernel reads its own element of a buffer, at `offset`, and only when its sums are known.
+// Whether each row of the kernel reads only its own element of a buffer, at `offset`, and only after its reductions.
 bool reads_own_row(const LoopKernel& kernel, uint32_t buffer, ExpressionPtr offset) {
   const auto count = [&](std::vector<ExpressionPtr> roots, bool own) {
     size_t loads = 0;
@@ -63,7 +63,7 @@ bool join(KernelList& kernels, uint32_t buffer, size_t reader) {
   for (const Reduction& reduction : first.reductions) joined.reductions.push_back(as_second.of(reduction));
   for (const Reduction& reduction : second.reductions) joined.reductions.push_back(behind_first.of(reduction));
   joined.row_stores[0] = behind_first.of(second.row_stores[0]);
-  // Where integers are unpacked, they stay so.
+  // If one of the kernels has a schedule for packed integers, the fused kernel must have it too.
   const bool unpacks = find_matvec(kernels.graph(), first).has_value() || find_matvec(kernels.graph(), second);
   if (unpacks && !find_matvec(kernels.graph(), joined)) return false;
   add_nodes_of(first, joined);

@@ -1,4 +1,4 @@
-// The kernels of a graph while they become one another: who reads and writes what. C++20.
+// The kernels of a graph while they are fused: which kernel reads and writes which buffer. C++20.
 #pragma once
 #include <map>
 #include <set>
@@ -9,7 +9,7 @@
 
 namespace wick::cuda {
 
-/// The buffers that a kernel touches.
+/// The buffers that a kernel reads and writes.
 struct KernelUses {
   std::set<uint32_t> reads, writes;
 
@@ -19,18 +19,18 @@ struct KernelUses {
   }
 };
 
-/// With its prologues and the kernels beside it.
+/// Includes its prologues and the kernels beside it.
 KernelUses uses_of(const LoopKernel& kernel);
 
-/// Whether it counts which of the two runs first.
+/// Whether the order of the two matters.
 bool conflict(const KernelUses& a, const KernelUses& b);
 bool share(const std::set<uint32_t>& a, const std::set<uint32_t>& b);
 
-/// Numbers of kernels stay while the list changes; those that were removed are skipped.
+/// Kernels keep their numbers while the list changes: a removed kernel leaves a gap.
 class KernelList {
  public:
   explicit KernelList(LoweredGraph& graph);
-  /// Closes the gaps.
+  /// Closes the gaps. The list must not be used afterwards.
   void finish();
 
   LoweredGraph& graph() { return graph_; }
@@ -39,24 +39,25 @@ class KernelList {
   const LoopKernel& operator[](size_t index) const { return graph_.kernels[index]; }
   const KernelUses& uses(size_t index) const { return uses_[index]; }
   const std::set<size_t>& readers(uint32_t buffer) { return readers_[buffer]; }
-  /// The only kernel that writes a buffer, which nobody outside of the kernels reads; SIZE_MAX if there is none.
+  /// The only kernel that writes a buffer. SIZE_MAX if there is not exactly one, or if something other than kernels
+  /// uses the buffer: it is an output, a state, or read by a condition or loop.
   size_t only_writer(uint32_t buffer);
-  /// The same of any buffer: others may read what it holds behind the kernels.
+  /// The only kernel that writes a buffer of any kind; SIZE_MAX if there is not exactly one.
   size_t only_kernel_that_writes(uint32_t buffer);
 
-  /// Whether a condition or loop begins, goes on or ends behind kernel `from`, up to the beginning of kernel `to`.
+  /// Whether a part of a condition or loop begins or ends between kernels `from` and `to`.
   bool is_divided(size_t from, size_t to) const;
-  /// Whether kernel `from` may run right before kernel `to`, a later one.
+  /// Whether kernel `from` may run right before `to`, a later kernel.
   bool may_move(size_t from, size_t to) const;
-  /// Whether it may run right behind kernel `to`, an earlier one.
+  /// Whether kernel `from` may run right after `to`, an earlier kernel.
   bool may_move_back(size_t from, size_t to) const;
-  /// Whether it would read the same there, and while kernel `to` runs.
+  /// Whether kernel `from` would read the same values if it ran as a part of `to`, a later kernel.
   bool may_repeat(size_t from, size_t to) const;
 
-  /// Puts a kernel where there is, or was, another one.
+  /// Puts a kernel at a number, in the place of the one there or in a gap.
   void replace(size_t index, LoopKernel kernel);
   void remove(size_t index);
-  /// Nobody reads or writes the buffer any more.
+  /// Says that no kernel uses the buffer any more.
   void drop(uint32_t buffer) { graph_.buffers[buffer].elements = 0; }
 
  private:
@@ -67,17 +68,17 @@ class KernelList {
   std::vector<KernelUses> uses_;
   std::vector<bool> present_;
   std::map<uint32_t, std::set<size_t>> readers_, writers_;
-  std::set<size_t> marks_;  // kernels before which there is one
+  std::set<size_t> marks_;  // kernels before which a part of a condition or loop begins or ends
   std::set<uint32_t> read_by_marks_;
 };
 
-/// Whether a kernel reduces columns for one store of each row, by threads that take rows: no tiles.
+/// Whether a kernel is reductions with one store per row, by a schedule in which threads take rows (no tiles).
 bool is_row_sum(LoweredGraph& graph, const LoopKernel& kernel);
-/// Whether threads take rows of a kernel with reductions.
+/// Whether a kernel is reductions, by a schedule in which threads take rows.
 bool takes_rows(LoweredGraph& graph, const LoopKernel& kernel);
-/// Whether it is a map: it has rows only.
+/// Whether a kernel is a map: it has only rows.
 bool is_map(const LoopKernel& kernel);
-/// Of a line that blocks compute for themselves: what it takes of their shared memory.
+/// Bytes of shared memory that a line takes in each block that computes it (add_prologues()).
 int64_t line_bytes(const LoopKernel& line);
 /// Adds the nodes that `from` computes to those of `to`, before them.
 void add_nodes_of(const LoopKernel& from, LoopKernel& to);

@@ -14,7 +14,8 @@ bool stores_to(const std::vector<Store>& stores, uint32_t buffer) {
 
 size_t num_stores(const LoopKernel& kernel) { return kernel.row_stores.size() + kernel.column_stores.size(); }
 
-// A map that reads all of the copy would be part of its kernel, but not of several.
+// Whether a map reads all of the copy. It can be fused with the copy's kernel, but not with the kernels of several
+// parts.
 bool is_chained(KernelList& kernels, const JoinedParts& join) {
   if (!join.rest) return false;
   const std::set<size_t>& readers = kernels.readers(join.parts[0].store.buffer);
@@ -30,7 +31,7 @@ bool can_place(KernelList& kernels, const JoinedParts& join) {
   });
 }
 
-// The kernels of the parts compute what the copy has been.
+// Lists the nodes of the copy with the kernels of its parts, which now do its work.
 void take_over(KernelList& kernels, const JoinedParts& join, const LoopKernel& copy) {
   for (const JoinedParts::Part& part : join.parts) {
     if (!kernels.has(part.kernel)) continue;
@@ -45,7 +46,7 @@ void take_over(KernelList& kernels, const JoinedParts& join, const LoopKernel& c
   }
 }
 
-// The stores of the parts beside those that the copy has read.
+// Adds stores to the kernels of the parts, beside those to the buffers that the copy has read.
 void place(KernelList& kernels, const JoinedParts& join) {
   const LoopKernel copy = kernels[join.copy];
   if (join.rest)
@@ -69,7 +70,7 @@ bool is_unread(KernelList& kernels, size_t writer, uint32_t buffer) {
   return kernels.only_writer(buffer) == writer && kernels.readers(buffer).empty();
 }
 
-// What nobody reads any more is not stored.
+// Removes the stores to a buffer that no kernel reads any more.
 void drop_unread(KernelList& kernels, const JoinedParts::Part& part) {
   if (!is_unread(kernels, part.kernel, part.from)) return;
   LoopKernel kernel = kernels[part.kernel];
@@ -85,10 +86,10 @@ void drop_unread(KernelList& kernels, const JoinedParts::Part& part) {
 
 void place_parts(KernelList& kernels) {
   const std::vector<JoinedParts>& joins = kernels.graph().joins;
-  // Outer ones first: what they copy may be copied itself.
+  // Outer joins come first: what they copy may itself be a copy.
   for (auto join = joins.rbegin(); join != joins.rend(); ++join) {
     const uint32_t buffer = join->parts[0].store.buffer;
-    // A copy that stores to its place in an outer join is itself a part of that.
+    // A copy with more than one store is itself a part of an outer join, and stays.
     if (kernels.has(join->copy) && num_stores(kernels[join->copy]) > 1) continue;
     if (is_unread(kernels, join->copy, buffer)) {
       const LoopKernel copy = kernels[join->copy];

@@ -4,9 +4,10 @@
 namespace wick::cuda {
 namespace {
 
-// Of one launch: each has its own text.
+// The most kernels of a launch: the text of each is in it.
 constexpr size_t kMostKernels = 4;
-// Each has its own lines in shared memory, too, though its blocks run no other's text. The rest of 48 KiB is for sums.
+// The most bytes of lines. The shared memory of a launch holds the lines of all its kernels, though each block runs
+// only one kernel. The rest of 48 KiB is for sums.
 constexpr int64_t kMostLineBytes = 40 * 1024;
 
 int64_t bytes_of_lines(LoweredGraph& graph, const LoopKernel& kernel) {
@@ -16,13 +17,13 @@ int64_t bytes_of_lines(LoweredGraph& graph, const LoopKernel& kernel) {
   return bytes;
 }
 
-// Whether its blocks are of one size, and their number is known.
+// Whether its blocks have the size that matvec kernels have, and their number is known.
 bool can_stand_beside(LoweredGraph& graph, const LoopKernel& kernel) {
   if (!takes_rows(graph, kernel) || !find_matvec(graph, kernel)) return false;
   return extent_of(kernel.rows).is_const();
 }
 
-// Blocks of products by matrix instructions have another size.
+// Matvec kernels by matrix instructions have blocks of another size.
 bool have_equal_blocks(LoweredGraph& graph, const LoopKernel& a, const LoopKernel& b) {
   return (find_matvec(graph, a)->factors == DType::f32) == (find_matvec(graph, b)->factors == DType::f32);
 }

@@ -1,4 +1,4 @@
-// Kernels that share a launch.
+// Writes kernels that share a launch.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace wick::cuda {
 namespace {
 
-// What a kernel calls its parameters, and of which type they are: "const f32* __restrict__ p0", ..
+// The declarations of a kernel's parameters: "const f32* __restrict__ p0", ..
 std::vector<std::string> declarations_of(const KernelSource& source) {
   std::vector<std::string> out;
   const std::string& text = source.parameters_text;
@@ -22,7 +22,7 @@ std::vector<std::string> declarations_of(const KernelSource& source) {
   return out;
 }
 
-// The kernel's blocks are those from `first` on.
+// The text of a kernel whose blocks begin at block `first` of the launch.
 std::string from_block(std::string body, int64_t first) {
   const std::string number = "block_x()", own = fmt::format("(block_x() - {}u)", first);
   for (size_t at = body.find(number); first > 0 && at != std::string::npos; at = body.find(number, at + own.size()))

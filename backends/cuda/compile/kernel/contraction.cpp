@@ -1,4 +1,4 @@
-// Which kernels are contractions.
+// Recognizes contractions.
 #include "backends/cuda/compile/kernel/contraction.h"
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 namespace wick::cuda {
 namespace {
 
-// Smaller ones gain nothing from tiles. Matrix instructions pay for fewer lines of one of the factors: what they waste
-// is less than reading the other factor again for each line.
+// The smallest sizes for which tiles are profitable. With matrix instructions two lines of one factor are enough: what
+// they waste costs less than reading the other factor again for each line.
 constexpr int64_t kFewestLines = 16, kFewestLinesOfMatrices = 2, kFewestSteps = 8;
 
 bool stores_along(const LoopKernel& kernel, const std::vector<Loop>& loops) {
@@ -24,7 +24,8 @@ bool reads_reduction_below(ExpressionPtr expression, size_t end) {
   return reads;
 }
 
-// Whether the reductions before the last one are numbers of each line of the factor, and nothing but it reads them.
+// Whether each reduction before the last one depends only on the lines of the normed factor, and no store reads it.
+// `other_lines`: the lines of the other factor.
 bool norms_fit(const LoopKernel& kernel, const std::vector<Loop>& other_lines) {
   const size_t last = kernel.reductions.size() - 1;
   for (size_t i = 0; i < last; ++i) {

@@ -1,4 +1,4 @@
-// Tiles of a matrix product: a ring of tiles of both factors in shared memory, which copies fill ahead of the
+// Writes contractions by tiles: a ring of tiles of both factors in shared memory, which copies fill ahead of the
 // arithmetic (Kerr et al., CUTLASS).
 #include <fmt/format.h>
 
@@ -14,11 +14,11 @@
 namespace wick::cuda {
 namespace {
 
-// Columns of tiles that blocks walk through together, if a device cannot run all tiles at a time.
+// If a device cannot run all tiles at once, blocks go through this many columns of tiles at a time.
 constexpr int64_t kGroupedColumns = 8, kManyTiles = 256;
-// Of a function such as gelu, for a result, in costs of a result that is only stored.
+// The cost of a function such as gelu for one result. Storing a result costs 1.
 constexpr double kCostOfFunction = 3;
-// Results that a thread computes and stores at once.
+// The most results that a thread computes and stores at once.
 constexpr uint32_t kMostNeighbours = 4;
 
 class ContractionWriter : public NormedLineWriter {
@@ -91,7 +91,8 @@ class ContractionWriter : public NormedLineWriter {
     out.load = choose_load(graph_, out);
     return out;
   }
-  // Loops that this factor walks through as one, such as those of a convolution's weights over channels and taps.
+  // Merges loops that this factor walks through as one, such as those of a convolution's weights over channels and
+  // taps.
   void merge_own_loops(TileFactor& factor) {
     LoopKernel alone;
     alone.rows = factor.line_loops;
@@ -112,7 +113,7 @@ class ContractionWriter : public NormedLineWriter {
     factor.element = alone.reductions[0].element;
   }
 
-  // By the functions that they call: operators and conversions cost little.
+  // The cost of the epilogue by the functions that it calls: operators and conversions cost little.
   double cost_of_stores() const {
     std::set<ExpressionPtr> costly;
     for (const Store& store : kernel_.row_stores) {
@@ -137,7 +138,7 @@ class ContractionWriter : public NormedLineWriter {
   Sym tiles_n() const { return ceil_div(lines_n(), Sym(int64_t{schedule_.tile.n})); }
   Sym tiles() const { return tiles_m() * tiles_n() * extent_of(contraction_.batch); }
   const char* element_type() const { return storage_name(contraction_.factors); }
-  // Of the fragments or lines of one warp or thread.
+  // Along m and n: the fragments of a warp, or without matrix instructions the lines of a thread.
   uint32_t parts_m() const {
     return by_matrices_ ? schedule_.tile.m / schedule_.warps_m / 16 : schedule_.tile.m / schedule_.warps_m / kLanesM;
   }
@@ -146,21 +147,22 @@ class ContractionWriter : public NormedLineWriter {
   }
   uint32_t sums() const { return parts_m() * parts_n() * (by_matrices_ ? 4 : 1); }
 
-  // Steps of k that a block takes.
+  // Steps of k that one block takes.
   Sym steps_of_block() const {
     return Sym(int64_t{schedule_.tile.k}) *
            ceil_div(extent_of(kernel_.columns), Sym(int64_t{schedule_.tile.k} * schedule_.splits));
   }
 
-  // Steps of the normed factor that stay in shared memory, 0: too many, or not known. Each line is then read and
-  // normed once, ahead of the arithmetic.
+  // How many steps of the normed factor stay in shared memory; 0: they are too many, or their number is not known. Each
+  // line is then read and normed once, ahead of the arithmetic.
   uint32_t panel_width(const TileFactor& factor) const {
     const Sym steps = steps_of_block();
     return steps.is_const() && fits_panel(factor) ? panel_steps(schedule_, &factor == &left_, steps.value()) : 0;
   }
 
-  // Which tile, and which part of k, the block computes. Tiles along m are neighbours; of many tiles, those of a few
-  // columns, so that blocks which run at a time share what they read.
+  // Which tile and which part of k the block computes. Neighbouring blocks take neighbouring tiles along m. If there
+  // are many tiles, they stay within a few columns of tiles, so that blocks that run at the same time share what they
+  // read.
   void write_place() {
     const Sym per_split = steps_of_block();
     const std::string depth = text(extent_of(kernel_.columns));
@@ -206,7 +208,7 @@ class ContractionWriter : public NormedLineWriter {
     return fmt::format("tile_chunks({}, {}) * {}", factor.lines, panel_width(factor) / factor.chunk(), factor.chunk());
   }
 
-  // Of the tiles, in shared memory, or of the least results that pass through there.
+  // Bytes of shared memory for the tiles, or for the smallest part of the results that passes through it.
   uint32_t shared_bytes() const {
     const auto element = static_cast<uint32_t>(dtype_size_bytes(contraction_.factors));
     return std::max((elements_of(left_) + elements_of(right_)) * element, bytes_of_results(schedule_));
@@ -249,7 +251,7 @@ class ContractionWriter : public NormedLineWriter {
 
   bool by_warpgroups() const { return schedule_.kind == ScheduleKind::warpgroup_tiles; }
   bool copies() const { return left_.is_copied() || right_.is_copied(); }
-  // Whether tiles of the ring are computed.
+  // Whether threads compute elements of tiles in the ring.
   bool computes() const {
     return (&left_ != panel_ && !left_.is_copied()) || (&right_ != panel_ && !right_.is_copied());
   }
@@ -264,8 +266,8 @@ class ContractionWriter : public NormedLineWriter {
     }
   }
 
-  // The first steps fill the ring and multiply nothing, so that loads stand in the text once. A barrier separates the
-  // last reading of a tile from the copies that replace it.
+  // The first iterations only fill the ring, so that the loads appear once in the text. A barrier separates the last
+  // read of a tile from the copies that replace it.
   void write_steps() {
     const uint32_t ahead = schedule_.stages - 1, depth = schedule_.tile.k;
     const bool by_fragments = by_matrices_ && !by_tf32_;
@@ -303,8 +305,9 @@ class ContractionWriter : public NormedLineWriter {
     block_.line("}");
   }
 
-  // The same by a warpgroup, which reads one tile while it is given the next one: the barrier of a step says that all
-  // are done with the tile before the last one, and copies replace that.
+  // The same by warpgroup instructions, which still read one tile when they are given the next one. The barrier of an
+  // iteration says that all warps are done with the iteration before the previous one, whose tile the copies then
+  // replace.
   void write_warpgroup_steps() {
     const uint32_t ahead = schedule_.stages - kTilesInUse, depth = schedule_.tile.k;
     block_.line("u32 now = 0, free = 0;");
@@ -338,7 +341,8 @@ class ContractionWriter : public NormedLineWriter {
                        right_.along_k);
   }
 
-  // A call with the tiles of a step; `into`: what it changes; `ahead`: steps from k0 on to the tile's first one.
+  // Calls a function with the tiles of an iteration. `into`: what it changes; `ahead`: steps from k0 to the tile's
+  // first one.
   void write_multiply(const char* function, std::string into = "acc", uint32_t ahead = 0) {
     const bool by_fragments = by_matrices_ && !by_tf32_;
     const auto tile = [&](const TileFactor& factor) {
@@ -368,8 +372,9 @@ class ContractionWriter : public NormedLineWriter {
         sums(), by_matrices_ ? "[0]" : "", name, per_tile, counters_parameter(), schedule_.splits, schedule_.threads));
   }
 
-  // Sums go to shared memory, where the tiles were, and from there to threads that have neighbours along n: what they
-  // read and write lies side by side, and the text of the results stands once. `parts` parts of a warp's lines at once.
+  // Sums pass through shared memory, in the place of the tiles, to threads that take neighbours along n. So the
+  // epilogue reads and writes adjacent elements, and its text appears once. Each round takes `parts` parts of the lines
+  // of each warp.
   void write_results() {
     const uint32_t rows = by_matrices_ ? 16 * schedule_.warps_m : kLanesM * schedule_.warps_m;  // of a part
     const uint32_t pitch = schedule_.tile.n + kResultPadding, parts = parts_at_once(), all = parts_m();
@@ -403,7 +408,7 @@ class ContractionWriter : public NormedLineWriter {
     block_.close_inner();
   }
 
-  // As many parts as the tiles have room for, all of the same number.
+  // The most parts that fit in the memory of the tiles. Their number divides the number of all parts.
   uint32_t parts_at_once() const {
     const uint32_t part_bytes = bytes_of_results(schedule_), room = shared_bytes();
     uint32_t parts = parts_m();
@@ -412,7 +417,7 @@ class ContractionWriter : public NormedLineWriter {
     return parts;
   }
 
-  // Of row `row` in shared memory, part i: the line of the tile.
+  // The line of the tile that row `row` in shared memory holds, in the round of part i.
   std::string line_of_row(uint32_t rows) const {
     const std::string own = fmt::format("row % {}", rows);
     if (by_matrices_) return fmt::format("{} / 16 * {} + i * 16 + row % 16", own, schedule_.tile.m / schedule_.warps_m);
@@ -442,8 +447,8 @@ class ContractionWriter : public NormedLineWriter {
   }
 
   const Contraction& contraction_;
-  const bool by_tf32_;      // matrix instructions round factors of f32
-  const bool by_matrices_;  // of any kind
+  const bool by_tf32_;      // by matrix instructions that round f32 factors to TF32
+  const bool by_matrices_;  // by matrix instructions of any kind
   TileFactor left_, right_;
   Schedule schedule_;
   uint32_t neighbours_ = 1;  // results that a thread stores at once

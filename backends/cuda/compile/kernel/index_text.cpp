@@ -28,7 +28,7 @@ std::string index_text(const Sym& sym, const std::map<std::string, std::string, 
   }
   std::vector<std::string> args;
   for (const Sym& arg : node.args) args.push_back(index_text(arg, names));
-  // C rounds quotients towards zero.
+  // C rounds quotients towards zero, so `/` and `%` are right only for operands that are not negative.
   const auto counts_up = [&] {
     return SymScope::range(node.args[0]).min >= 0 && SymScope::range(node.args[1]).min > 0;
   };

@@ -127,13 +127,13 @@ class Worker {
     for (const ExpressionPtr part : {attention.query, attention.key_element, attention.score, attention.value})
       visit(part);
     const uint64_t scores = times(rows_, most_elements(attention.key.extent));
-    // Two products; of each score the exponential, the maximum and the sum.
+    // Two products; for each score an exponential, a maximum and a sum.
     add_to(work_.flops, times(scores, times(2, most_elements(attention.feature.extent))));
     add_to(work_.flops, times(scores, times(2, columns_)));
     add_to(work_.flops, times(scores, 3));
   }
 
-  // Each element of the runs comes to stand in the merged one, or behind those that are kept.
+  // Each column of a merged row reads one element of its runs.
   void merge(const Line& line) {
     for (const uint32_t buffer : {line.values, line.positions}) reads_[buffer].count = times(rows_, columns_);
   }
@@ -155,7 +155,7 @@ class Worker {
     touch(writes_, store.buffer, store.offset, symbols);
   }
 
-  // Rows of the kernel count as often as the part has some.
+  // Counts the stores of a part once per row of the part instead of once per row of the kernel.
   void store_part(const RowPart& part, const std::vector<Loop>& rows) {
     const Symbols all = row_symbols_;
     symbols_.clear();
@@ -170,7 +170,7 @@ class Worker {
     row_symbols_ = all;
   }
 
-  // Once, though each block does it. What it stores stays inside.
+  // Counted once, though each block runs it. Its result stays in the block's shared memory.
   void run_first(const LoopKernel& prologue) {
     Worker worker(graph_, prologue);
     add_to(work_.flops, worker.work_.flops);
@@ -202,7 +202,7 @@ class Worker {
   std::map<ExpressionPtr, Symbols> symbols_;
   std::map<uint32_t, Touched> reads_, writes_;
   Symbols row_symbols_;
-  uint32_t product_ = UINT32_MAX;  // of a query and a key: the reduction that is one, and what it depends on
+  uint32_t product_ = UINT32_MAX;  // the reduction that is query . key. pair_symbols_: the loops that it depends on
   Symbols pair_symbols_;
   uint64_t rows_ = 1, columns_ = 1;
   KernelWork work_;

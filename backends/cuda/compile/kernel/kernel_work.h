@@ -1,4 +1,4 @@
-// What a kernel computes and moves. C++20.
+// The work of a kernel: operations and bytes. C++20.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -8,16 +8,16 @@
 
 namespace wick::cuda {
 
-/// Of one launch, with all sizes at their upper bounds. Saturates.
+/// The work of one launch with all sizes at their upper bounds. Numbers saturate.
 struct KernelWork {
-  uint64_t flops = 0;  // of real numbers: operators, and each product and sum of a reduction
-  /// Distinct bytes of buffers: what must come from memory once, and go there.
+  uint64_t flops = 0;  // floating-point operations: each real operator, and each product and sum of a reduction
+  /// Distinct bytes of buffers: each is counted once, however often the kernel reads or writes it.
   uint64_t read_bytes = 0, written_bytes = 0;
-  std::vector<std::pair<uint32_t, uint64_t>> written;  // the latter by buffer
+  std::vector<std::pair<uint32_t, uint64_t>> written;  // written_bytes by buffer
   bool uses_f64 = false;
 };
 
-/// A SymScope with the graph's ranges is open.
+/// Requires: a SymScope with the graph's ranges is open.
 KernelWork work_of(const LoweredGraph& graph, const LoopKernel& kernel);
 
 }  // namespace wick::cuda

@@ -130,7 +130,7 @@ void KernelWriter::load_vector(Scope& outer, Scope& inner, ExpressionPtr load, u
                                   element_of(load->dtype, name + "[static_cast<int>(e)]"));
 }
 
-// What lies beyond the guard is 0, as for a single load.
+// Elements for which the guard is false are 0, as in a single load.
 void KernelWriter::define_vector(Scope& outer, ExpressionPtr load, uint32_t count, const std::string& name) {
   const std::string type = storage_name(load->dtype), offset = value(outer, load->args[0]);
   const std::string from =
@@ -197,14 +197,14 @@ void KernelWriter::write_group_stores(Scope& outer, const Loop& loop, uint32_t c
   }
 }
 
-// A refusal's number is a parameter: kernels that do the same for other nodes have the same text.
+// The number of a check is a parameter, so that kernels that do the same for other nodes have the same text.
 std::string KernelWriter::call_text(Scope& scope, ExpressionPtr e) {
   constexpr std::string_view kCheck = "{check}, ";
   std::string out;
   for (size_t i = 0; i < e->text.size(); ++i) {
     if (e->text[i] == '{' && i + 2 < e->text.size() && e->text[i + 2] == '}') {
       const ExpressionPtr arg = e->args[static_cast<size_t>(e->text[i + 1] - '0')];
-      // Overloads go by the type in registers.
+      // Overloads are chosen by the register type.
       const std::string held = value(scope, arg);
       out += arg->kind == ExpressionKind::index ? fmt::format("idx({})", held) : held;
       i += 2;
@@ -230,7 +230,7 @@ std::string KernelWriter::stored_as(DType dtype, const std::string& value) {
 }
 
 std::string KernelWriter::stored_text(Scope& scope, const Store& store) {
-  // A value that is rounded to the dtype already is not widened first.
+  // A value that is already rounded to the dtype is not converted to f32 and back.
   const char* rounding = store.dtype == DType::f16    ? "to_f32(to_f16({0}))"
                          : store.dtype == DType::bf16 ? "to_f32(to_bf16({0}))"
                                                       : nullptr;
@@ -256,7 +256,7 @@ void KernelWriter::goes_on_from(KernelWriter& other) {
 }
 
 void KernelWriter::write_part(Scope& scope, const RowPart& part, const std::string& row, const std::string& condition) {
-  // The rows of the part, each in the loops that it has of its own.
+  // The part's loop variables, decoded from the row's number.
   Scope inner;
   inner.outer = &scope;
   inner.indent = scope.indent + "  ";
@@ -277,7 +277,7 @@ void KernelWriter::write_part(Scope& scope, const RowPart& part, const std::stri
 
 bool KernelWriter::begin_rows_of_warps(Scope& scope, const Sym& rows, uint32_t threads, const std::string& row,
                                        uint32_t lanes) {
-  // They are on a device at once, so that each of them runs its prologues once.
+  // The most blocks that a device runs at once: each of them runs its prologues once.
   constexpr int64_t kMostBlocks = kMultiprocessors * 16;
   const int64_t per_block = threads / lanes;
   const bool walks = !kernel_.prologues.empty() && SymScope::range(rows).max > kMostBlocks * per_block;

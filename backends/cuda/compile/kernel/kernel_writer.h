@@ -1,4 +1,4 @@
-// Expressions as C text, with the parameters and local constants that they need. C++20.
+// Writes expressions as C text, with the parameters and local constants that they need. C++20.
 #pragma once
 #include <functional>
 #include <map>
@@ -12,30 +12,30 @@ namespace wick::cuda {
 
 const char* storage_name(DType dtype);
 std::string number_text(double number, ScalarType type);
-/// An element in memory, as it is computed with.
+/// The text of an element in memory, converted to its register type.
 std::string element_of(DType dtype, const std::string& element);
 
-// Of reductions: the functor that combines two values, whether values carry positions, what an empty one gives, and the
-// type of its value.
+// Parts of a reduction's text: the functor that combines two values, whether values carry positions, the value of an
+// empty reduction, and the type of a value.
 const char* combiner(ReductionKind kind);
 bool is_positioned(ReductionKind kind);
 std::string first_value(const Reduction& reduction);
 std::string type_of(const Reduction& reduction);
 
-/// Lines of a kernel, and the local constants that they have defined. Constants of `outer` are visible.
+/// A block of a kernel's text, and the local constants that it has defined. It also sees the constants of `outer`.
 struct Scope {
   std::string text, indent;
   Scope* outer = nullptr;
-  /// Symbols that this scope defines: expressions that mention none of them belong to `outer`.
+  /// Symbols that this scope defines. An expression that mentions none of them is computed in `outer`.
   std::set<std::string, std::less<>> symbols;
-  /// Whether it defines what the reductions give.
+  /// Whether this scope defines the results of the reductions.
   bool has_results = false;
-  /// Whether each element of a group within it has results of its own.
+  /// Whether a group of elements within this scope has a result of the reductions for each element.
   bool has_results_of_elements = false;
   std::map<ExpressionPtr, std::string> names;
 
   void line(const std::string& text_of_line) { text += indent + text_of_line + "\n"; }
-  /// While a loop or a function within the scope is written, constants of the scope itself go before it.
+  /// While an inner loop or function is being written, constants of this scope are inserted before it.
   void open_inner() { constants_at = text.size(); }
   void close_inner() { constants_at = std::string::npos; }
   void constant(const std::string& text_of_line) {
@@ -52,52 +52,56 @@ class KernelWriter {
   KernelWriter(LoweredGraph& graph, const LoopKernel& kernel) : graph_(graph), kernel_(kernel) { name_variables(); }
 
  protected:
-  /// The text of an expression in a scope; what takes an operation becomes a local constant of the outermost scope that
-  /// has all its symbols.
+  /// The text of an expression in a scope. Each operation becomes a local constant of the outermost scope that has all
+  /// symbols of the expression.
   std::string value(Scope& scope, ExpressionPtr expression);
   void write_store(Scope& scope, const Store& store, const std::string& condition);
-  /// A loop over `e` for a group of `count` neighbours along a loop, whose variable is in `outer` that of the first
-  /// one. What `body` reads of `roots` side by side in memory is loaded at once.
+  /// Writes a loop over `e` for a group of `count` neighbours along `loop`, whose variable in `outer` is that of the
+  /// first neighbour. Loads in `roots` that are contiguous over the group become one vector load before the loop.
   void write_group(Scope& outer, const Loop& loop, uint32_t count, std::vector<ExpressionPtr> roots,
                    const std::function<void(Scope& inner)>& body);
-  /// What each thread has loaded before: `text` is that of a vector for groups, else of an element as it is computed
-  /// with.
+  /// Says that each thread has loaded `load` before. `text`: a vector of the neighbours if groups read it, else the
+  /// element in its register type.
   void hold(ExpressionPtr load, const std::string& text) { held_[load] = text; }
-  /// Loads what lies side by side of what the roots read, each run at once.
+  /// Loads each run of adjacent elements that the roots read at once (load_runs.h).
   void hold_runs(Scope& scope, const std::vector<ExpressionPtr>& roots);
-  /// The stores of such a group, each of them at once.
+  /// Writes the stores of such a group: one vector store each.
   void write_group_stores(Scope& outer, const Loop& loop, uint32_t count, const std::vector<Store>& stores);
-  /// Takes the element of column number `number` into a reduction's value `acc`.
+  /// Combines the element of column number `number` into a reduction's accumulator `acc`.
   void write_accumulation(Scope& column, const Reduction& reduction, const std::string& acc, const std::string& number);
-  /// Lines that decode a linear number into loop variables; the innermost loop runs fastest.
+  /// Decodes a linear number into loop variables; the innermost loop varies fastest.
   void write_split(Scope& scope, const std::vector<Loop>& loops, const std::string& linear);
   std::string text(const Sym& sym);
-  /// Names a variable of the kernel that is no loop of its own.
+  /// Gives a name to a variable that is no loop of the kernel.
   void name_variable(const Sym& variable, const std::string& text) {
     names_[std::string(variable.symbol_name())] = text;
   }
   const std::string& name_of(const Loop& loop) const { return names_.at(std::string(loop.variable.symbol_name())); }
-  /// What the text of a reduction's result is.
+  /// The text of a reduction's result.
   virtual std::string result_text(ExpressionPtr reduced) const = 0;
-  /// Completes the source: parameters and the type of indices. `extra`: linear numbers that must fit an index.
+  /// Completes the source: adds parameters and the type of indices. `extra`: the linear numbers, besides rows, columns
+  /// and offsets, that must fit an index.
   KernelSource finish(std::string body, const Sym& extra);
-  /// Loads `count` neighbours, of which the load is the first.
+  /// Loads `count` neighbours, the first of which is `load`, as a vector.
   void define_vector(Scope& outer, ExpressionPtr load, uint32_t count, const std::string& name);
   static std::string stored_as(DType dtype, const std::string& value);
   std::string stored_text(Scope& scope, const Store& store);
   std::string parameter(uint32_t buffer, bool writes);
-  /// Runs the kernel's prologues, by all threads of a block (loop_text.cpp).
+  /// Writes the kernel's prologues; all threads of a block run them (loop_text.cpp).
   void write_prologues(Scope& scope, uint32_t threads);
-  /// The stores of a part of the rows, of which `row` is the number; the thread for which `condition` holds does them.
+  /// Writes the stores of a row part (RowPart). `row`: the text of the row's number. The thread for which `condition`
+  /// holds stores.
   void write_part(Scope& scope, const RowPart& part, const std::string& row, const std::string& condition);
-  /// Begins what warps do for rows, of which each takes one: names the row's number `row`. Blocks with prologues are
-  /// few: warps take rows until there are no more. Returns whether that is a loop, which the caller closes.
-  /// `lanes`: of each row, if several share a warp; their number is a multiple of those of a warp.
+  /// Begins the text in which each warp takes a row, whose number it calls `row`. The number of blocks is limited if
+  /// the kernel has prologues. If there are more rows then, warps loop over them: returns true, and the caller closes
+  /// the loop. `lanes`: lanes of each row if several rows share a warp; then the number of rows is a multiple of the
+  /// rows of a warp.
   bool begin_rows_of_warps(Scope& scope, const Sym& rows, uint32_t threads, const std::string& row,
                            uint32_t lanes = 32);
-  /// Goes on with the parameters and names of another writer, which writes no more until it goes on from this one.
+  /// Takes over the parameters and names of another writer. That one must not write until it takes them back in the
+  /// same way.
   void goes_on_from(KernelWriter& other);
-  /// source_.counters u32 numbers that are 0 when the kernel begins and when it ends.
+  /// The parameter for source_.counters u32 numbers, which are 0 when the kernel begins and when it ends.
   std::string counters_parameter();
 
   LoweredGraph& graph_;

@@ -1,4 +1,4 @@
-// A kernel before it is text: loops over rows and columns, reductions along the columns, and what is stored. C++20.
+// A kernel before it is text: loops over rows and columns, reductions over the columns, and stores. C++20.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace wick::cuda {
 
-/// A loop from 0 to extent - 1. The variable is a symbol of index expressions.
+/// A loop from 0 to extent - 1. Index expressions contain its variable as a symbol.
 struct Loop {
   Sym variable, extent;
 };
@@ -19,24 +19,24 @@ struct Loop {
 enum class ReductionKind : uint8_t {
   sum,
   product,
-  minimum,  // NaN wins
+  minimum,  // NaN-propagating
   maximum,
   conjunction,  // of booleans
   disjunction,
-  arg_minimum,  // value and first position; NaN wins
+  arg_minimum,  // value and first position; NaN-propagating
   arg_maximum,
-  last_minimum,  // the same of the last position
+  last_minimum,  // the same with the last position
   last_maximum,
   log_sum_exp,
 };
 
-/// For each row: combines `element` of all columns. `element` may read earlier reductions of the kernel.
+/// Combines `element` over all columns of a row. `element` may read earlier reductions of the kernel.
 struct Reduction {
   ReductionKind kind = ReductionKind::sum;
   ScalarType type = ScalarType::f32;
   ExpressionPtr element = nullptr;
   ExpressionPtr guard = nullptr;  // null: all columns count
-  /// Of kinds with positions: what stands for the number of the column, if not null.
+  /// For kinds with positions: the position of a column; null: the column's number.
   ExpressionPtr position = nullptr;
 };
 
@@ -48,35 +48,37 @@ struct Store {
   ExpressionPtr guard = nullptr;  // null: always
 };
 
-/// softmax(score(query . key)) . value of a row: rows of the kernel are queries, its columns the features of the
-/// result, which reads reduction 0.
+/// softmax(score(query . key)) . value. The kernel's rows are queries, its columns the features of the result. Stores
+/// read the result as reduction 0.
 struct Attention {
   Loop key;      // positions of keys and values
   Loop feature;  // of query and key
   ExpressionPtr query = nullptr, key_element = nullptr, value = nullptr;
-  ExpressionPtr score = nullptr;  // of one query and key, from their product: reduction 1
-  bool causal = false;            // keys behind the innermost row's number count nothing, as the score says
+  ExpressionPtr score = nullptr;  // of one query and key; reads their product as reduction 1
+  bool causal = false;            // `score` masks keys at positions after the innermost row's number
   bool guarded = true;            // a row whose scores are all -inf is 0; otherwise NaN
 };
 
-/// A row whose columns depend on each other. Column stores read reduction 0.
+/// A row in which each column's value depends on other columns. Column stores read it as reduction 0.
 struct Line {
   enum class Kind : uint8_t {
-    running,  // it is the reduction of all columns up to the store's
-    sorted,   // it is the element that stands at the store's column when the row is sorted; its kind is arg_minimum for
-              // ascending order, arg_maximum for descending. Columns behind its guard come last, at kNoPosition
-    merged,   // the same of a row that is two sorted runs in memory; the element and the guard are not read
+    running,  // the reduction of all columns up to this one
+    sorted,   // the element at this column of the sorted row. The reduction's kind is arg_minimum for ascending order,
+              // arg_maximum for descending. Elements for which its guard is false come last, at kNoPosition
+    merged,   // the same for a row that is two sorted runs in memory; the reduction's element and guard are not used
   } kind = Kind::running;
-  ExpressionPtr from = nullptr, from_position = nullptr;  // running: what stands before the first column, if not null
-  uint32_t tile = 0;                                      // sorted: a power of two that no row exceeds
-  // merged
+  // running: the value before the first column; null: that of an empty reduction
+  ExpressionPtr from = nullptr, from_position = nullptr;
+  uint32_t tile = 0;  // sorted: a power of two that no row exceeds
+  // Merged: the two runs of a row are in these buffers, from begins[i] on, counts[i] elements.
   uint32_t values = 0, positions = 0;  // buffers
   ExpressionPtr begins[2] = {}, counts[2] = {};
 };
-/// The position of what is no element of a sorted row.
+/// The position in a sorted row of columns that hold no element.
 constexpr int32_t kNoPosition = 0x7fffffff;
 
-/// A function of the vocabulary that a block runs for each row: FUNCTION<threads>(addresses .., numbers ..).
+/// A call of a function of the vocabulary, which a block runs for each row: FUNCTION<threads>(addresses .., numbers
+/// ..).
 struct BlockCall {
   struct Place {
     uint32_t buffer = 0;
@@ -86,45 +88,45 @@ struct BlockCall {
   const char* function = "";
   std::vector<Place> places;
   std::vector<ExpressionPtr> numbers;  // indices as i64, real numbers
-  bool waits = true;                   // its threads wait for each other
-  bool has_shared = false;             // behind the addresses: one Positioned<f64> per warp
+  bool waits = true;                   // the function has barriers
+  bool has_shared = false;             // after the addresses it takes shared memory: one Positioned<f64> per warp
   uint32_t threads = 32;
-  Sym operations;  // of a row, about
+  Sym operations;  // estimate, per row
 };
 
-/// What some of a kernel's rows store besides its row stores: those from `first` on, as many as `loops` count. The
-/// loops run in the order of the rows.
+/// Stores of some rows of a kernel, besides its row stores: the rows from `first` on, as many as `loops` have
+/// iterations. The loops are decoded from the number of the row in this part.
 struct RowPart {
   int64_t first = 0;
   std::vector<Loop> loops;
   std::vector<Store> stores;
 };
 
-/// Without columns: a map. Rows, and columns within a row, are independent of each other but for the reductions, which
-/// are computed in order.
+/// A kernel. Iterations are independent of each other, except through reductions, which are computed in
+/// order. A kernel without columns is a map.
 ///   prologues; for rows: reductions[0] .. over columns; row_stores; row_parts; for columns: column_stores
 struct LoopKernel {
   std::vector<Loop> rows, columns;
   std::vector<Reduction> reductions;
   std::vector<Store> row_stores, column_stores;
-  std::vector<RowPart> row_parts;  // of kernels with reductions
-  /// Kernels without rows that each block computes for itself: their column stores go to its shared memory, from which
-  /// this kernel loads. Kernels with columns may have some.
+  std::vector<RowPart> row_parts;  // only in kernels with reductions
+  /// Kernels without rows that each block runs first. Their column stores go to the block's shared memory, from which
+  /// this kernel loads. Only kernels with columns have prologues.
   std::vector<std::shared_ptr<const LoopKernel>> prologues;
-  /// Kernels whose blocks run in the same launch, behind those of this one. They do not depend on each other.
+  /// Kernels whose blocks run in the same launch, after those of this one. They do not depend on each other.
   std::vector<std::shared_ptr<const LoopKernel>> beside;
-  std::optional<Attention> attention;  // then there are no reductions
-  bool in_order = false;  // columns are walked in order: one may read what an earlier one of its row has stored
+  std::optional<Attention> attention;  // then `reductions` is empty
+  bool in_order = false;               // columns run in order: one may read what an earlier one of its row has stored
   std::optional<Line> line;
-  std::optional<BlockCall> call;               // then there is nothing besides rows
+  std::optional<BlockCall> call;               // then the kernel has only rows besides
   std::vector<const compiler::Node*> nodes;    // of the model, in order
-  std::vector<const compiler::Node*> inlined;  // functions of indices that these read, computed where they are read
-  std::string why;                             // its results are stored and no reader became part of it
+  std::vector<const compiler::Node*> inlined;  // nodes whose values these read and compute inline
+  std::string why;                             // why its results are stored instead of being computed by their reader
 };
 
-/// The expressions that the kernel computes but for its prologues', null ones among them.
+/// All expressions of the kernel, some of them null; not those of its prologues and of the kernels beside it.
 std::vector<ExpressionPtr> expressions_of(const LoopKernel& kernel);
-/// The same, to replace them.
+/// The same, for replacing them.
 std::vector<ExpressionPtr*> expressions_in(LoopKernel& kernel);
 
 }  // namespace wick::cuda

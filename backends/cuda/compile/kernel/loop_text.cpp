@@ -36,7 +36,7 @@ class LoopWriter : public KernelWriter {
     return finish(row_.text, 1);
   }
 
-  // The columns of a kernel without rows, as part of another one that goes on behind it.
+  // Writes the columns of a kernel without rows as part of another kernel's text.
   void write_line() {
     hold_row();
     write_reductions();
@@ -62,10 +62,10 @@ class LoopWriter : public KernelWriter {
     if (schedule_.kind != ScheduleKind::warp_per_row) return "thread_x()";
     return schedule_.lanes < 32 ? fmt::format("(lane() % {})", schedule_.lanes) : "lane()";
   }
-  // Of the threads of a row, one stores what belongs to the row.
+  // The condition under which a thread stores the results of its row: one thread of each row does.
   std::string writes_once() const { return threads_per_row() == 1 ? "" : thread_of_row() + " == 0"; }
 
-  // Whether that begins a loop.
+  // Returns whether it has begun a loop.
   bool write_rows() {
     const Sym rows = extent_of(kernel_.rows);
     bool walks = false;
@@ -138,7 +138,7 @@ class LoopWriter : public KernelWriter {
     return text(number);
   }
 
-  // Loads what several walks read: all of it is under way before the first use.
+  // Loads what several walks read. All loads are issued before the first use.
   void hold_row() {
     if (schedule_.held == 0) return;
     const std::vector<ExpressionPtr> loads = loads_of_walks(graph_, kernel_, schedule_.vector);
@@ -206,7 +206,7 @@ void KernelWriter::write_prologues(Scope& scope, uint32_t threads) {
     write_prologue(scope, *kernel_.prologues[i], fmt::format("line{}", i), threads);
 }
 
-// With shared memory in place of the buffer that it stores to.
+// Writes a prologue. The buffer that it stores to becomes an array in shared memory.
 void KernelWriter::write_prologue(Scope& scope, const LoopKernel& prologue, const std::string& name, uint32_t threads) {
   const Store& store = prologue.column_stores[0];
   const Sym columns = extent_of(prologue.columns);

@@ -1,4 +1,4 @@
-// Loop kernels as text in the vocabulary of kernels. C++20.
+// Writes loop kernels as text in the vocabulary of kernels. C++20.
 #pragma once
 #include <array>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace wick::cuda {
 
-/// What a kernel is called with.
+/// One parameter of a kernel.
 struct KernelParameter {
   enum class Kind : uint8_t { buffer, size, status, counters, check } kind = Kind::buffer;
   uint32_t buffer = 0;  // check: its number, passed as i64
@@ -19,11 +19,11 @@ struct KernelParameter {
   std::string size;  // the symbol, passed as i64
 };
 
-/// A kernel as text. Kernels that do the same have the same text but for their name.
+/// A kernel as text. Kernels that do the same have the same text, except for their name.
 struct KernelSource {
-  std::string label;  // what it does, for names: "linear_relu"
+  std::string label;  // made of its operators, for names: "linear_relu"
   std::string parameters_text, body;
-  Schedule schedule;  // its threads are all in x
+  Schedule schedule;  // all threads of a block are along x
   Sym counters = 0;   // u32 numbers that are 0 when the kernel begins and when it ends
   uint32_t dynamic_shared_bytes = 0;
   bool has_barriers = false;
@@ -31,28 +31,28 @@ struct KernelSource {
   std::array<Sym, 3> grid = {Sym(1), Sym(1), Sym(1)};
 };
 
-/// How often they run, together.
+/// The number of iterations of nested loops: the product of their extents.
 Sym extent_of(const std::vector<Loop>& loops);
-/// The same at most.
+/// Its upper bound.
 int64_t max_extent(const std::vector<Loop>& loops);
-/// Merges neighbouring loops that every offset walks through as one.
+/// Merges neighbouring loops if every index of the kernel treats them as one loop.
 void merge_loops(LoweredGraph& graph, LoopKernel& kernel);
 
-/// The kernel as text, by the schedule that suits it.
+/// Chooses a schedule for the kernel and writes it.
 KernelSource write_kernel(LoweredGraph& graph, const LoopKernel& kernel);
-/// One text for a kernel and those beside it: blocks choose by their number.
+/// One text for a kernel and those beside it. Each block chooses its kernel by the block's number.
 KernelSource write_beside(LoweredGraph& graph, const LoopKernel& kernel);
-/// A map that stores along one loop and loads along another, if it is one and is large.
+/// A map that stores along one loop and loads along another (a transpose), by squares. Nothing if it is none, or small.
 std::optional<KernelSource> write_turned(LoweredGraph& graph, const LoopKernel& kernel);
 KernelSource write_unrolled(LoweredGraph& graph, const LoopKernel& kernel, const Schedule& schedule);
 KernelSource write_strands(LoweredGraph& graph, const LoopKernel& kernel, const Schedule& schedule);
 KernelSource write_loops(LoweredGraph& graph, const LoopKernel& kernel, const Schedule& schedule);
 
-/// Whether neighbours along a loop are neighbours in memory.
+/// Whether neighbours along a loop are adjacent in memory.
 bool steps_by_one(ExpressionPtr offset, const Loop& loop);
-/// Whether an element, through conversions, lies beside the one of the next loop value in memory.
+/// Whether an element is computed from a load that steps by one along the loop.
 bool walks_along(ExpressionPtr element, const Loop& loop);
-/// How an expression grows with a loop variable. Throws Failure(limit).
+/// The difference between the expression at variable + 1 and at variable. Throws Failure(limit).
 Sym step_of(const Sym& sym, const Sym& variable);
 
 /// An integer expression in C, with the names that its symbols have in the kernel.

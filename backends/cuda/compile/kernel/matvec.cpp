@@ -15,11 +15,11 @@ namespace {
 using compiler::SymScope;
 
 constexpr int64_t kMostRows = 8, kFewestColumns = 16;
-// A warp for each column keeps a device busy with more of them.
+// With more columns, a warp for each column keeps a device busy.
 constexpr int64_t kMostSharedColumns = 32 * 1024;
 constexpr uint32_t kMatvecThreads = 128, kMatvecWarps = kMatvecThreads / 32;
 
-// Whether the offset of a load of bytes is a multiple of 16, plus inner / per_byte.
+// Whether an offset is a multiple of 16 plus inner / per_byte, where `inner` counts the elements of 16 bytes.
 bool is_packed(LoweredGraph& graph, const Sym& offset, const Loop& loop, int64_t per_byte) {
   bool packed = false;
   const compiler::Status status = compiler::catch_failure([&] {
@@ -64,13 +64,13 @@ class MatvecWriter : public KernelWriter {
   }
 
  private:
-  // One for each matrix, or for each row of the other factor.
+  // One for each matrix, or one for each row of the other factor.
   size_t sums() const { return matvec_.matrices.size() * static_cast<size_t>(rows_); }
   std::string result_text(ExpressionPtr reduced) const override {
     return fmt::format("acc{}", static_cast<int64_t>(reduced->buffer) * rows_ + row_);
   }
 
-  // Of the left factor: 16 bytes of floats, or of what takes two bytes each.
+  // Elements of the left factor that are loaded at once: 16 bytes of floats, or of types of two bytes.
   int64_t steps_at_once() const {
     bool halves = false;
     for_each({matvec_.left}, [&](ExpressionPtr e) {
@@ -85,7 +85,7 @@ class MatvecWriter : public KernelWriter {
     return dtype == DType::boolean ? "to_bool(" + element + ")" : element;
   }
 
-  // The element of matrix `number`, whose bytes the threads hold.
+  // Loads 16 bytes of matrix `number` and returns its element in terms of them.
   ExpressionPtr write_right(Scope& group, size_t number) {
     const Matvec::Matrix& matrix = matvec_.matrices[number];
     const auto change = [&](const Sym& sym) { return groups_.of(graph_, sym, k_); };
@@ -102,7 +102,7 @@ class MatvecWriter : public KernelWriter {
     return graph_.pool.rewrite(matrix.element, change, known);
   }
 
-  // Row m of the other factor; what lies side by side in it is loaded at once.
+  // Loads row m of the other factor, adjacent elements at once, and returns its element.
   ExpressionPtr write_left(Scope& part, int64_t m) {
     std::map<ExpressionPtr, ExpressionPtr> of_row;
     const ExpressionPtr row =
@@ -200,7 +200,8 @@ class MatvecWriter : public KernelWriter {
   Scope block_;
 };
 
-// The load of 16 bytes of integers that an element has; sets how many there are.
+// The load within an element that reads packed integers, 16 bytes at once; null if there is none. Sets `count` to the
+// integers in 16 bytes.
 ExpressionPtr find_packed(LoweredGraph& graph, const Loop& k, ExpressionPtr element, uint32_t& count) {
   ExpressionPtr packed = nullptr;
   for_each({element}, [&](ExpressionPtr e) {
@@ -216,7 +217,7 @@ ExpressionPtr find_packed(LoweredGraph& graph, const Loop& k, ExpressionPtr elem
   return packed;
 }
 
-// The same of 16-bit floats.
+// The same for an element that is a 16-bit float.
 ExpressionPtr find_floats(LoweredGraph& graph, const Loop& k, ExpressionPtr element, uint32_t& count) {
   const bool floats = element->kind == ExpressionKind::load && dtype_size_bytes(element->dtype) == 2;
   if (!floats || element->args.size() > 1 || !sym_mod(k.extent, Sym(8)).is(0)) return nullptr;
@@ -226,7 +227,7 @@ ExpressionPtr find_floats(LoweredGraph& graph, const Loop& k, ExpressionPtr elem
 
 using FindPacked = ExpressionPtr (*)(LoweredGraph&, const Loop&, ExpressionPtr, uint32_t&);
 
-// Of one sum.
+// The matvec that a kernel with one reduction is.
 std::optional<Matvec> find_product(LoweredGraph& graph, const LoopKernel& kernel, FindPacked find) {
   const std::optional<Contraction> product = find_factors(kernel);
   if (!product || !product->batch.empty() || kernel.columns.size() != 1) return std::nullopt;
@@ -247,7 +248,7 @@ std::optional<Matvec> find_product(LoweredGraph& graph, const LoopKernel& kernel
   return matrix.packed ? std::optional(out) : std::nullopt;
 }
 
-// Of all sums.
+// The matvec that a kernel with one or more reductions is. All of them must read the same row.
 std::optional<Matvec> find_products(LoweredGraph& graph, const LoopKernel& kernel, FindPacked find) {
   std::optional<Matvec> out;
   for (const Reduction& reduction : kernel.reductions) {
@@ -303,7 +304,7 @@ std::optional<Matvec> find_matvec(LoweredGraph& graph, const LoopKernel& kernel)
 
 std::optional<Matvec> find_matvec_of_floats(LoweredGraph& graph, const LoopKernel& kernel) {
   std::optional<Matvec> out = find_products(graph, kernel, find_floats);
-  // A row that stands in memory as it is costs warps that walk along k no more.
+  // A row that is in memory already costs kernels with a warp or a block per column nothing extra.
   const bool shares = out && out->m.empty() && out->factors != DType::f32 && !kernel.prologues.empty() &&
                       max_extent(out->n) <= kMostSharedColumns;
   return shares ? out : std::nullopt;

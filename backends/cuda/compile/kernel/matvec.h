@@ -1,4 +1,4 @@
-// Products of a few rows with a matrix of packed integers, which is read once. C++20.
+// Matmuls of a few rows with a large matrix, which is read once (GEMV). C++20.
 #pragma once
 #include <optional>
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace wick::cuda {
 
-/// k = count * group + inner, for a loop over k.
+/// Splits the variable of a loop: k = count * group + inner.
 struct Groups {
   Sym group, inner;
   int64_t count;
@@ -17,43 +17,44 @@ struct Groups {
   Sym of(LoweredGraph& graph, const Sym& sym, const Loop& loop) const;
 };
 
-/// What 16 bytes of a matrix hold.
+/// The contents of 16 bytes of a matrix. `nibbles` are 4-bit integers from 0, `signed_nibbles` from -8.
 enum class Chunk : uint8_t { other, floats, bytes, nibbles, signed_nibbles };
 
-/// Sums of products of which one factor is a matrix of 8-bit or 4-bit integers with k innermost, in memory 16 bytes by
-/// 16 bytes, and the other one has at most 8 rows. A warp computes one column of the result for all rows: each thread
-/// loads 16 bytes of the matrix at once. Several sums have several matrices, and one row.
+/// Sums of products of a matrix of 8-bit or 4-bit integers and a factor of at most 8 rows. k is the innermost dimension
+/// of the matrix in memory, in whole chunks of 16 bytes. A warp computes one column of the result for all rows: each
+/// thread loads a chunk of the matrix at once. A kernel of several sums has a matrix for each, and one row.
 struct Matvec {
   struct Matrix {
-    ExpressionPtr element = nullptr;  // mentions n
-    ExpressionPtr packed = nullptr;   // the load in it
+    ExpressionPtr element = nullptr;  // depends on n
+    ExpressionPtr packed = nullptr;   // the load within `element`
     Chunk chunk = Chunk::other;
-    ExpressionPtr scale = nullptr;  // that the integers of a chunk are multiplied by
+    ExpressionPtr scale = nullptr;  // the factor that the integers of a chunk share; null: none
   };
-  std::vector<Loop> m, n;        // of the kernel's rows, in order; m has constant extents
-  ExpressionPtr left = nullptr;  // mentions m
-  std::vector<Matrix> matrices;  // of each sum
+  std::vector<Loop> m, n;        // loops of the kernel's rows, in their order; m has constant extents
+  ExpressionPtr left = nullptr;  // depends on m
+  std::vector<Matrix> matrices;  // one for each sum
   uint32_t count = 0;            // elements in 16 bytes
-  /// bf16 or f16 if both factors are, and matrix instructions take them: a warp computes 16 columns.
+  /// bf16 or f16 if both factors have this dtype and matrix instructions can take them: a warp then computes 16 or 32
+  /// columns, and warps may share k.
   DType factors = DType::f32;
 
-  /// An expression of row `number`.
+  /// The expression with the loop variables of m at row `number`.
   Sym in_row(const Sym& sym, int64_t number) const;
 };
 
-/// Nothing if the kernel is none.
+/// Nothing if the kernel is no such sum.
 std::optional<Matvec> find_matvec(LoweredGraph& graph, const LoopKernel& kernel);
-/// The same of one row, which a prologue computes, and of matrices of 16-bit floats, so few columns that warps have to
-/// share k.
+/// The same for matrices of 16-bit floats. Only for one row, which a prologue computes, and so few columns that warps
+/// must share k to keep the device busy.
 std::optional<Matvec> find_matvec_of_floats(LoweredGraph& graph, const LoopKernel& kernel);
 
 KernelSource write_matvec(LoweredGraph& graph, const LoopKernel& kernel, const Matvec& matvec);
 
-/// Sets chunks, scales and `factors` if matrix instructions can take the factors.
+/// Sets `chunk` and `scale` of each matrix, and `factors`, if matrix instructions can take the factors.
 void find_chunks(LoweredGraph& graph, const Loop& k, Matvec& matvec);
-/// Bytes of shared memory that such a kernel takes at most, besides its prologues.
+/// An upper bound of the shared memory that such a kernel takes, in bytes, without its prologues.
 int64_t shared_bytes(const LoopKernel& kernel, const Matvec& matvec);
-/// If they can.
+/// Requires: find_chunks() has set `factors` to bf16 or f16.
 KernelSource write_matvec_by_matrices(LoweredGraph& graph, const LoopKernel& kernel, const Matvec& matvec);
 
 }  // namespace wick::cuda

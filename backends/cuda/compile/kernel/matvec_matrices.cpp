@@ -1,4 +1,5 @@
-// Products of a few rows with a matrix that is read once, by matrix instructions.
+// Writes matmuls of a few rows with a matrix that is read once, by matrix instructions. A line is a column of the
+// result.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,15 +13,15 @@ namespace wick::cuda {
 namespace {
 
 constexpr uint32_t kThreads = 256, kWarps = kThreads / 32;
-constexpr int64_t kMostLines = 32;  // of a warp
-// Warps of a device, and blocks that are there at once.
+constexpr int64_t kMostLines = 32;  // lines of a warp at most
+// Warps that fill a device, and blocks that it runs at once.
 constexpr int64_t kWarpsOfDevice = kMultiprocessors * 24, kBlocksOfDevice = kMultiprocessors * 2;
-// Chunks that a lane has under way.
+// The most chunks that a lane loads ahead.
 constexpr int64_t kMostChunks = 16;
-// Of shared memory.
+// The most shared memory for copied rows.
 constexpr int64_t kMostRowBytes = 32 * 1024;
 
-// What the text calls a kind of chunk, and the 8 steps that are ordered at once in one.
+// The vocabulary's type for a kind of chunk.
 const char* chunk_text(Chunk chunk) {
   switch (chunk) {
     case Chunk::floats: return "FloatChunk";
@@ -31,7 +32,7 @@ const char* chunk_text(Chunk chunk) {
   }
 }
 
-// Of the few rows; 0 if they are read where they are.
+// Bytes of the few rows if they are copied to shared memory; 0 if they are read where they are.
 int64_t copied_row_bytes(const LoopKernel& kernel, const Matvec& matvec) {
   const int64_t bytes = max_extent(matvec.m) * kernel.columns[0].extent.value() * 2;
   return kernel.prologues.empty() && bytes <= kMostRowBytes ? bytes : 0;
@@ -82,7 +83,7 @@ class MatrixMatvecWriter : public KernelWriter {
   }
 
  private:
-  // Of a warp.
+  // Lines of a warp.
   int64_t lines() const { return 8 * halves_; }
   Sym tiles() const { return ceil_div(columns_, Sym(lines())); }
   int64_t max_tiles() const { return compiler::SymScope::range(tiles()).max; }
@@ -94,10 +95,11 @@ class MatrixMatvecWriter : public KernelWriter {
   }
   std::string result_text(ExpressionPtr reduced) const override { return fmt::format("acc{}", reduced->buffer); }
 
-  // Warps share the steps of a tile where there are few tiles.
+  // Lets warps share the steps of a tile where there are few tiles.
   void choose() {
     while (splits_ < kWarps && steps_ % (2 * splits_) == 0 && max_tiles() * splits_ < kWarpsOfDevice) splits_ *= 2;
-    // What each block computes first serves more lines, if no block waits for others.
+    // If there are more tiles than blocks that run at once, tiles become larger, so that what a block computes first
+    // (prologues, copied rows) serves more lines.
     if (splits_ > 1 && max_tiles() > kBlocksOfDevice) halves_ = kMostLines / 8;
     const int64_t most = kMostChunks / chunks_of_step();
     for (int64_t depth = 1; depth <= std::max<int64_t>(most, 1); ++depth) {
@@ -123,8 +125,8 @@ class MatrixMatvecWriter : public KernelWriter {
     return graph_.pool.rewrite(e, change, known);
   }
 
-  // Function `fetch`: what a lane holds of step `step`, of all matrices. The first steps are on their way before
-  // anything else is.
+  // Writes function `fetch`, which loads a lane's chunks of step `step`, of all matrices. The loads of the first steps
+  // start before anything else.
   void write_fetch() {
     block_.line(fmt::format("Words4 held[{}][{}];", depth_, chunks_of_step()));
     block_.line(fmt::format("f32 scales[{}][{}] = {{}};", depth_, chunks_of_step()));
@@ -155,7 +157,7 @@ class MatrixMatvecWriter : public KernelWriter {
     block_.line(fmt::format("for (u32 d = 0; d < {}; ++d) fetch(d, first_step + static_cast<idx>(d));", depth_));
   }
 
-  // What each block does first: prologues, or a copy of the rows to shared memory if they fit.
+  // Runs the prologues, or copies the rows to shared memory if they fit.
   void write_rows() {
     write_prologues(block_, kThreads);
     if (copied_row_bytes(kernel_, matvec_) == 0) return;
@@ -173,7 +175,7 @@ class MatrixMatvecWriter : public KernelWriter {
     copied_ = true;
   }
 
-  // The address of part `part` of row `m`.
+  // The text of the address of part `part` of row `m`.
   std::string row_part(Scope& scope) {
     if (copied_)
       return fmt::format("shared_rows + 8 * ({}part)",
@@ -183,7 +185,7 @@ class MatrixMatvecWriter : public KernelWriter {
     return parameter(left->buffer, false) + " + " + value(scope, left->args[0]);
   }
 
-  // Function `multiply`: adds the products of what fetch() holds.
+  // Writes function `multiply`, which adds the products of what fetch() has loaded.
   void write_multiply() {
     const std::string chunk_name = chunk_text(matvec_.matrices[0].chunk), type = storage_name(matvec_.factors);
     Scope chunk = inside(block_, {groups_.group}, {});
@@ -191,7 +193,7 @@ class MatrixMatvecWriter : public KernelWriter {
     chunk.line(fmt::format("Words4 rows[{}::kParts];", chunk_name));
     Scope part = inside(chunk, {parts_.group}, matvec_.m);
     part.line(fmt::format("const idx part = chunk * {} + static_cast<idx>(c);", matvec_.count / 8));
-    // Lanes beyond the last row compute what nobody reads.
+    // Lanes past the last row repeat it. Nobody reads what they compute.
     if (rows_ > 1) part.line(fmt::format("const idx m = smaller<idx>(static_cast<idx>(lane() / 4), {});", rows_ - 1));
     part.line(fmt::format("rows[c] = {}::ordered(load_words4({}));", chunk_name, row_part(part)));
     chunk.line("WICK_UNROLL");
@@ -229,7 +231,7 @@ class MatrixMatvecWriter : public KernelWriter {
     block_.line(splits_ == 1 ? "warp_barrier();" : "block_barrier();");
   }
 
-  // A thread adds what the warps have of a line, for all rows.
+  // A thread adds the partial sums that the warps have for a line, for all rows.
   void write_results() {
     block_.line(fmt::format("const u32 own = thread_x() % {};", 32 * splits_));
     block_.line(fmt::format("const idx own_n = tile * {} + static_cast<idx>(own % {});", lines(), lines()));
@@ -277,14 +279,15 @@ class MatrixMatvecWriter : public KernelWriter {
   const Loop k_;
   const Sym columns_;
   const Groups groups_, parts_;
-  const int64_t steps_;  // of all warps, four chunks of a line each
+  const int64_t steps_;  // of all warps together; a step is four chunks of a line
   int64_t rows_ = 1, splits_ = 1, depth_ = 1;
-  bool copied_ = false;  // the rows, to shared memory
-  int64_t halves_ = 2;   // times 8 lines of a warp, of which a lane has one
+  bool copied_ = false;  // the rows are in shared memory
+  int64_t halves_ = 2;   // a warp has 8 * halves_ lines, a lane one of each 8
   Scope block_;
 };
 
-// Floats, or nothing but a scale that all elements of a chunk share stands between the integers and the factor.
+// Finds what the chunks of a matrix hold. False unless they hold floats of dtype `factors`, or integers that become the
+// factor by nothing but a scale that all elements of a chunk share.
 bool find_chunk(LoweredGraph& graph, const Loop& k, int64_t count, DType factors, Matvec::Matrix& matrix) {
   if (matrix.packed == matrix.element) {
     matrix.chunk = Chunk::floats;

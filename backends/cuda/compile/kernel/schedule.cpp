@@ -1,4 +1,4 @@
-// How threads share a kernel's loops, and loops that are one.
+// Chooses how threads share a kernel's loops, and merges loops.
 #include <algorithm>
 #include <set>
 
@@ -16,7 +16,7 @@ using compiler::SymScope;
 
 namespace {
 
-// Threads that keep a device busy, and rows that do so with a warp each.
+// Threads that fill a device, and rows that fill it with a warp each.
 constexpr int64_t kThreadsOfDevice = kMultiprocessors * 128, kRowsForWarps = kMultiprocessors * 16;
 
 bool mentions(const Sym& sym, const Sym& variable) {
@@ -25,7 +25,7 @@ bool mentions(const Sym& sym, const Sym& variable) {
   return symbols.count(variable.symbol_name()) > 0;
 }
 
-// Whether an expression differs by the value of any of the loops.
+// Whether an expression depends on any of the loop variables.
 bool mentions_any(ExpressionPtr expression, const std::vector<Loop>& loops) {
   bool found = false;
   for_each({expression}, [&](ExpressionPtr e) {
@@ -49,7 +49,7 @@ std::optional<Sym> merged_in(const Sym& sym, const Loop& outer, const Loop& inne
   return status.ok() ? out : std::nullopt;
 }
 
-// .. where two elements share a byte.
+// The same as steps_by_one() if two elements share a byte: the offset grows by one in two iterations.
 bool steps_by_half(ExpressionPtr offset, const Loop& loop) {
   if (offset->kind != ExpressionKind::index) return false;
   bool half = false;
@@ -81,7 +81,7 @@ bool merge_pair(LoweredGraph& graph, LoopKernel& kernel, std::vector<Loop>& loop
   return true;
 }
 
-// Calls add(expression) for each one; `line` is the kernel's, if it has one.
+// Calls add(expression) for each expression, null ones too. `line`: the kernel's line; null if it has none.
 template <typename Kernel, typename Add>
 void visit_expressions(Kernel& kernel, Line* line, Add&& add) {
   const auto add_stores = [&](auto& stores) {
@@ -161,7 +161,7 @@ KernelSource write_kernel(LoweredGraph& graph, const LoopKernel& kernel) {
 }
 
 void merge_loops(LoweredGraph& graph, LoopKernel& kernel) {
-  // The number of a column counts for positions, and merging keeps it.
+  // Positions are linear numbers of columns, and merging keeps these.
   for (std::vector<Loop>* loops : {&kernel.rows, &kernel.columns}) {
     for (size_t i = loops->size(); i-- > 1;) merge_pair(graph, kernel, *loops, i - 1);
   }
@@ -217,7 +217,7 @@ namespace {
 
 int64_t parts_of(int64_t all, int64_t size) { return (all + size - 1) / size; }
 
-// Lets a few lanes take a short row, so that each loads 16 bytes at once, if rows enough are left for the device.
+// Lets a few lanes take a short row, so that each loads 16 bytes at once, if rows are enough to fill the device.
 void share_warps(LoweredGraph& graph, const LoopKernel& kernel, Schedule& out) {
   constexpr int64_t kVectors = 4;
   const Sym rows = extent_of(kernel.rows), columns = extent_of(kernel.columns);
@@ -232,8 +232,8 @@ void share_warps(LoweredGraph& graph, const LoopKernel& kernel, Schedule& out) {
   }
 }
 
-// Lets each thread hold its part of a row, if that is little enough: 16-byte loads of a whole row are under way at
-// once, and the row comes from memory once. Enough rows share the device by fewer threads each.
+// Lets each thread keep its part of a row in registers, if that is small enough: all 16-byte loads of a row are issued
+// at once, and the row is read once. Each row gets fewer threads if there are enough rows.
 void hold_rows(LoweredGraph& graph, const LoopKernel& kernel, int64_t rows, Schedule& out) {
   constexpr int64_t kMostBytes = 128, kMostElements = 64, kVectors = 4, kMostWarps = 32, kThreadsOfFullDevice = 1024;
   const Sym extent = extent_of(kernel.columns);
@@ -266,7 +266,7 @@ void hold_rows(LoweredGraph& graph, const LoopKernel& kernel, int64_t rows, Sche
 
 }  // namespace
 
-// How far an offset goes with each value of a loop; 0 if that is no constant.
+// The constant by which an offset grows in each iteration of a loop; 0 if there is none.
 int64_t constant_step(ExpressionPtr offset, const Loop& loop) {
   int64_t out = 0;
   if (offset->kind != ExpressionKind::index) return out;
@@ -276,7 +276,7 @@ int64_t constant_step(ExpressionPtr offset, const Loop& loop) {
   return status.ok() ? out : 0;
 }
 
-// Whether rows read elements that their neighbours read, too.
+// Whether neighbouring rows read some of the same elements, as overlapping windows do.
 bool is_window(const LoopKernel& kernel) {
   constexpr int64_t kMostColumns = 256;
   if (kernel.rows.empty() || max_extent(kernel.columns) > kMostColumns) return false;
@@ -295,9 +295,9 @@ Schedule choose_schedule(LoweredGraph& graph, const LoopKernel& kernel) {
   Schedule out;
   const int64_t rows = max_extent(kernel.rows);
   if (kernel.columns.empty()) {
-    // A reduction of rows of one element is one for each element.
+    // Without columns, each reduction is over one element.
     if (!kernel.reductions.empty() || !kernel.column_stores.empty()) return out;
-    // Fewer threads than that leave multiprocessors without work.
+    // Fewer threads than kThreadsOfDevice leave multiprocessors idle.
     const int64_t most = std::clamp<int64_t>(rows / kThreadsOfDevice, 1, 16);
     out.vector = vector_of(graph, kernel, kernel.rows, kernel.row_stores, static_cast<uint32_t>(most));
     return choose_unrolled(graph, kernel, out.vector).value_or(out);
@@ -317,8 +317,8 @@ Schedule choose_schedule(LoweredGraph& graph, const LoopKernel& kernel) {
     if (const std::optional<Schedule> strands = choose_strands(graph, kernel)) return *strands;
   }
   if (columns <= 16 || prefers_rows || is_window(kernel)) return choose_unrolled(graph, kernel, 1).value_or(out);
-  // Sums over many columns of enough rows read more at once, so a warp is enough for longer ones. What a block computes
-  // first serves more rows that way, too, if there are more than multiprocessors.
+  // With many sums, a warp per row is enough for longer rows too. If there are more rows than multiprocessors, it also
+  // lets the prologues of a block serve more rows.
   const int64_t sums = rows * std::max<int64_t>(static_cast<int64_t>(kernel.reductions.size()), 1);
   const bool warps = columns <= 1024 || sums >= kRowsForWarps || (!kernel.prologues.empty() && rows > kMultiprocessors);
   out.kind = warps ? ScheduleKind::warp_per_row : ScheduleKind::block_per_row;

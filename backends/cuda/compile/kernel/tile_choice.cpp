@@ -1,4 +1,4 @@
-// Which tiles contractions and attention are computed in.
+// Chooses tiles for contractions and attention.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,13 +9,13 @@
 namespace wick::cuda {
 namespace {
 
-// Clock cycles and bytes are those of one multiprocessor.
+// The model for f32 factors: clock cycles and bytes of one multiprocessor.
 constexpr double kTf32FlopsPerClock = 1300, kFmaFlopsPerClock = 230;
 constexpr double kBytesPerClock = 32;     // from the L2 cache
-constexpr double kBlocksAtOnce = 4;       // by shared memory and registers
-constexpr double kClocksPerStep = 150;    // of a block that waits for its copies and barriers
+constexpr double kBlocksAtOnce = 4;       // limited by shared memory and registers
+constexpr double kClocksPerStep = 150;    // in which a block waits for its copies and barriers
 constexpr double kClocksPerBlock = 1500;  // first loads, stores
-constexpr double kClocksPerMerge = 2500;  // of splits: partial sums become visible, the last block reads them
+constexpr double kClocksPerMerge = 2500;  // if k is split: partial sums become visible, and the last block reads them
 constexpr int64_t kMostSplits = 16;
 constexpr int64_t kFewestStepsPerSplit = 2;
 
@@ -23,8 +23,7 @@ struct Row {
   Tile tile;
   uint32_t warps_m, warps_n, stages;
 };
-// Larger tiles first: of equals the first one is taken.
-// A warp has at least 16 lines of each factor.
+// Larger tiles come first: of equally fast rows the first is chosen. Each warp has at least 16 lines of each factor.
 constexpr std::array<Row, 7> kTf32Rows = {{{{128, 128, 16}, 2, 4, 3},
                                            {{128, 64, 16}, 2, 2, 4},
                                            {{64, 128, 16}, 2, 2, 4},
@@ -39,7 +38,7 @@ constexpr std::array<Row, 6> kFmaRows = {{{{128, 128, 16}, 4, 2, 3},
                                           {{64, 32, 32}, 4, 1, 4},
                                           {{32, 32, 32}, 2, 1, 4}}};
 
-// Of matrix instructions. A warp has at least 16 lines of each factor.
+// Tiles for matrix instructions of 16-bit factors. Each warp has at least 16 lines of each factor.
 struct Shape {
   uint32_t m, n, warps_m, warps_n;
 };
@@ -63,16 +62,16 @@ constexpr std::array<Shape, 18> kMatrixShapes = {{{128, 256, 2, 4},
                                                   {16, 64, 1, 4}}};
 constexpr std::array<uint32_t, 3> kMatrixDepths = {128, 64, 32};
 constexpr uint32_t kMostMatrixStages = 4;
-// Of instructions of a warpgroup, each of which has 64 lines and all columns.
+// Tiles for instructions of four warps. Each instruction takes 64 lines along m and all of the tile's lines along n.
 constexpr std::array<Shape, 6> kWarpgroupShapes = {
     {{128, 256, 8, 1}, {128, 128, 8, 1}, {64, 256, 4, 1}, {128, 64, 8, 1}, {64, 128, 4, 1}, {64, 64, 4, 1}}};
 constexpr uint32_t kMostWarpgroupStages = 4;
-// How long its kernels take, in nanoseconds: fitted to times of 120 kernels of 20 shapes on an H100. Of the busiest
-// multiprocessor, whose blocks run in rounds of as many as fit.
+// The model for factors of 16 bits: nanoseconds of the busiest multiprocessor, which runs its blocks in rounds of as
+// many as fit. Fitted to times of 120 kernels of 20 shapes, measured on an H100.
 constexpr double kNsPerRound = 98, kNsPerStep = 176, kNsPerMegaFlop = 432, kNsPerKilobyte = 2.9;
-// Assumed: 60 % of the data sheet's rate, as no device has run them. The rest is as of other matrix instructions.
+// Assumed, not measured: 60 % of the data sheet's rate. The rest of the model is the same.
 constexpr double kNsPerMegaFlopOfWarpgroups = 222;
-constexpr double kNsPerResult = 14.3, kNsPerNormedElement = 22.3;  // of one thread
+constexpr double kNsPerResult = 14.3, kNsPerNormedElement = 22.3;  // per thread
 constexpr double kNsOfMerge = 500, kNsPerSplit = 200, kNsPerMergedResult = 31.7;
 constexpr uint32_t kSharedBytesOfMultiprocessor = 227 << 10, kWarpsOfMultiprocessor = 64;
 constexpr uint32_t kRegistersOfMultiprocessor = 65536, kRegistersBesideSums = 60, kMostRegisters = 255;
@@ -83,11 +82,11 @@ uint32_t element_bytes(const ContractionFacts& facts) { return facts.by_matrices
 
 double flops_per_clock(const ContractionFacts& facts) { return facts.by_tf32 ? kTf32FlopsPerClock : kFmaFlopsPerClock; }
 
-// Elements that a thread computes for the next step stay in registers meanwhile, beside what their addresses share
-// between steps: of more elements than these the registers spill.
+// The most elements of the next tile that a thread can hold in registers, besides the parts of their addresses that
+// steps share. With more, registers spill.
 constexpr uint32_t kMostHeldElements = 24, kMostHeldOfMatrices = 32;
 
-// The row as the facts allow it: without copies, steps are halved until a thread can hold its elements.
+// Adapts a row to the facts: without copies, halves the steps until a thread can hold its elements.
 Row fitted(const ContractionFacts& facts, Row row) {
   const auto held = [&] { return (row.tile.m + row.tile.n) * row.tile.k / (32 * row.warps_m * row.warps_n); };
   const uint32_t most = facts.by_matrices ? kMostHeldOfMatrices : kMostHeldElements;
@@ -144,14 +143,14 @@ double nanoseconds(const ContractionFacts& facts, const Schedule& schedule) {
          (splits > 1 ? kNsOfMerge + kNsPerSplit * splits + kNsPerMergedResult * blocks * results : 0);
 }
 
-constexpr double kBlocksOfAttention = 2;  // of a multiprocessor: while one waits, another one computes
+constexpr double kBlocksOfAttention = 2;  // per multiprocessor: while one waits, another one computes
 constexpr int64_t kFewestQueries = 16, kFewestKeyTilesPerSplit = 2;
 constexpr uint32_t kMostResultsOfThread = 64;
-// Of a tile of few queries: splits of its keys, and blocks of a multiprocessor, whose loads overlap.
+// For tiles of few queries: the most splits of the keys, and blocks per multiprocessor, whose loads overlap.
 constexpr int64_t kMostKeySplits = 32, kBlocksOfFewQueries = 3;
-constexpr uint32_t kBytesOfBounds = 8 * 2 * 16 * 4;  // at most, of the warps' rows
+constexpr uint32_t kBytesOfBounds = 8 * 2 * 16 * 4;  // an upper bound: maximum and sum of 16 rows for each of 8 warps
 
-// Of a tile of rows with 16-byte chunks, padded as tile_layout.h does at most.
+// An upper bound of the bytes of a tile: rows of 16-byte chunks, padded as in tile_layout.h.
 uint32_t tile_bytes(uint32_t rows, uint32_t width, uint32_t element_bytes) {
   return rows * padded_chunks(width * element_bytes / 16) * 16;
 }
@@ -163,8 +162,8 @@ uint32_t shared_bytes(const AttentionWidths& widths, const Tile& tile, uint32_t 
          (by_matrices ? 0 : tile_bytes(tile.m, tile.n, element));
 }
 
-// A tile of few queries: the warps of a block share its keys, all of which are loaded at once. More blocks take parts
-// of the keys until each has few of them.
+// Few queries: the warps of a block share the keys of a tile, all of which are loaded at once. Keys are split among
+// more blocks until each has few of them.
 Schedule schedule_of_few_queries(const AttentionFacts& facts) {
   Schedule out;
   out.kind = ScheduleKind::query_matrix_tiles;
@@ -174,7 +173,7 @@ Schedule schedule_of_few_queries(const AttentionFacts& facts) {
     return facts.keys <= out.tile.n / 2 || shared_bytes(widths, out.tile, 1, true) > kPlainSharedBytes - kBytesOfBounds;
   };
   while (out.tile.n > 32 && too_large()) out.tile.n /= 2;
-  // What the warps have of their rows takes the place of the keys and values.
+  // The partial results of the warps replace the keys and values in shared memory, and must fit there.
   out.warps_n = out.tile.n / (facts.queries <= 8 ? 16 : 32);
   out.threads = 32 * out.warps_n;
   const int64_t tiles = quotient_up(facts.queries, out.tile.m) * facts.batch;
@@ -199,7 +198,7 @@ Schedule schedule_of(const ContractionFacts& facts, const Row& row, int64_t spli
   return out;
 }
 
-// As many as fit, so that copies run ahead.
+// As many stages as fit, so that copies run ahead.
 uint32_t matrix_stages(const ContractionFacts& facts, const Row& row) {
   const uint32_t stage = (row.tile.m + row.tile.n) * row.tile.k * element_bytes(facts);
   return std::min(kMostMatrixStages, (kMostSharedBytes - facts.norms * std::max(row.tile.m, row.tile.n) * 4) / stage);
@@ -215,7 +214,7 @@ void take_if_faster(const ContractionFacts& facts, const Row& row, ScheduleKind 
   for (int64_t wanted = 1; wanted <= kMostSplits; ++wanted) {
     const bool fills = count_tiles(facts, row.tile) >= kMultiprocessors;
     if (wanted > 1 && (fills || steps / wanted < kFewestStepsPerSplit)) break;
-    Schedule made = schedule_of(facts, row, quotient_up(steps, quotient_up(steps, wanted)));  // none is empty
+    Schedule made = schedule_of(facts, row, quotient_up(steps, quotient_up(steps, wanted)));  // no split is empty
     made.kind = kind;
     made.stages = row.stages;
     const double taken = nanoseconds(facts, made);
@@ -255,7 +254,7 @@ Schedule best(const ContractionFacts& facts, const std::array<Row, kRows>& rows)
     for (int64_t wanted = 1; wanted <= kMostSplits; ++wanted) {
       const bool fills = count_tiles(facts, row.tile) >= kMultiprocessors;
       if (wanted > 1 && (fills || steps / wanted < kFewestStepsPerSplit)) break;
-      const int64_t splits = quotient_up(steps, quotient_up(steps, wanted));  // none is empty
+      const int64_t splits = quotient_up(steps, quotient_up(steps, wanted));  // no split is empty
       const double taken = clocks(facts, row, splits);
       const Schedule made = schedule_of(facts, row, splits);
       if (taken >= least || bytes_of_results(made) > bytes_of_tiles(made)) continue;
@@ -307,7 +306,7 @@ Schedule choose_attention(const AttentionFacts& facts) {
   const AttentionWidths widths = attention_widths(facts);
   for (const uint32_t m : {64u, 32u, 16u}) {
     const double tiles = static_cast<double>(quotient_up(facts.queries, m)) * static_cast<double>(facts.batch);
-    // Smaller tiles where larger ones leave multiprocessors without work.
+    // Smaller tiles if larger ones leave multiprocessors idle.
     if (m > 16 && (tiles < kMultiprocessors || facts.queries <= m / 2)) continue;
     if (m == 16 && facts.by_matrices) return schedule_of_few_queries(facts);
     const uint32_t warps = facts.by_matrices ? m / 16 : 4;

@@ -27,10 +27,10 @@ DType bits_of_factor(ExpressionPtr factor) {
 
 namespace {
 
-// How far apart neighbours along a loop are that share few cache lines.
+// Neighbours along a loop that are at most this many elements apart share cache lines.
 constexpr int64_t kNear = 4;
 
-// Whether every element of a plain load and the one of the next loop value lie near each other.
+// Whether the element is a load, and neighbours along the loop are near each other in memory.
 bool is_near(ExpressionPtr element, const Loop& loop) {
   if (element->kind != ExpressionKind::load || element->args[0]->kind != ExpressionKind::index) return false;
   bool near = false;
@@ -41,8 +41,8 @@ bool is_near(ExpressionPtr element, const Loop& loop) {
   return status.ok() && near;
 }
 
-// Whether its elements stand in memory as they do in tiles, where loop variables alone say: what other elements say is
-// not read beyond the factor's end.
+// Whether the factor's elements are loads of the tile's dtype, at offsets that read no memory themselves: past the
+// factor's end such reads would be out of bounds.
 bool is_plain(const TileFactor& factor) {
   bool reads = false;
   for_each(factor.element->args, [&](ExpressionPtr e) { reads = reads || e->kind == ExpressionKind::load; });
@@ -51,8 +51,8 @@ bool is_plain(const TileFactor& factor) {
 
 }  // namespace
 
-// Of runs of steps that fill no chunk, such as the taps of a window, none is copied as a whole: neighbouring threads
-// take neighbouring lines then, if there are enough of these.
+// Contiguous runs of steps that are shorter than a chunk, such as the taps of a window, cannot be copied by chunks.
+// Neighbouring threads then take neighbouring lines, if there are enough of them.
 bool lies_along_steps(const TileFactor& factor) {
   constexpr int64_t kWarp = 32;
   const Loop &step = factor.step_loops.back(), &line = factor.line_loops.back();
@@ -77,7 +77,7 @@ TileLoad choose_load(LoweredGraph& graph, const TileFactor& factor) {
   return is_plain(factor) ? TileLoad::copies : TileLoad::chunks;
 }
 
-// A scope with the loop variables of a factor's element at its line and step.
+// A scope that defines the loop variables of the factor's element at its line and step.
 Scope TileWriter::at_element(const TileFactor& factor) {
   Scope scope;
   scope.indent = "      ";
@@ -106,14 +106,14 @@ void TileWriter::begin_inside(const TileFactor& factor) {
   block_.line(condition.empty() ? "    {" : fmt::format("    if ({}) {{", condition));
 }
 
-// The same of a load with its own guard.
+// The same, and the guard of the load itself.
 std::string TileWriter::readable(Scope& scope, const TileFactor& factor) {
   std::string valid = inside(factor);
   if (factor.element->args.size() == 1) return valid;
   return (valid.empty() ? "" : valid + " && ") + value(scope, factor.element->args[1]);
 }
 
-// Function `head` that does something for each of a thread's `count` parts of a tile.
+// Begins function `head` with a loop over the `count` parts of a tile that a thread handles.
 void TileWriter::begin_loader(const std::string& head, uint32_t count, const char* unroll) {
   block_.line(fmt::format("const auto {} {{", head));
   block_.line(fmt::format("  {}", unroll));
@@ -137,10 +137,10 @@ void TileWriter::write_loader(const TileFactor& factor, uint32_t threads) {
   block_.close_inner();
 }
 
-// Row and column of part `e` of a thread; parts are `unit` elements.
+// Writes the row and column of part `e` of a thread. A part is `unit` elements.
 void TileWriter::write_number(const TileFactor& factor, uint32_t threads, uint32_t unit) {
   const uint32_t per_row = factor.width() / unit, parts = factor.rows() * per_row;
-  if (threads % per_row == 0 && parts % threads == 0) {  // only the row depends on the part: addresses are cheap
+  if (threads % per_row == 0 && parts % threads == 0) {  // only the row depends on `e`: addresses are cheap
     block_.line(fmt::format("    const u32 row = e * {0} + thread_x() / {1}, column = thread_x() % {1}{2};",
                             threads / per_row, per_row, unit == 1 ? "" : fmt::format(" * {}", unit)));
     return;
@@ -203,7 +203,7 @@ void TileWriter::write_copies(const TileFactor& factor, uint32_t threads) {
   block_.line("};");
 }
 
-// Its bits as they are: what comes before the load has no branch.
+// Loads the bits of an element unchanged. The offset is computed before the branch.
 void TileWriter::write_plain_element(const TileFactor& factor) {
   Scope load = at_element(factor);
   load.indent = "    ";

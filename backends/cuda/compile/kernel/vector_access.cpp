@@ -55,7 +55,8 @@ class Runs {
     return out;
   }
 
-  // A group lies between two multiples of the divisor if it begins at a multiple of its own length, which divides it.
+  // A group stays between two multiples of the divisor if it begins at a multiple of its own length, and this length
+  // divides the divisor.
   std::optional<Run> division(const SymNode& node) const {
     const std::optional<Run> a = of(node.args[0]), b = of(node.args[1]);
     if (!a || !b || b->step != 0) return std::nullopt;
@@ -67,7 +68,7 @@ class Runs {
     return Run{make_sym(node.op, {a->first, b->first}), quotient ? 0 : a->step};
   }
 
-  // A comparison with a multiple of the group's length comes out the same for all of it.
+  // A comparison `less than` with a multiple of the group's length has the same result for the whole group.
   std::optional<Run> other(const SymNode& node) const {
     compiler::SymList args;
     bool even = true;
@@ -89,7 +90,7 @@ class Runs {
   const int64_t count_;
 };
 
-// Whether an index is a multiple of what those that it is made of are multiples of.
+// Whether an index is a multiple, because the indices that it is computed from are.
 template <typename IsMultiple>
 bool made_of_multiples(ExpressionPtr e, IsMultiple&& is_multiple_of) {
   if (e->kind == ExpressionKind::index) return is_multiple_of(e->index);
@@ -103,7 +104,7 @@ bool made_of_multiples(ExpressionPtr e, IsMultiple&& is_multiple_of) {
   }
 }
 
-// Whether an expression has the same value for all of a group.
+// Whether an expression has the same value for the whole group.
 bool is_even(LoweredGraph& graph, ExpressionPtr expression, const Loop& loop, uint32_t count) {
   bool even = true;
   for_each({expression}, [&](ExpressionPtr e) {
@@ -114,7 +115,8 @@ bool is_even(LoweredGraph& graph, ExpressionPtr expression, const Loop& loop, ui
   return even;
 }
 
-// The same of any index, which may depend on data: the row of a table that another tensor names.
+// Step and alignment of any index over a group, also of one that depends on data, such as the row of a table that
+// another tensor names.
 class Steps {
  public:
   Steps(LoweredGraph& graph, const Loop& loop, uint32_t count) : graph_(graph), loop_(loop), count_(count) {}
@@ -122,7 +124,7 @@ class Steps {
   bool is_vector(ExpressionPtr offset) const { return step_of(offset) == 1 && begins_at_multiple(offset); }
 
  private:
-  // From each of a group to the next one; nothing if that differs.
+  // The difference between neighbours of a group; nothing if it is not constant.
   std::optional<int64_t> step_of(ExpressionPtr e) const {
     if (e->kind == ExpressionKind::index) {
       const std::optional<Run> run = run_of(graph_, e->index, loop_, count_);
@@ -139,7 +141,7 @@ class Steps {
     return a && b ? std::optional(*a + sign * *b) : std::nullopt;
   }
 
-  // Whether the first of a group is a multiple of its length; not all that are ones are found.
+  // Whether the first index of a group is a multiple of the group's length. May return false for one that is.
   bool begins_at_multiple(ExpressionPtr e) const {
     return made_of_multiples(e, [&](const Sym& sym) {
       const std::optional<Run> run = run_of(graph_, sym, loop_, count_);
@@ -152,7 +154,7 @@ class Steps {
   const uint32_t count_;
 };
 
-// Of a group of rows, each has results of its own.
+// Whether an access depends on results of reductions, which differ between the rows of a group.
 bool reads_results(ExpressionPtr offset, ExpressionPtr guard) {
   bool reads = false;
   for_each({offset, guard}, [&](ExpressionPtr e) { reads = reads || e->kind == ExpressionKind::reduced; });
@@ -189,7 +191,7 @@ std::optional<Run> run_of(LoweredGraph& graph, const Sym& sym, const Loop& loop,
                         range.max == compiler::kUnbounded ? range.max : std::max<int64_t>((range.max - 1) / count, 0)};
   std::optional<Run> out;
   const compiler::Status status = compiler::catch_failure([&] { out = Runs(loop, Sym::symbol(name), count).of(sym); });
-  // What becomes too large an expression is none.
+  // An expression that becomes too large has no run.
   return status.ok() ? out : std::nullopt;
 }
 
@@ -238,7 +240,7 @@ uint32_t vector_for(LoweredGraph& graph, const std::vector<ExpressionPtr>& loads
   return 1;
 }
 
-// How many elements a thread may compute at once: their operations stand in the text one after the other.
+// The most elements that a thread may compute at once: the unrolled text contains the operations of each of them.
 uint32_t most_for(const std::vector<ExpressionPtr>& roots, uint32_t most) {
   constexpr uint32_t kMostOperations = 640;
   uint32_t operations = 1;

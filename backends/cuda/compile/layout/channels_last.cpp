@@ -11,7 +11,7 @@ using compiler::Node;
 using compiler::Sym;
 using compiler::Value;
 
-// Channels that fill copies of 16 bytes in any dtype, and as many as a step of a tile has at least.
+// Channels are a multiple of what 16 bytes hold in any dtype, and at least the steps of the smallest tile.
 constexpr int64_t kMultiple = 8, kFewestChannels = 16;
 
 bool can_be_channels_last(const Value* value) {

@@ -1,4 +1,4 @@
-// Images whose channels are innermost in memory. C++20.
+// Finds images whose channels are innermost in memory. C++20.
 #pragma once
 #include <set>
 
@@ -6,16 +6,16 @@
 
 namespace wick::cuda {
 
-/// Whether a convolution gains from an input whose channels lie side by side: matrix tiles take them by asynchronous
-/// copies, for all pixels of a tap at once.
+/// Whether a convolution is faster if its input's channels are innermost: asynchronous copies then bring, for each tap,
+/// the channels of all pixels of a tile.
 bool gains_from_channels_last(const compiler::Node& convolution);
 
-/// The values between such convolutions, of rank 3 to 5 with dimension 1 innermost, and those that pools and pointwise
-/// operators connect to them. Inputs and constants among them lie as they are given. Of the graph's own nodes, not of
-/// graphs inside them.
+/// The images, of rank 3 to 5, that have dimension 1 innermost: operands and results of such convolutions, and the
+/// images that pools and pointwise operators connect to these. Inputs and constants among them keep the layout that
+/// they are given in. Only values of the graph itself, not of graphs inside its nodes.
 std::set<const compiler::Value*> find_channels_last(const compiler::Graph& graph);
 
-/// The dimensions of a tensor from the outermost to the innermost one in memory: 0, 2 .., 1.
+/// The order of an image's dimensions in memory, from outermost to innermost: 0, 2 .., 1.
 std::vector<int64_t> channels_last_order(size_t rank);
 
 }  // namespace wick::cuda

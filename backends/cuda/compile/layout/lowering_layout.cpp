@@ -1,4 +1,4 @@
-// Strides of images whose channels are innermost, and the loops that store them.
+// The strides of images whose channels are innermost, and the loops that store them.
 #include <algorithm>
 
 #include "backends/cuda/compile/kernel/kernel_writer.h"
@@ -58,8 +58,8 @@ Element Lowering::permuted_constant(const Value* value, const std::vector<int64_
   };
 }
 
-// Neighbouring threads store side by side: the loop along which a store steps by one goes last. Results that count
-// columns keep theirs.
+// Moves the loop along which a store steps by one to the end, so that neighbouring threads store adjacent elements. In
+// kernels with positions, columns keep their order, which positions count.
 void Lowering::order_loops(LoopKernel& kernel) const {
   if (kernel.attention || kernel.line || kernel.call || kernel.in_order) return;
   const auto put_last = [&](std::vector<Loop>& loops, const std::vector<Store>& stores) {

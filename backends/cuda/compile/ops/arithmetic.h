@@ -1,4 +1,4 @@
-// Arithmetic on expressions in the type of the first operand, by the vocabulary's meaning: integers wrap. C++20.
+// Arithmetic on expressions in the type of the first operand, with the vocabulary's meaning: integers wrap. C++20.
 #pragma once
 #include "backends/cuda/compile/expression/expression.h"
 
@@ -19,7 +19,7 @@ inline ExpressionPtr div(ExpressionPool& pool, ExpressionPtr a, ExpressionPtr b)
   return pool.call(a->type, "op_div({0}, {1})", {a, b});
 }
 
-/// The weights of the four taps of a cubic convolution at a place {0} of 0 to 1 behind the second one.
+/// The weights of the four taps of a cubic convolution. {0}: the distance, 0 to 1, of the position from the second tap.
 inline constexpr const char* kCubicWeights[4] = {"cubic_far({0} + 1)", "cubic_near({0})", "cubic_near(1 - {0})",
                                                  "cubic_far(2 - {0})"};
 

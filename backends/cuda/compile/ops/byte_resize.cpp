@@ -11,13 +11,13 @@ double step_of_axis(const ByteAxis& a) {
   return a.scale > 0 ? 1 / a.scale : static_cast<double>(a.in) / static_cast<double>(a.out);
 }
 
-// Positions far outside stay there.
+// Positions far outside are clamped, so that they fit an integer.
 int64_t floor_of(double x) { return static_cast<int64_t>(std::floor(std::clamp(x, -1e9, 1e9))); }
 
 double cubic_near(double x) { return (1.25 * x - 2.25) * x * x + 1; }
 double cubic_far(double x) { return ((-0.75 * x + 3.75) * x - 6) * x + 3; }
 
-// Places and weights of one output.
+// The taps of one output: places and weights.
 struct ByteTaps {
   std::vector<int64_t> places;
   std::vector<double> weights;
@@ -64,7 +64,7 @@ ByteTaps antialiased_taps(const ByteAxis& a, double step, int64_t taps, int64_t 
   return out;
 }
 
-// Taps that the border clamps together are one.
+// Merges taps that clamping at the border puts at one place.
 void join_equal_places(ByteTaps& taps) {
   for (size_t i = 1, kept = 0; i < taps.places.size(); ++i) {
     if (taps.places[i] != taps.places[kept]) {

@@ -1,4 +1,4 @@
-// One row per operator: what is taken, and what its results are. C++20.
+// A row for each operator: when the backend takes it, and how it is lowered. C++20.
 #pragma once
 #include "backends/cuda/compile/lowering.h"
 #include "backends/cuda/compile/sizes/size_requirements.h"
@@ -8,11 +8,11 @@
 
 namespace wick::cuda {
 
-/// In which type an operator that works element by element computes.
+/// The type in which a pointwise operator computes.
 enum class Typing : uint8_t {
   result,    // operands become elements of the result's dtype
-  promoted,  // of the dtype that eager promotes them to
-  own,       // each keeps its own
+  promoted,  // operands become elements of the dtype that eager promotes them to
+  own,       // each operand keeps its own
 };
 
 struct OpRule {
@@ -20,18 +20,18 @@ struct OpRule {
   void (*lower)(Lowering& lowering, const compiler::Node& node);
   /// Conditions beyond those of support.cpp for every node. Null: none.
   compiler::Verdict (*supports)(const compiler::Node& node, const compiler::TargetContext& context) = nullptr;
-  /// Of operators that work element by element: the element in the vocabulary of kernels, {N} for argument N.
+  /// For pointwise operators: the element in the vocabulary of kernels, {N} for argument N.
   const char* text = nullptr;
   Typing typing = Typing::result;
-  /// The composite stays whole: its kernel is better than those of its parts.
+  /// The composite is not decomposed: its own kernel is better than those of its parts.
   bool keeps_whole = false;
-  /// Elements of operands are read many times: quantized ones stay integers in memory.
+  /// The kernel reads elements of its operands many times, so quantized operands stay integers in memory.
   bool rereads = false;
-  /// The result is operand `self` but for a region: place_copy or replace_elements makes it.
+  /// The result is operand `self` with a region replaced: place_copy() or replace_elements() makes it.
   bool writes_region = false;
-  /// The result has the dimensions of the operands, each treated alike: images stay images, in any layout.
+  /// The operator treats dimensions alike and keeps them, so an image may have any layout.
   bool keeps_dimensions = false;
-  /// What sizes must be. Null: nothing beyond what each node needs (size_requirements.h).
+  /// The requirements for sizes. Null: only those of every node (size_requirements.h).
   void (*needs)(const compiler::Node& node, SizeRequirements& out) = nullptr;
 };
 
@@ -60,7 +60,7 @@ constexpr OpRule needing(OpRule rule, void (*needs)(const compiler::Node& node, 
   return rule;
 }
 
-/// The row of an operator, or null.
+/// The row of an operator; null if there is none.
 const OpRule* find_rule(const compiler::Node& node);
 
 // Families, one file each.
@@ -69,16 +69,16 @@ extern const Span<const OpRule> kAttentionRules, kControlRules, kCreationRules, 
     kRandomRules, kRecurrenceRules, kReductionRules, kRegionRules, kResizeRules, kSamplingRules, kScanRules,
     kSortingRules, kSpectrumRules, kWindowRules, kWriteRules;
 
-/// Whether the sizes are equal, or one is no larger, for all values of their symbols.
+/// Whether, for all values of their symbols, the sizes are equal (same) or the first is at most the second (no_larger).
 bool same(const Sym& a, const Sym& b);
 bool no_larger(const Sym& a, const Sym& b);
 inline constexpr char kOnlyAtRunTime[] = "whether its operands' sizes agree is known only at run time";
 compiler::Verdict agreed(bool condition);
 
-/// Whether the first result holds floating-point numbers.
+/// Whether the first result has a floating dtype.
 compiler::Verdict gives_floats(const Node& node, const compiler::TargetContext& context);
 
-/// The dimension that a node's argument names, counted from 0.
+/// The dimension that an argument of a node names, counted from 0.
 size_t dim_argument(const compiler::Node& node, std::string_view name, size_t rank);
 
 }  // namespace wick::cuda

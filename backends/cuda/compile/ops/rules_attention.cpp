@@ -1,4 +1,4 @@
-// Attention as one kernel. Others than these forms decompose to matmul, softmax, matmul.
+// Attention as one kernel. Forms that are not taken here decompose to matmul, softmax, matmul.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ Verdict fits(const Node& node, const compiler::TargetContext&) {
   if (q->dtype() == DType::f64) return Verdict::no("its kernel computes in f32, and the operands are f64");
   if (q->rank() < 3 || k->rank() != q->rank() || v->rank() != q->rank())
     return Verdict::no("the operands differ in rank, or have fewer than 3 dimensions");
-  // Their result is 0, and that of other rows without a score NaN.
+  // Without any keys eager gives 0, but an unguarded row whose keys are all masked is NaN.
   if (has_argument(node, "guarded") && !node.boolean("guarded") && SymScope::range(k->sizes()[k->rank() - 2]).min == 0)
     return Verdict::no("there may be no keys");
   const Sym features = q->sizes().back(), results = v->sizes().back();
@@ -46,7 +46,7 @@ Verdict fits(const Node& node, const compiler::TargetContext&) {
   return Verdict::yes();
 }
 
-// The tensor that is added to scores, and the bools that choose between scores and a number.
+// A tensor that is added to scores, or bools that choose between the score and a number.
 struct Masks {
   const Value *bias = nullptr, *keep = nullptr;
   double fill = -std::numeric_limits<double>::infinity();
@@ -62,7 +62,7 @@ Masks masks_of(const Node& node) {
   return masks;
 }
 
-// A score for each query and key.
+// The sizes of the scores: one for each query and key.
 Sizes score_sizes(const Node& node) {
   Sizes sizes = node.tensor("query")->sizes();
   const Value* key = node.tensor("key");
@@ -117,14 +117,14 @@ class AttentionRule {
 
   bool is_causal() const { return has_argument(node_, "is_causal") && node_.boolean("is_causal"); }
 
-  // How many heads of queries share a head of keys and values; 1 if all of them do, or none.
+  // The number of query heads that share a head of keys and values; 1 if all share one, or none do.
   Sym heads_of_group() const {
     const size_t heads = q_->rank() - 3;
     const Sym own = k_->sizes()[heads], all = q_->sizes()[heads];
     if (q_->rank() < 4 || own == all || own.is(1) || !(own == v_->sizes()[heads])) return 1;
     return floor_div(all, own);
   }
-  // The rows of the result. Heads of a group have a loop of their own: they are more queries of the same keys.
+  // The rows of the result. The heads of a group have a loop of their own, as more queries of the same keys.
   Sizes row_sizes() const {
     const Sizes& all = node_.result()->sizes();
     Sizes out(all.begin(), all.end() - 1);
@@ -143,7 +143,8 @@ class AttentionRule {
     return out;
   }
 
-  // Leading dimensions of keys and values: those of the query, one for all, or one for a group of heads.
+  // The indices of an element of keys or values. Their leading dimensions are those of the query, or shared by all
+  // heads or by a group of them.
   Indices own_at(const Value& x, const Indices& rows, ExpressionPtr key, ExpressionPtr feature) {
     Indices at;
     for (size_t i = 0; i + 2 < x.rank(); ++i) {

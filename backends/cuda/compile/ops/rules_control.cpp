@@ -1,4 +1,4 @@
-// Conditions and loops: nodes with graphs, whose nodes have rules of their own.
+// Conditions and loops: nodes that contain graphs, whose nodes have rules of their own.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ void lower_map(Lowering& l, const Node& node) { l.lower_scan(node, 0); }
 
 bool same_type(const Value& a, const Value& b) { return a.dtype() == b.dtype() && a.sizes() == b.sizes(); }
 
-// How many conditions and loops lie inside each other, the node itself too.
+// The depth to which conditions and loops are nested, including the node itself.
 size_t depth_of(const Node& node) {
   size_t deepest = 0;
   for (const auto& graph : node.graphs) {
@@ -31,7 +31,7 @@ size_t depth_of(const Node& node) {
   return deepest + 1;
 }
 
-// What every graph inside a node must be, with these values for its inputs.
+// Why the backend cannot take a graph inside a node, with these operands as its inputs; "": it can.
 std::string refuse_graph(const Node& node, const Graph& graph, const Values& operands) {
   if (depth_of(node) > kMaxNesting) return "conditions and loops lie inside each other more than 16 deep";
   if (!graph.updates.empty() || !graph.states().empty()) return "a graph inside it changes a state";
@@ -69,7 +69,7 @@ Verdict supports_cond(const Node& node, const compiler::TargetContext&) {
   return Verdict::yes();
 }
 
-// The first outputs of a body become its first inputs.
+// The first outputs of a body become its first inputs, so they must have the same types.
 std::string refuse_carried(const Graph& body, const Node& node, const Values& initial) {
   for (size_t i = 0; i < initial.size(); ++i) {
     if (!same_type(*initial[i], *node.result(i)) || !same_type(*body.outputs[i].value, *node.result(i)))
@@ -102,7 +102,7 @@ Verdict supports_rounds(const Node& node, const Values& initial) {
   if (reason.empty()) reason = refuse_carried(body, node, initial);
   if (!reason.empty()) return Verdict::no(std::move(reason));
   const Sym rounds = xs[0]->sizes()[0];
-  // An element along dimension 0, and what gives one.
+  // Whether `part` can be an element of `whole` along dimension 0.
   const auto is_part = [&](const Value& part, const Value& whole) {
     Sizes sizes = part.sizes();
     sizes.insert(sizes.begin(), rounds);

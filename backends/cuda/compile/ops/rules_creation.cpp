@@ -1,4 +1,4 @@
-// Tensors made of numbers.
+// Operators that create tensors from numbers.
 #include "backends/cuda/compile/ops/arithmetic.h"
 #include "backends/cuda/compile/ops/op_rule.h"
 
@@ -25,7 +25,7 @@ void lower_arange(Lowering& l, const Node& node) {
   });
 }
 
-// Above or below a diagonal, the rest is 0.
+// Keeps the elements above or below a diagonal; the rest is 0.
 void lower_triangle(Lowering& l, const Node& node) {
   const Value* x = node.tensor("self");
   const DType dtype = node.result()->dtype();

@@ -7,7 +7,7 @@
 namespace wick::cuda {
 namespace {
 
-// The distance of the elements a and b of a draft's columns.
+// The distance of two rows, whose elements are a and b at the draft's columns.
 ExpressionPtr distance(Lowering& l, Draft& draft, ExpressionPtr a, ExpressionPtr b, double p) {
   ExpressionPool& pool = l.pool();
   const ScalarType type = a->type;
@@ -30,7 +30,7 @@ void finish_distance(Lowering& l, const Value* y, Draft draft, ExpressionPtr out
   l.finish(std::move(draft), {{y, at, l.pool().rounded(out, y->dtype())}});
 }
 
-// [.., n, features] and [.., m, features] to [.., n, m]
+// [.., n, features] and [.., m, features] give [.., n, m].
 void lower_cdist(Lowering& l, const Node& node) {
   const Value *a = node.tensor("x1"), *b = node.tensor("x2"), *y = node.result();
   l.store_if_expensive(a, 2);
@@ -48,7 +48,7 @@ void lower_cdist(Lowering& l, const Node& node) {
   finish_distance(l, y, std::move(draft), out);
 }
 
-// Of the pairs of rows (0, 1), (0, 2) .. (1, 2) ..
+// The distances of the pairs of rows (0, 1), (0, 2) .. (1, 2) ..
 void lower_pdist(Lowering& l, const Node& node) {
   ExpressionPool& pool = l.pool();
   const Value *x = node.tensor("self"), *y = node.result();

@@ -1,4 +1,4 @@
-// Elements at positions that other tensors hold.
+// Operators that read elements at positions from other tensors.
 #include "backends/cuda/compile/ops/advanced_index.h"
 #include "backends/cuda/compile/ops/op_rule.h"
 

@@ -1,4 +1,4 @@
-// Sums of products: matrix products and linear layers. The schedule decides how they are tiled.
+// Matmuls and linear layers. The schedule decides how they are tiled.
 #include "backends/cuda/compile/ops/arithmetic.h"
 #include "backends/cuda/compile/ops/op_rule.h"
 #include "compiler/ops/rules.h"
@@ -8,17 +8,17 @@ namespace {
 
 using compiler::Arg;
 
-// Operands are read many times: what costs more than a conversion is computed once.
+// Elements of operands are read many times: if they cost more than a conversion, they are computed once.
 constexpr size_t kOperandCalls = 2;
 
-// rows of `left` times columns of `right`, which both read with the indices they get.
+// Rows of `left` times columns of `right`. left_at and right_at give the operands' indices.
 struct Matmul {
   const Value *left, *right;
   Sizes rows;  // the sizes of the result
   Sym depth;
   std::function<Indices(const Indices& row, ExpressionPtr k)> left_at, right_at;
   std::function<ExpressionPtr(const Indices& row, ExpressionPtr sum)> term = nullptr;
-  bool takes_norm = false;  // the left operand's element is at all of a row but its last index, and k
+  bool takes_norm = false;  // left_at is all indices of the row but the last, then k, so a norm may be fused
 };
 
 void lower_product(Lowering& l, const Node& node, const Matmul& matmul) {
@@ -36,7 +36,7 @@ void lower_product(Lowering& l, const Node& node, const Matmul& matmul) {
   l.finish(std::move(draft), {{node.result(), at, l.pool().rounded(sum, node.result()->dtype())}});
 }
 
-// Layers that read one operand, as one with their weights one above the other.
+// Layers that read one operand, as one layer: the rows of its weights are those of all layers.
 void lower_joined(Lowering& l, const JoinedLinears& joined) {
   const Value* const x = joined.members[0]->tensor("input");
   const DType dtype = joined.members[0]->result()->dtype();
@@ -70,7 +70,7 @@ void lower_linear(Lowering& l, const Node& node) {
   };
   matmul.right_at = [](const Indices& row, ExpressionPtr k) { return Indices{row.back(), k}; };
   matmul.takes_norm = w->rank() == 2;
-  if (w->rank() == 1) {  // one output, no dimension for it
+  if (w->rank() == 1) {  // one output, and no dimension for it
     matmul.left_at = [](const Indices& row, ExpressionPtr k) {
       Indices at = row;
       at.push_back(k);
@@ -103,7 +103,7 @@ void lower_batches(Lowering& l, const Node& node) {
   lower_product(l, node, matmul);
 }
 
-// beta * self + alpha * (mat1 x mat2); beta == 0: self is not read.
+// beta * self + alpha * (mat1 x mat2). If beta is 0, self is not read.
 void lower_addmm(Lowering& l, const Node& node) {
   const Value *self = node.tensor("self"), *a = node.tensor("mat1"), *b = node.tensor("mat2");
   Matmul matmul{a, b, node.result()->sizes(), a->sizes().back(), nullptr, nullptr};

@@ -1,4 +1,4 @@
-// Operators that move elements: index arithmetic, no kernels of their own.
+// Data-movement operators: index arithmetic, without kernels of their own.
 #include <algorithm>
 
 #include "backends/cuda/compile/ops/op_rule.h"
@@ -8,7 +8,7 @@
 namespace wick::cuda {
 namespace {
 
-// The same elements in the same order under other sizes.
+// The same elements in the same order, with other sizes.
 void lower_view(Lowering& l, const Node& node) {
   const Value *x = node.operands()[0], *y = node.result();
   const auto between = [&l](const Value* from, const Value* to) {
@@ -19,7 +19,7 @@ void lower_view(Lowering& l, const Node& node) {
 
 void lower_permute(Lowering& l, const Node& node) {
   const Value* x = node.tensor("self");
-  std::vector<size_t> from;  // of each dimension of the result
+  std::vector<size_t> from;  // the operand's dimension for each dimension of the result
   for (const int64_t dim : node.static_ints("dims"))
     from.push_back(static_cast<size_t>(compiler::wrap_dim(dim, x->rank())));
   l.define_view(
@@ -73,7 +73,7 @@ void lower_flip(Lowering& l, const Node& node) {
   l.define_view(node.result(), x, flipped, flipped);
 }
 
-// The tensors one behind the other along a dimension, as `dtype`.
+// The element of the concatenation of tensors along a dimension, as `dtype`.
 Element joined_elements(Lowering& l, const std::vector<const Value*>& parts, size_t dim, DType dtype) {
   return [&l, parts, dim, dtype](const Indices& at) {
     ExpressionPool& pool = l.pool();
@@ -101,11 +101,12 @@ Element joined_elements(Lowering& l, const std::vector<const Value*>& parts, siz
   };
 }
 
-// The parts that are not placed, one behind the other: behind each that is, the rest goes on further away.
+// The parts of a cat that are not placed, concatenated. In the result, each is shifted by the sizes of the placed parts
+// before it.
 std::optional<Lowering::Rest> rest_of_cat(Lowering& l, const Value* y, const std::vector<const Value*>& parts,
                                           size_t dim, const std::vector<bool>& placed) {
   std::vector<const Value*> left;
-  std::vector<std::pair<Sym, Sym>> gaps;  // where among what is left, and how long
+  std::vector<std::pair<Sym, Sym>> gaps;  // for each placed part: the length of the others before it, and its size
   Sym length = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
     const Sym size = parts[i]->sizes()[dim];
@@ -122,7 +123,7 @@ std::optional<Lowering::Rest> rest_of_cat(Lowering& l, const Value* y, const std
   rest.sizes[dim] = length;
   rest.element = joined_elements(l, left, dim, y->dtype());
   rest.to_result = [&l, dim, gaps](Indices at) {
-    const Sym own = at[dim]->index;  // a variable of a loop
+    const Sym own = at[dim]->index;  // a loop variable
     Sym moved = own;
     for (const auto& [from, size] : gaps) {
       const Sym before = compiler::make_sym(compiler::SymOp::lt, {own, from});
@@ -139,7 +140,8 @@ void lower_cat(Lowering& l, const Node& node) {
   const size_t dim = dim_argument(node, "dim", y->rank());
   std::vector<const Value*> parts;
   for (const Value* part : node.tensors("tensors")) {
-    if (part->rank() == y->rank()) parts.push_back(part);  // an empty list [0] beside others
+    // skips empty tensors of rank 1, which eager allows beside others
+    if (part->rank() == y->rank()) parts.push_back(part);
   }
   Lowering::Join join;
   Sym start = 0;
@@ -182,7 +184,7 @@ void lower_roll(Lowering& l, const Node& node) {
   const Value* x = node.tensor("self");
   const compiler::Ints shifts = node.ints("shifts");
   const std::vector<int64_t> dims = node.static_ints("dims");
-  if (dims.empty()) {  // the flat tensor
+  if (dims.empty()) {  // rolls the flattened tensor
     return l.define(node.result(), [&l, x, shifts](const Indices& at) {
       ExpressionPool& pool = l.pool();
       const ExpressionPtr count = pool.index(compiler::numel(x->sizes()));
@@ -232,7 +234,7 @@ void lower_diagonal(Lowering& l, const Node& node) {
   });
 }
 
-// Elements at offset + sum of index * stride of the contiguous tensor.
+// Element at index i: that at offset + sum of i[d] * stride[d] of the contiguous tensor.
 void lower_as_strided(Lowering& l, const Node& node) {
   const Value* x = node.tensor("self");
   const compiler::Ints strides = node.ints("stride");
@@ -245,7 +247,7 @@ void lower_as_strided(Lowering& l, const Node& node) {
   });
 }
 
-// Windows of a dimension as a new last one.
+// Windows along a dimension, as a new last dimension.
 void lower_unfold(Lowering& l, const Node& node) {
   const Value* x = node.tensor("self");
   const size_t dim = dim_argument(node, "dimension", x->rank());
@@ -259,7 +261,7 @@ void lower_unfold(Lowering& l, const Node& node) {
   });
 }
 
-// An index of [.., C, H r, W r] from one of [.., C r r, H, W].
+// Maps an index of [.., C, H r, W r] to one of [.., C r r, H, W].
 Indices shuffled(ExpressionPool& p, Indices at, const Sym& r) {
   const size_t n = at.size();
   const ExpressionPtr factor = p.index(r), channel = at[n - 3];
@@ -295,7 +297,7 @@ void lower_pixel_unshuffle(Lowering& l, const Node& node) {
       [&l, r](const Indices& at) { return unshuffled(l.pool(), at, r); });
 }
 
-// Padding by the tensor's own elements: mirrored at the border, or the border itself.
+// Pads with elements of the tensor: mirrored at the border, or the border itself.
 void lower_border_pad(Lowering& l, const Node& node) {
   const Value* x = node.tensor("self");
   const compiler::Ints pads = node.ints("padding");
@@ -318,7 +320,7 @@ void lower_border_pad(Lowering& l, const Node& node) {
   });
 }
 
-// Elements of `src` may be stored in their region of the result; the rest is that of `self`.
+// Elements of `src` may be stored directly in their region of the result. The rest is that of `self`.
 void replace_region(Lowering& l, const Node& node, const Lowering::IndexMap& to_result, const Element& is_inside) {
   const Value *x = node.tensor("self"), *source = node.tensor("src");
   Lowering::Join join;
@@ -330,7 +332,7 @@ void replace_region(Lowering& l, const Node& node, const Lowering::IndexMap& to_
   l.join_parts(node.result(), std::move(join));
 }
 
-// self with a region replaced by src: start, start + step .. of a dimension.
+// self with the region start, start + step .. of a dimension replaced by src.
 void lower_slice_scatter(Lowering& l, const Node& node) {
   const Value *x = node.tensor("self"), *source = node.tensor("src");
   const compiler::SliceBounds bounds = compiler::slice_bounds(node);
@@ -420,7 +422,7 @@ void cat_needs(const Node& node, SizeRequirements& out) {
     }
   }
 }
-// Mirrored elements must exist.
+// Elements to be mirrored must exist.
 void mirror_needs(const Node& node, SizeRequirements& out) {
   const Value* x = node.tensor("self");
   const compiler::Ints pads = node.ints("padding");

@@ -1,4 +1,4 @@
-// Softmax and norms: rows that are reduced, then walked over again.
+// Softmax and norms: each row is reduced, then walked over again.
 #include "backends/cuda/compile/ops/arithmetic.h"
 #include "backends/cuda/compile/ops/op_rule.h"
 #include "backends/cuda/compile/ops/reduced_dims.h"
@@ -26,7 +26,7 @@ void lower_softmax(Lowering& l, const Node& node) {
   l.finish(std::move(draft), {{y, at, pool.rounded(out, y->dtype())}});
 }
 
-// Of the elements of a row: the mean, what each is away from it, and 1 / sqrt(variance + eps). Without the mean, the
+// For a row: the mean, the distance of an element from it, and 1 / sqrt(variance + eps). If the norm uses no mean, the
 // variance is the mean of the squares.
 struct Moments {
   ExpressionPtr mean, gap, variance, inverse;
@@ -45,7 +45,7 @@ Moments moments_of(Lowering& l, Draft& draft, ExpressionPtr element, ExpressionP
   return out;
 }
 
-// out * weight + bias, where there are any.
+// out * weight + bias, if there are any.
 ExpressionPtr scaled(Lowering& l, const Node& node, ExpressionPtr out, const Indices& at) {
   ExpressionPool& pool = l.pool();
   const bool has_bias = node.op->parsed->find("bias") >= 0;
@@ -56,7 +56,7 @@ ExpressionPtr scaled(Lowering& l, const Node& node, ExpressionPtr out, const Ind
   return out;
 }
 
-// Rows are the leading dimensions, columns the last ones.
+// A norm whose rows are the leading dimensions and whose columns are the last ones.
 struct Norm {
   Draft draft;
   Indices at;
@@ -90,7 +90,7 @@ void lower_layer_norm(Lowering& l, const Node& node) {
   l.finish(std::move(norm.draft), std::move(results));
 }
 
-// Without an epsilon eager takes that of the dtype it computes in.
+// Without an epsilon, eager uses that of the dtype it computes in.
 void lower_rms_norm(Lowering& l, const Node& node) {
   ExpressionPool& pool = l.pool();
   const Value *x = node.tensor("input"), *y = node.result();
@@ -104,7 +104,7 @@ void lower_rms_norm(Lowering& l, const Node& node) {
   l.finish(std::move(norm.draft), {{y, norm.at, pool.rounded(out, y->dtype())}});
 }
 
-// Groups of channels: rows [N, group], columns [C / group, HxW].
+// Norms of groups of channels: rows [N, group], columns [C / group, HxW].
 void lower_group_norm(Lowering& l, const Node& node) {
   ExpressionPool& pool = l.pool();
   const Value *x = node.tensor("input"), *y = node.result();
@@ -149,7 +149,7 @@ void lower_batch_norm(Lowering& l, const Node& node) {
   });
 }
 
-// Rows are channels, columns the elements of all images in them.
+// Rows are channels; columns are the channel's elements in all images.
 void lower_batch_norm_of_batch(Lowering& l, const Node& node) {
   ExpressionPool& pool = l.pool();
   const Value *x = node.tensor("input"), *y = node.result();

@@ -1,4 +1,4 @@
-// Operators that work element by element: one row each, with the element in the vocabulary of kernels.
+// Pointwise operators: a row for each, with the element in the vocabulary of kernels.
 #include <fmt/format.h>
 
 #include "backends/cuda/compile/ops/op_rule.h"
@@ -11,7 +11,7 @@ namespace {
 using compiler::Arg;
 using compiler::Verdict;
 
-// Argument `index` at `at`, in registers of `type`. `wraps`: numbers become small integers of that dtype.
+// Argument `index` at `at`, converted to type `type`. `wraps`: numbers wrap to that small integer dtype.
 ExpressionPtr argument(Lowering& l, const Node& node, size_t index, const Indices& at, ScalarType type,
                        DType wraps = DType::f32) {
   const Arg& arg = node.arg(index);
@@ -38,7 +38,7 @@ ScalarType type_of_argument(const Node& node, size_t index, const OpRule& rule) 
   return scalar_type(node.result()->dtype());
 }
 
-// The arguments that a text names, in order: {2} for argument 2.
+// The numbers of the arguments that a text names, in ascending order: 2 for {2}.
 std::vector<size_t> named_arguments(std::string_view text) {
   std::vector<size_t> out;
   for (size_t i = 0; i + 2 < text.size(); ++i) {
@@ -51,7 +51,7 @@ std::vector<size_t> named_arguments(std::string_view text) {
   return out;
 }
 
-// The text with its arguments numbered from 0.
+// The text with the named arguments renumbered from 0.
 std::string renumbered(std::string text, const std::vector<size_t>& arguments) {
   for (size_t i = 0; i + 2 < text.size(); ++i) {
     if (text[i] != '{' || text[i + 2] != '}') continue;
@@ -81,14 +81,14 @@ void lower_by_text(Lowering& l, const Node& node) {
   define_by_text(l, node, rule, rule.text);
 }
 
-// self + alpha * other, and its relatives.
+// self + alpha * other, and its variants.
 void lower_scaled_sum(Lowering& l, const Node& node) {
   const OpRule& rule = *find_rule(node);
   const Arg& alpha = node.arg("alpha");
   const bool is_one = (alpha.is<Sym>() && alpha.as<Sym>().is(1)) || (alpha.is<double>() && alpha.as<double>() == 1.0);
   std::string text = rule.text;
   if (!is_one) {
-    // The factor goes to the operand behind the operator: {1}, of rsub {0}.
+    // The factor belongs to the operand that the text names last: {1}, or {0} for rsub.
     const bool reversed = text.find("{1}") < text.find("{0}");
     const std::string operand = reversed ? "{0}" : "{1}";
     text.replace(text.find(operand), operand.size(), "op_mul({2}, " + operand + ")");
@@ -96,7 +96,7 @@ void lower_scaled_sum(Lowering& l, const Node& node) {
   define_by_text(l, node, rule, text);
 }
 
-// By a number, and by a tensor without dimensions, 16-bit floats are rounded once.
+// If the divisor is a number or a tensor without dimensions, 16-bit floats are rounded once.
 std::string floor_division(const Node& node) {
   const DType dtype = node.result()->dtype();
   const Value* divisor = node.tensor_or_null(1);
@@ -105,7 +105,7 @@ std::string floor_division(const Node& node) {
   return fmt::format("divide_floor_in_steps<{}>({{0}}, {{1}})", dtype == DType::bf16);
 }
 
-// An error at run time is left to kernels that can say so.
+// Dividing integers by the number 0 is an error at run time: the node is left to kernels that can report it.
 Verdict divides_by_no_zero(const Node& node, const compiler::TargetContext&) {
   const DType dtype = promoted(node);
   const Arg& divisor = node.arg(1);
@@ -133,7 +133,7 @@ void lower_gelu(Lowering& l, const Node& node) {
   define_by_text(l, node, *find_rule(node), node.string("approximate") == "tanh" ? "gelu_tanh({0})" : "gelu({0})");
 }
 
-// Bounds that are missing do not bound.
+// A missing bound does not limit.
 void lower_clamp(Lowering& l, const Node& node) {
   std::string text = "{0}";
   if (!node.is_none("min")) text = "maximum(" + text + ", {1})";
@@ -141,7 +141,7 @@ void lower_clamp(Lowering& l, const Node& node) {
   define_by_text(l, node, *find_rule(node), text);
 }
 
-// The bounds may cross, when the lower one comes first, or be NaN, which bounds nothing.
+// The bounds may cross: the lower one is applied first. A NaN bound does not limit.
 void lower_logit(Lowering& l, const Node& node) {
   define_by_text(l, node, *find_rule(node),
                  node.is_none("eps") || node.real("eps") < 0
@@ -168,7 +168,7 @@ void lower_masked_fill(Lowering& l, const Node& node) {
   });
 }
 
-// Another dtype, or the same elements.
+// Converts to another dtype, or keeps the elements.
 void lower_cast(Lowering& l, const Node& node) {
   const DType dtype = node.result()->dtype();
   const bool changes = node.tensor("self")->dtype() != dtype;
@@ -178,7 +178,7 @@ void lower_cast(Lowering& l, const Node& node) {
   });
 }
 
-// copy(self, src): the elements of src, in the dtype of self.
+// copy(self, src): the elements of src in the dtype of self.
 void lower_copy(Lowering& l, const Node& node) {
   const DType dtype = node.result()->dtype();
   l.define(node.result(), [&l, &node, dtype](const Indices& at) {
@@ -191,7 +191,7 @@ Verdict whole_factor(const Node& node, const compiler::TargetContext&) {
   return whole ? Verdict::yes() : Verdict::no("a fraction of integers");
 }
 
-// The bits of an element as those of another dtype of the same size.
+// Reinterprets the bits of an element as another dtype of the same size.
 const char* bits_text(DType dtype) {
   switch (dtype) {
     case DType::f32: return "static_cast<i32>(bits_of({0}))";

@@ -1,4 +1,4 @@
-// Operators that make integers of real numbers, and real numbers of these; scales and zero points of tensors.
+// Operators that quantize and dequantize, and those that choose scales and zero points.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ std::vector<int64_t> block_sizes(const Node& node, const ConversionForm& form, s
   return out;
 }
 
-// "" if blocks of these sizes cover the tensor.
+// Why blocks of these sizes do not fit the tensor; "": they do.
 std::string refuse_blocks(const Node& node, const ConversionForm& form) {
   const Sizes& sizes = node.tensor("input")->sizes();
   if (form.blocks == Blocks::stated) {
@@ -64,7 +64,7 @@ std::string refuse_blocks(const Node& node, const ConversionForm& form) {
   return "";
 }
 
-// How many blocks there are along each dimension, and the block of an element.
+// The number of blocks along each dimension. block_at(): the block of an element.
 Sizes block_counts(const Sizes& sizes, const std::vector<int64_t>& blocks) {
   Sizes out;
   for (size_t i = 0; i < sizes.size(); ++i) out.push_back(blocks[i] == 0 ? Sym(1) : floor_div(sizes[i], blocks[i]));
@@ -78,7 +78,7 @@ Indices block_at(ExpressionPool& pool, const std::vector<int64_t>& blocks, const
   return out;
 }
 
-// A parameter of each block, of any sizes that hold as many elements.
+// The parameter of a block, from a tensor of any sizes with as many elements as there are blocks.
 ExpressionPtr parameter_at(Lowering& l, const Value* parameter, const Sizes& counts, const Indices& block) {
   if (numel(parameter->sizes()).is(1)) return l.element(parameter, Indices(parameter->rank(), l.pool().index(0)));
   if (parameter->sizes() == counts) return l.element(parameter, block);
@@ -93,9 +93,9 @@ struct Parameters {
   std::vector<int64_t> blocks;
   Sizes counts;
   const Value *scale, *zero;  // null: numbers among the arguments, or no zero point
-  bool small_zero = false;    // the difference from any element fits an i32
+  bool small_zero = false;    // an element minus the zero point fits an i32
   bool no_zero = false;
-  uint32_t check = 0;  // of a scale that a tensor holds, where the operator has one only
+  uint32_t check = 0;  // for a scale from a tensor, if the operator has a single scale
 
   Parameters(Lowering& l, const Node& of)
       : node(&of),
@@ -121,7 +121,7 @@ struct Parameters {
   }
 
   bool checks_scale() const { return scale && !scale->is_constant() && form->blocks == Blocks::whole; }
-  // Reals are computed in f64.
+  // Whether reals are computed in f64.
   bool is_wide() const {
     return scale && scale->dtype() == DType::f64 && form->blocks != Blocks::whole && form->blocks != Blocks::group;
   }
@@ -131,11 +131,11 @@ struct Parameters {
     if (!scale) return pool.number(node->real(form->scale), ScalarType::f64);
     ExpressionPtr held = parameter_at(l, scale, counts, block_at(pool, blocks, at));
     if (!checks_scale()) return held;
-    // What is not read is not wrong.
+    // A scale that is not read must not fail the check.
     if (pool.guard()) held = pool.select(pool.guard(), held, pool.number(1, held->type));
     return pool.call(held->type, fmt::format("checked_scale({{0}}, {{check}}, {})", check), {held});
   }
-  // 1 / scale, rounded as the scale's dtype is; one scale of the tensor: to f32.
+  // 1 / scale, rounded to the scale's dtype, or to f32 if there is a single scale.
   ExpressionPtr inverse_at(Lowering& l, const Indices& at) const {
     ExpressionPool& pool = l.pool();
     if (!scale) return pool.number(static_cast<float>(1.0 / node->real(form->scale)), ScalarType::f32);
@@ -144,7 +144,7 @@ struct Parameters {
     const ExpressionPtr inverse = pool.call(type, "reciprocal({0})", {pool.cast(held, type)});
     return pool.cast(inverse, is_wide() ? ScalarType::f64 : ScalarType::f32);
   }
-  // As i64, or i32 if it is small; null if it is 0.
+  // i64, or i32 if it is small; null if it is 0.
   ExpressionPtr zero_at(Lowering& l, const Indices& at) const {
     if (no_zero) return nullptr;
     ExpressionPool& pool = l.pool();
@@ -156,7 +156,8 @@ struct Parameters {
 
 // --- quantize and dequantize ---
 
-// clamp(round(x * (1 / scale)) + zero_point, low, high); rows add the zero point first.
+// clamp(round(x * (1 / scale)) + zero_point, low, high). With a scale for each row, the zero point is added before
+// rounding.
 void lower_quantize(Lowering& l, const Node& node) {
   const Parameters parameters(l, node);
   const Value* x = node.tensor("input");
@@ -177,7 +178,7 @@ void lower_quantize(Lowering& l, const Node& node) {
   });
 }
 
-// Elements that are read many times stay integers in memory.
+// If elements are read many times, the integers are stored in memory.
 void store_if_read_again(Lowering& l, const Node& node) {
   const Value* elements = node.tensor("input");
   const auto& users = node.result()->users();
@@ -217,7 +218,7 @@ void lower_dequantize(Lowering& l, const Node& node) {
   });
 }
 
-// Whether scale and zero point are what the kernels of the runtime take, too.
+// Why the portable kernels would not take these scales and zero points; "": they would.
 std::string refuse_parameters(const Node& node, const ConversionForm& form) {
   const Value *scale = value_or_null(node.arg(form.scale)), *zero = value_or_null(node.arg(form.zero));
   Sym count = 1;
@@ -248,7 +249,7 @@ Verdict converts(const Node& node, const TargetContext&) {
   if (std::string reason = refuse_blocks(node, form); !reason.empty()) return Verdict::no(std::move(reason));
   if (std::string reason = refuse_parameters(node, form); !reason.empty()) return Verdict::no(std::move(reason));
   if (is_affine(form)) {
-    // Differences of bytes are exact in all floating dtypes; the decomposition rounds others step by step.
+    // Differences of bytes are exact in all floating dtypes. For others the decomposition would round step by step.
     const Value *zero = node.optional_tensor("zero_point"), *scale = node.tensor("scale");
     const bool bytes = dtype_size_bytes(elements) == 1 && (!zero || dtype_size_bytes(zero->dtype()) == 1);
     const bool narrow = node.result()->dtype() != DType::f64 && scale->dtype() != DType::f64;
@@ -259,7 +260,8 @@ Verdict converts(const Node& node, const TargetContext&) {
   return Verdict::yes();
 }
 
-// Whether zero points are bytes, whatever dtype holds them: then differences from elements are exact in all dtypes.
+// Whether zero points lie in the range of bytes, in whatever dtype. Differences from elements are then exact in all
+// floating dtypes.
 bool are_bytes(const Value* zero, DType elements) {
   if (!zero || (is_integral(zero->dtype()) && dtype_size_bytes(zero->dtype()) == 1)) return true;
   const std::optional<NumberRange> range = range_of_constant(*zero);
@@ -278,7 +280,7 @@ Verdict dequantizes_groups(const Node& node, const TargetContext& context) {
 
 // --- scales and zero points of what a tensor holds ---
 
-// The smallest and the largest element of the columns, and 0.
+// The smallest and the largest element of the columns, where 0 counts as an element.
 struct Extremes {
   ExpressionPtr low, high;
 };
@@ -346,7 +348,7 @@ void lower_choose_rows(Lowering& l, const Node& node) {
   finish_parameters(l, node, std::move(draft), at, scale, zero);
 }
 
-// The blocks of torchao.choose_qparams_affine as rows, the elements of a block as columns.
+// The blocks of torchao.choose_qparams_affine as rows, with the elements of a block as columns.
 struct BlockLoops {
   std::vector<int64_t> blocks;
   Sizes rows, columns;
@@ -379,7 +381,7 @@ struct BlockLoops {
   }
 };
 
-// Ends of the range of elements: the whole dtype where the node names none.
+// The range of the elements: that of the dtype if the node names none.
 NumberRange element_range(const Node& node) {
   int64_t low = 0, high = 0;
   compiler::integer_range(*node.dtype("target_dtype"), &low, &high);
@@ -389,8 +391,8 @@ NumberRange element_range(const Node& node) {
   return out;
 }
 
-// Symmetric: scale = max(-low, high) / half the range. Else (high - low) / range, and the zero point that makes low the
-// first element. Each step is rounded as the tensor's dtype is.
+// If symmetric, scale = max(-low, high) / half the range. Otherwise scale = (high - low) / range, and the zero point
+// maps low to the first element. Each step is rounded to the tensor's dtype.
 void lower_choose_affine(Lowering& l, const Node& node) {
   ExpressionPool& pool = l.pool();
   const Value* x = node.tensor("input");
@@ -429,7 +431,7 @@ Verdict chooses_affine(const Node& node, const TargetContext&) {
   return BlockLoops(node).columns.empty() ? Verdict::no("each element has parameters of its own") : Verdict::yes();
 }
 
-// --- tables whose rows are gathered ---
+// --- embeddings: rows of quantized tables ---
 
 ExpressionPtr packed_element(Lowering& l, const Value* table, int bits, ExpressionPtr row, ExpressionPtr column) {
   ExpressionPool& pool = l.pool();
@@ -437,7 +439,7 @@ ExpressionPtr packed_element(Lowering& l, const Value* table, int bits, Expressi
   const ExpressionPtr per_byte = pool.index(8 / bits);
   const ExpressionPtr byte = l.element(table, {row, pool.floor_divide(column, per_byte)});
   const ExpressionPtr number = pool.cast(pool.modulo(column, per_byte), ScalarType::i32);
-  // Of 4 bits the first is the upper half.
+  // For 4 bits, the first element is in the upper half of the byte.
   return pool.call(ScalarType::i32, bits == 4 ? "(nibble({0}, 1 - {1}) - 8)" : "(({0} >> 2 * {1} & 3) - 2)",
                    {byte, number});
 }

@@ -11,7 +11,8 @@ namespace {
 
 using compiler::Verdict;
 
-/// Of the element at `at` of a result that takes a block for each `each` elements: which block, and which part of it.
+/// Where the draw of the element at `at` is, if a block holds the draws of `each` elements: the block, and the number
+/// in it.
 struct Place {
   ExpressionPtr block, lane;  // i64
 };
@@ -24,7 +25,7 @@ Place place_of_draw(Lowering& l, const Lowering::Draw& draw, const Indices& at, 
 
 Sym blocks_for(const Sizes& sizes, int64_t each) { return floor_div(numel(sizes) + (each - 1), each); }
 
-// Uniform in [0, 1), with no more bits than the dtype has.
+// Uniform in [0, 1), with as many bits as the dtype has.
 void lower_rand(Lowering& l, const Node& node) {
   const Value* y = node.result();
   const DType dtype = y->dtype();
@@ -57,14 +58,14 @@ void lower_randn(Lowering& l, const Node& node) {
   });
 }
 
-// x / (1 - p) where a number in [0, 1) is at least p, else 0; and where that is.
+// x / (1 - p) if a uniform number is at least p, else 0; the second result says which.
 void lower_dropout(Lowering& l, const Node& node) {
   const Value *x = node.tensor("input"), *y = node.result(0), *mask = node.result(1);
   const DType dtype = y->dtype();
   const ScalarType type = scalar_type(dtype);
   const Sizes& sizes = y->sizes();
   const double p = node.real("p");
-  if (mask->num_uses() > 0) l.store(x);  // two results read no unfinished kernel
+  if (mask->num_uses() > 0) l.store(x);  // an unfinished kernel cannot be read by both results
   const Lowering::Draw draw = l.draw_blocks(blocks_for(sizes, 4));
   const std::string at_least = fmt::format("({{0}} >= {}ll)", static_cast<int64_t>(std::ceil(p * 0x1p32)));
   const Element kept = [&l, draw, sizes, at_least](const Indices& at) {
@@ -86,7 +87,7 @@ void lower_dropout(Lowering& l, const Node& node) {
   });
 }
 
-// Element i draws from a stream of its own, keyed by block i.
+// Element i draws from its own stream, which block i identifies.
 void lower_distribution(Lowering& l, const Node& node, const char* text, std::vector<const Value*> parameters,
                         const char* what) {
   const Value* y = node.result();
@@ -117,7 +118,7 @@ void lower_binomial(Lowering& l, const Node& node) {
                      "a count is negative or not finite");
 }
 
-// An element's number takes 32 bits in kernels.
+// Kernels count elements in 32 bits.
 Verdict few_numbers(const Node& node, const compiler::TargetContext& context) {
   if (compiler::SymScope::range(numel(node.result()->sizes())).max > INT32_MAX)
     return Verdict::no("it draws more than 2^31 random numbers");
@@ -155,7 +156,7 @@ Lowering::Draw Lowering::draw_blocks(const Sym& blocks) {
   }
   const auto wide = [this](const Sym& sym) { return pool().cast(pool().index(sym), ScalarType::i64); };
   ExpressionPtr first = pool().load(out_.random, DType::i64, pool().index(1));
-  // Each number fits the type of indices, their sum may not.
+  // Each number fits the index type, but their sum may not.
   int64_t known = 0;
   for (const Sym& before : out_.random_blocks) {
     if (before.is_const())

@@ -1,4 +1,4 @@
-// Reductions over dimensions: rows are what is kept, columns what is reduced.
+// Reductions over dimensions: rows are the kept dimensions, columns the reduced ones.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -51,7 +51,7 @@ ReducedDims dims_of_argument(const Node& node, const Value& operand) {
 
 namespace {
 
-// A value of the result's type in registers, from the operand's.
+// The register type of the result.
 ScalarType result_type(const Node& node) { return scalar_type(node.result()->dtype()); }
 
 void lower_fold(Lowering& l, const Node& node, ReductionKind kind, ScalarType type, bool mean) {
@@ -101,7 +101,7 @@ void lower_argmin(Lowering& l, const Node& node) { lower_positioned(l, node, Red
 void lower_max_dim(Lowering& l, const Node& node) { lower_positioned(l, node, ReductionKind::arg_maximum, true); }
 void lower_min_dim(Lowering& l, const Node& node) { lower_positioned(l, node, ReductionKind::arg_minimum, true); }
 
-// The mean squared distance from the mean, over count - correction; never below a count of 0.
+// The sum of squared distances from the mean, divided by count - correction, or by 0 if that is negative.
 void lower_variance(Lowering& l, const Node& node) {
   ExpressionPool& pool = l.pool();
   const Value* x = node.tensor("self");
@@ -112,7 +112,7 @@ void lower_variance(Lowering& l, const Node& node) {
   const ExpressionPtr count = dims.count(pool, type);
   const ExpressionPtr mean = div(pool, l.reduce(draft, ReductionKind::sum, element), count);
   const ExpressionPtr gap = sub(pool, element, mean);
-  // The mean is rounded; what the gaps sum up to corrects for it (Chan, Golub and LeVeque).
+  // The mean is rounded; the sum of the distances corrects for it (Chan, Golub and LeVeque).
   const ExpressionPtr rest = l.reduce(draft, ReductionKind::sum, gap);
   ExpressionPtr squares = l.reduce(draft, ReductionKind::sum, mul(pool, gap, gap));
   squares = sub(pool, squares, div(pool, mul(pool, rest, rest), count));
@@ -130,7 +130,7 @@ void lower_variance(Lowering& l, const Node& node) {
   l.finish(std::move(draft), std::move(results));
 }
 
-// The smallest and the largest element, which must be finite. One more on both sides if they are equal.
+// The smallest and the largest element, which must be finite. If they are equal, the range grows by 1 on both sides.
 std::pair<ExpressionPtr, ExpressionPtr> range_of_elements(Lowering& l, const Value* x) {
   ExpressionPool& pool = l.pool();
   l.store_if_expensive(x, 2);
@@ -152,8 +152,8 @@ std::pair<ExpressionPtr, ExpressionPtr> range_of_elements(Lowering& l, const Val
   return {pool.load(bounds, DType::f64, pool.index(0)), pool.load(bounds, DType::f64, pool.index(1))};
 }
 
-// How many elements lie in each of the equal bins over [min, max], the last one closed. NaN lies in none. Each step is
-// rounded to the dtype, as in eager.
+// The number of elements in each of the equal bins over [min, max], the last of which includes max. NaN is in no bin.
+// Each step is rounded to the dtype, as in eager.
 void lower_histogram(Lowering& l, const Node& node) {
   ExpressionPool& pool = l.pool();
   const Value *x = node.tensor("self"), *y = node.result();

@@ -1,4 +1,4 @@
-// Resizing by interpolation: each element is a weighted sum of few others.   Source: aten::upsample_*.
+// Resizing by interpolation: each element is a weighted sum of a few inputs.   Source: aten::upsample_*.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -19,8 +19,8 @@ struct Tap {
   ExpressionPtr weight = nullptr;  // null: 1
 };
 
-// Arguments of the forms "self, output_size, [align_corners], scales.." and "input, output_size?, [align_corners],
-// scale_factors?".
+// The arguments of a resizing node: "self, output_size, [align_corners], scales.." or "input, output_size?,
+// [align_corners], scale_factors?".
 struct Resize {
   Resize(const Node& node, Filter used, size_t dims)
       : filter(used), spatial(dims), x(node.operands()[0]), y(node.result()) {
@@ -40,7 +40,7 @@ struct Resize {
   size_t spatial;
   const Value *x, *y;
   bool align_corners = false;
-  std::vector<double> scales;  // output / input as the caller said, or 0
+  std::vector<double> scales;  // output / input as the caller gave it, or 0
 };
 
 class Axis {
@@ -78,7 +78,7 @@ class Axis {
     return out;
   }
 
-  // The inputs of an output that shrinking by `step` takes: tap k stands at `at`, if it is one of them.
+  // Tap k of an output with antialiasing: its input is at `at`, if `inside`.
   struct Tapered {
     ExpressionPtr at, inside, weight;
   };
@@ -100,7 +100,7 @@ class Axis {
                             {div(pool_, distance, wide)});
     return tap;
   }
-  // No output takes more.
+  // An upper bound of the taps of an output.
   Sym most_taps() const {
     const int64_t half = r_.filter == Filter::cubic_antialias ? 2 : 1;
     Sym reach = r_.align_corners ? floor_div((in_ - 1) * half, compiler::sym_max(out_ - 1, 1))
@@ -116,8 +116,8 @@ class Axis {
     return pool_.call(ScalarType::index, "static_cast<idx>(floor({0}))", {place});
   }
 
-  // The nearest input where one size is a multiple of the other, without floats: neighbours have neighbours then. Null
-  // if it is not what floats give for each output.
+  // The index of the nearest input without floats, if one size is a multiple of the other: neighbouring outputs then
+  // have neighbouring inputs. Null if it differs from the index by floats for any output.
   ExpressionPtr whole_place(ExpressionPtr o) {
     constexpr int64_t kMostOutputs = 1 << 16;
     if (!in_.is_const() || !out_.is_const() || in_.value() < 1) return nullptr;
@@ -138,10 +138,10 @@ class Axis {
     return pool_.add(pool_.multiply(o, pool_.index(shrinks)), pool_.index(middle));
   }
 
-  // Input steps for one output step.
+  // The distance in inputs between neighbouring outputs.
   ExpressionPtr step_of() {
     const ExpressionPtr in = pool_.index(in_), out = pool_.index(out_);
-    // Eager leaves a dimension whose size stays as it is, whatever the scale.
+    // Eager does not change a dimension whose size stays the same, whatever the scale is.
     if (r_.filter == Filter::linear) return pool_.select(pool_.equal(in, out), number(1), scaled_step(in, out));
     return scaled_step(in, out);
   }
@@ -168,7 +168,7 @@ class Axis {
   const double scale_;
 };
 
-// The sum over the taps of the axes from `i` on.
+// The weighted sum over the taps of axes `i` and later.
 ExpressionPtr weighted_sum(Lowering& l, const Resize& r, const std::vector<std::vector<Tap>>& taps, size_t i,
                            Indices& at) {
   if (i == taps.size()) return l.element(r.x, at);
@@ -210,7 +210,7 @@ ByteAxis byte_axis(const Resize& r, size_t i) {
   return out;
 }
 
-// Bytes blended along a dimension, as `sizes` say.
+// Bytes blended along a dimension; `sizes` are those of the result.
 std::pair<Draft, ExpressionPtr> blend_bytes(Lowering& l, const ByteBlend& blend, size_t dim, const Sizes& sizes,
                                             const Element& element) {
   ExpressionPool& pool = l.pool();
@@ -226,7 +226,7 @@ std::pair<Draft, ExpressionPtr> blend_bytes(Lowering& l, const ByteBlend& blend,
   return {std::move(draft), pool.call(ScalarType::i32, text, {sum})};
 }
 
-// Along rows, then along columns, each pass rounded to bytes. A size that stays is not touched.
+// Blends along rows, then along columns. Each pass rounds to bytes; a dimension whose size stays the same has none.
 void lower_bytes(Lowering& l, const Resize& r) {
   ExpressionPool& pool = l.pool();
   const bool across = !(r.x->sizes()[3] == r.y->sizes()[3]), down = !(r.x->sizes()[2] == r.y->sizes()[2]);
@@ -250,7 +250,7 @@ void lower_bytes(Lowering& l, const Resize& r) {
   l.finish(std::move(draft), {{r.y, at, out}});
 }
 
-// Bytes need tables, so sizes that are known.
+// Bytes need tables, so their sizes must be known.
 template <Filter filter>
 compiler::Verdict blends(const Node& node, const compiler::TargetContext& context) {
   if (node.result()->dtype() != DType::u8) return gives_floats(node, context);
@@ -265,7 +265,7 @@ compiler::Verdict blends(const Node& node, const compiler::TargetContext& contex
 
 // --- antialiased floats ---
 
-// Along the last dimension into memory, then along the one before.
+// Along the last dimension into memory, then along the one before it.
 template <Filter filter>
 void lower_antialiased(Lowering& l, const Node& node) {
   ExpressionPool& pool = l.pool();

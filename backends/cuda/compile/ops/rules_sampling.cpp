@@ -1,4 +1,4 @@
-// Elements at positions between others that a grid holds.   Source: aten::grid_sampler_2d, aten::grid_sampler_3d.
+// Interpolation at positions from a grid.   Source: aten::grid_sampler_2d, aten::grid_sampler_3d.
 #include <fmt/format.h>
 
 #include "backends/cuda/compile/ops/arithmetic.h"
@@ -38,7 +38,7 @@ class GridSampler {
   ExpressionPtr yes() const { return l_.pool().number(1, ScalarType::boolean); }
   ExpressionPtr number(double value) const { return l_.pool().number(value, type_); }
 
-  // Taps along spatial dimension i: the grid names the last dimension first.
+  // Taps along spatial dimension i. Coordinates in the grid are in reverse order: the last dimension comes first.
   std::vector<Tap> taps_of(const Indices& at, size_t i) const {
     ExpressionPool& pool = l_.pool();
     const Sym size = x_->sizes()[2 + i];
@@ -67,7 +67,7 @@ class GridSampler {
     return {at, pool.negation(pool.less(at, pool.index(0))), weight};
   }
 
-  // The sum over the taps of the dimensions that `at` lacks. What lies outside counts as 0.
+  // The weighted sum over the taps of the dimensions that `at` does not have yet. Taps outside count as 0.
   ExpressionPtr weighted_sum(const std::vector<std::vector<Tap>>& taps, ExpressionPtr inside, ExpressionPtr weight,
                              Indices& at) const {
     ExpressionPool& pool = l_.pool();

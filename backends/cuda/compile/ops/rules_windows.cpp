@@ -1,4 +1,4 @@
-// Convolutions and pools: columns are the taps of a window.
+// Convolutions and pools: the columns are the taps of a window.
 #include <algorithm>
 
 #include "backends/cuda/compile/layout/channels_last.h"
@@ -19,7 +19,7 @@ ExpressionPtr inside(ExpressionPool& pool, ExpressionPtr at, const Sym& size) {
   return pool.both(pool.negation(pool.less(at, pool.index(0))), pool.less(at, pool.index(size)));
 }
 
-// A number of each dimension; one stands for all.
+// The number for a dimension; a list of one number holds for all.
 Sym entry(const Ints& list, size_t i) { return list.size() == 1 ? list[0] : list[i]; }
 
 // --- convolutions ---
@@ -40,10 +40,11 @@ struct Convolution {
   size_t spatial;
 };
 
-// The element where the guard holds, else 0: what a function makes of 0 is not padding.
+// The element if the guard holds, else 0. Needed where the element is a function of a load: its value at 0 may not be
+// 0.
 ExpressionPtr padded(ExpressionPool& pool, ExpressionPtr guard, ExpressionPtr element) {
   if (is_true(guard) || element->kind == ExpressionKind::load) return element;
-  // Matrix instructions take what is rounded last.
+  // The rounding stays outside, because matrix instructions take factors that are rounded last.
   if (element->kind == ExpressionKind::call && element->text.rfind("to_f32(to_", 0) == 0)
     return pool.call(element->type, element->text, {padded(pool, guard, element->args[0])});
   return pool.select(guard, element, pool.constant(0, 0, element->type));
@@ -63,12 +64,12 @@ void finish_convolution(Lowering& l, const Convolution& c, const Value* y, Draft
   l.finish(std::move(draft), {{y, at, pool.rounded(sum, y->dtype())}});
 }
 
-// Weights [O, 1, 1..]: each output is one product, so a function of indices.
+// Weights [O, 1, 1..]: each output is one product, so it is a function of indices.
 void lower_one_tap(Lowering& l, const Node& node) {
   const Convolution c(node);
   const Sym outputs = floor_div(c.w->sizes()[0], c.groups);
   const DType dtype = node.result()->dtype();
-  if (!outputs.is(1)) l.store_if_expensive(c.x, 1);  // each of a group's outputs reads it
+  if (!outputs.is(1)) l.store_if_expensive(c.x, 1);  // all outputs of a group read it
   l.define(node.result(), [&l, c, outputs, dtype](const Indices& at) {
     ExpressionPool& pool = l.pool();
     Indices x_at = {at[0], pool.floor_divide(at[1], pool.index(outputs))}, w_at(c.spatial + 2, pool.index(0));
@@ -88,9 +89,9 @@ void lower_one_tap(Lowering& l, const Node& node) {
   });
 }
 
-// The sum over channels and taps, and the elements of the weights. Of images whose channels are innermost, constant
-// weights are permuted so that a tap's channels lie side by side; where a group's outputs read channels of their own,
-// so that outputs do.
+// The columns of a convolution (channels and taps), and the elements of the weights. If the image's channels are
+// innermost, constant weights are permuted so that the channels of a tap are adjacent in memory; with groups, so that
+// outputs are.
 struct Taps {
   Taps(Lowering& l, const Convolution& c, const Sym& channels, size_t channel_dim)
       : channels_last(l.has_channels_last(c.x) && c.groups.is(1)) {
@@ -136,7 +137,7 @@ void lower_direct(Lowering& l, const Node& node) {
   finish_convolution(l, c, node.result(), std::move(draft), x_at, taps.weights(w_at), guard);
 }
 
-// Weights [I, O / groups, k..]: out[o] takes x[(o + pad - k * dilation) / stride] where that is whole.
+// Weights [I, O / groups, k..]: out[o] takes x[(o + pad - k * dilation) / stride] if that is an integer.
 void lower_transposed(Lowering& l, const Node& node) {
   ExpressionPool& pool = l.pool();
   const Convolution c(node);
@@ -161,7 +162,8 @@ void lower_transposed(Lowering& l, const Node& node) {
   finish_convolution(l, c, node.result(), std::move(draft), x_at, taps.weights(w_at), guard);
 }
 
-// How often tiles read an element of the input: for each tap, and each tile of outputs.
+// Tiles read an element of the input once for each tap and each tile of outputs. From this number on, a copy is
+// profitable.
 constexpr int64_t kReadsOfCopy = 4;
 int64_t max_reads(const Node& node) {
   constexpr int64_t kOutputsOfTile = 64;
@@ -183,13 +185,13 @@ void lower_convolution(Lowering& l, const Node& node) {
 
 // --- pools ---
 
-// The window of an output along one dimension: positions begin + k * step, those that `guard` holds for.
+// Tap k of an output's window along one dimension: its position, and whether it exists.
 struct Window {
   ExpressionPtr at, guard;
-  ExpressionPtr counted;  // how many positions it counts for
+  ExpressionPtr counted;  // by how many positions the window's sum is divided
 };
 
-// Pools reduce the last dimensions, `spatial` many.
+// A pool over the last `spatial` dimensions.
 struct Pool {
   const Value *x, *y;
   size_t spatial;
@@ -247,8 +249,9 @@ Pool adaptive_pool(Lowering& l, const Node& node, size_t spatial) {
   return pool;
 }
 
-// Windows begin where a random number of the plane and dimension puts them, but for the last one: at
-// floor((o + sample) * alpha) - floor(sample * alpha). Samples of images are those of [W, H], of volumes of [T, H, W].
+// Windows begin at positions from a random sample for each plane and dimension: floor((o + sample) * alpha) -
+// floor(sample * alpha). The last one ends at the border. Samples are in the order [W, H] for images, [T, H, W] for
+// volumes.
 Pool fractional_pool(Lowering& l, const Node& node, size_t spatial) {
   const Value *x = node.tensor("self"), *samples = node.tensor("random_samples"), *y = node.result();
   Pool pool{x, y, spatial, {}, nullptr};
@@ -281,7 +284,7 @@ Pool fractional_pool(Lowering& l, const Node& node, size_t spatial) {
 
 struct PoolDraft {
   Draft draft;
-  Indices at;  // of x
+  Indices at;  // indices in x
   ExpressionPtr guard, counted;
 };
 
@@ -307,7 +310,7 @@ ExpressionPtr guarded_element(Lowering& l, const Pool& pool, const PoolDraft& dr
   return element;
 }
 
-// Sums of integers are i64 and wrap; their quotient is rounded toward zero.
+// Sums of integers are i64 and wrap. Their quotient is rounded toward zero.
 void average(Lowering& l, const Node& node, const Pool& pool) {
   ExpressionPool& p = l.pool();
   PoolDraft draft = draft_pool(l, pool);
@@ -320,7 +323,7 @@ void average(Lowering& l, const Node& node, const Pool& pool) {
     divisor = p.index(node.integer("divisor_override"));
   const ExpressionPtr by = p.cast(divisor, element->type);
   ExpressionPtr out = reals ? div(p, sum, by) : p.call(ScalarType::i64, "divide_trunc({0}, {1})", {sum, by});
-  // A window that lies in the padding.
+  // A window that lies completely in the padding.
   out = p.select(p.equal(divisor, p.index(0)), p.constant(0, 0, element->type), out);
   const Indices at = draft.draft.rows;
   const DType dtype = pool.y->dtype();
@@ -328,7 +331,7 @@ void average(Lowering& l, const Node& node, const Pool& pool) {
   l.finish(std::move(draft.draft), {{pool.y, at, out}});
 }
 
-// The flat position in the input's plane of the best tap.
+// The position of the best tap in the input's plane, as a linear index.
 ExpressionPtr plane_position(Lowering& l, const Pool& pool, const PoolDraft& draft, ExpressionPtr tap) {
   ExpressionPool& p = l.pool();
   const size_t lead = pool.x->rank() - pool.spatial;

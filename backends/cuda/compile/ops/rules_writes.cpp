@@ -1,4 +1,4 @@
-// Writes at positions that tensors hold: kernels that store in their own way.
+// Writes at positions from tensors, by kernels with stores of their own.
 #include <algorithm>
 
 #include "backends/cuda/compile/ops/advanced_index.h"
@@ -12,7 +12,7 @@ namespace {
 
 using compiler::Verdict;
 
-// What a write makes of the element that is there and the new one.
+// The text that combines the old element and the new one; null: the new one replaces it.
 const char* combination(std::string_view reduce) {
   if (reduce == "add" || reduce == "sum") return kAdd;
   if (reduce == "multiply" || reduce == "prod") return kMultiply;
@@ -29,21 +29,21 @@ void write(Lowering& l, Draft& draft, uint32_t buffer, const Value* y, const Ind
   l.store_at(draft, buffer, y, at, pool.rounded(element, y->dtype()));
 }
 
-// No element can be written twice: the indices are one each, and there is one value for each element.
+// Whether no element can be written twice: each index has one element, and each written element one value.
 bool is_one_update(const AdvancedIndex& index, const Value& values) {
   const Sym count = compiler::numel(index.shared);
   return count.is(1) && values.rank() == index.shared.size() + index.rest.size() &&
          compiler::numel(values.sizes()) == compiler::numel(index.rest);
 }
 
-// Updates that are compared with all later ones, so that each is written on its own.
+// For these numbers of updates, each is compared with all later ones, so that the last one for an element can be found.
 constexpr int64_t kFewestCompared = 32, kMostCompared = 1 << 16;
 bool are_compared(const Sym& updates) {
   const int64_t most = compiler::SymScope::range(updates).max;
   return most >= kFewestCompared && most <= kMostCompared;
 }
 
-// Whether a later update writes the same elements, for each one.
+// A buffer that says for each update whether a later one writes the same elements.
 uint32_t find_replaced(Lowering& l, const AdvancedIndex& index, const Value& x, uint32_t check) {
   ExpressionPool& pool = l.pool();
   const Sym updates = compiler::numel(index.shared);
@@ -59,7 +59,7 @@ uint32_t find_replaced(Lowering& l, const AdvancedIndex& index, const Value& x, 
   return replaced;
 }
 
-// Each update that stays writes what it has, all of them at once.
+// Writes all updates that no later one replaces, in parallel.
 void write_last_updates(Lowering& l, const AdvancedIndex& index, const Node& node, uint32_t buffer, uint32_t check) {
   ExpressionPool& pool = l.pool();
   const Value *x = node.tensor("self"), *values = node.tensor("values"), *y = node.result();
@@ -73,7 +73,8 @@ void write_last_updates(Lowering& l, const AdvancedIndex& index, const Node& nod
   l.finish_stores(std::move(draft));
 }
 
-// Where updates wait for each other, columns are these, in order, and rows are what a single one writes.
+// If updates may write the same element, they are the columns, which run in order. The rows are the elements that one
+// update writes.
 void lower_index_put(Lowering& l, const Node& node) {
   const Value *x = node.tensor("self"), *values = node.tensor("values"), *y = node.result();
   const AdvancedIndex index(node);
@@ -89,13 +90,14 @@ void lower_index_put(Lowering& l, const Node& node) {
   Draft draft = l.draft(index.rest, index.shared);
   draft.kernel.in_order = true;
   const Indices at = index.self_at(l, draft.columns, draft.rows, check);
-  // The values broadcast to what indexing would give.
+  // Values broadcast to the shape of the indexed tensor.
   const Indices own = l.broadcast(*values, index.result_at(draft.columns, draft.rows), index.indexed());
   write(l, draft, buffer, y, at, l.element(values, own), node.boolean("accumulate") ? kAdd : nullptr);
   l.finish_stores(std::move(draft));
 }
 
-// How many updates each element of y has had so far. The caller stores what they become.
+// A buffer for the number of updates that each element of y has had, initially 0. The caller's kernel stores the
+// counts.
 uint32_t add_counts(Lowering& l, const Value* y) {
   const uint32_t counts = l.scratch(DType::i32, compiler::numel(y->sizes()));
   Draft zeros = l.draft(y->sizes(), {});
@@ -106,12 +108,12 @@ uint32_t add_counts(Lowering& l, const Value* y) {
 }
 
 struct ScatterMode {
-  const char* combine = nullptr;  // null: replaces
+  const char* combine = nullptr;  // null: the new element replaces the old one
   bool is_mean = false, includes_self = true;
   bool counts() const { return is_mean || !includes_self; }
 };
 
-// The sums of elements that were updated, divided by how many numbers they are the sum of.
+// Divides the elements that were updated by the number of their summands.
 void divide_by_counts(Lowering& l, const Value* y, uint32_t buffer, uint32_t counts, bool includes_self) {
   ExpressionPool& pool = l.pool();
   const ScalarType type = scalar_type(y->dtype());
@@ -127,7 +129,7 @@ void divide_by_counts(Lowering& l, const Value* y, uint32_t buffer, uint32_t cou
   l.finish_stores(std::move(draft));
 }
 
-// Rows: all dimensions of the index but `dim`; columns: that one, in order.
+// Rows are all dimensions of the index but `dim`; columns are `dim`, in order.
 void scatter(Lowering& l, const Node& node, const ScatterMode& mode) {
   ExpressionPool& pool = l.pool();
   const Value *x = node.tensor("self"), *index = node.tensor("index"), *y = node.result();
@@ -171,12 +173,12 @@ void lower_scatter_reduce(Lowering& l, const Node& node) {
   mode.is_mean = node.string("reduce") == "mean";
   mode.combine = mode.is_mean ? kAdd : combination(node.string("reduce"));
   mode.includes_self = node.op->parsed->find("include_self") < 0 || node.boolean("include_self");
-  // The mean of truth values is their sum.
+  // The mean of booleans is their sum.
   if (node.result()->dtype() == DType::boolean) mode.is_mean = false;
   scatter(l, node, mode);
 }
 
-// Elements of the flat tensor are updated in the order of the index.
+// Elements of the flattened tensor are updated in the order of the index.
 void lower_put(Lowering& l, const Node& node) {
   const Value *x = node.tensor("self"), *index = node.tensor("index"), *source = node.tensor("source"),
               *y = node.result();
@@ -197,7 +199,8 @@ void put_needs(const Node& node, SizeRequirements& out) {
                       "the source has another number of elements than the index"));
 }
 
-// Whether no two indices give the same sum of index * stride: each stride is longer than all that lies below it.
+// Whether no two indices give the same sum of index[d] * stride[d]: each stride is larger than what the smaller ones
+// reach.
 bool places_differ(const compiler::Ints& strides, const Sizes& sizes) {
   std::vector<std::pair<int64_t, Sym>> loops;
   for (size_t i = 0; i < strides.size(); ++i) {
@@ -214,7 +217,7 @@ bool places_differ(const compiler::Ints& strides, const Sizes& sizes) {
   return true;
 }
 
-// Elements of src at offset + sum of index * stride of the contiguous tensor. Where several of them have one place, the
+// Element i of src goes to offset + sum of i[d] * stride[d] of the contiguous tensor. If several go to one place, the
 // last one stays.
 void lower_as_strided_scatter(Lowering& l, const Node& node) {
   ExpressionPool& pool = l.pool();
@@ -231,7 +234,7 @@ void lower_as_strided_scatter(Lowering& l, const Node& node) {
   write(l, draft, buffer, y, l.split(linear, x->sizes()), l.element(source, own), nullptr);
   l.finish_stores(std::move(draft));
 }
-// All places must lie in the tensor.
+// All places must be in bounds.
 Verdict strides_fit(const Node& node, const compiler::TargetContext&) {
   const Value *x = node.tensor("self"), *source = node.tensor("src");
   const compiler::Ints strides = node.ints("stride"), sizes = node.ints("size");
@@ -244,7 +247,7 @@ Verdict strides_fit(const Node& node, const compiler::TargetContext&) {
   return agreed(no_larger(last + 1, compiler::numel(x->sizes())));
 }
 
-// Where the mask holds, elements of source in order: as many as the mask has had so far.
+// Where the mask is true, takes the elements of source in order. A scan of the mask gives the number of each.
 void lower_masked_scatter(Lowering& l, const Node& node) {
   ExpressionPool& pool = l.pool();
   const Value *x = node.tensor("self"), *mask = node.tensor("mask"), *source = node.tensor("source"),
@@ -260,14 +263,15 @@ void lower_masked_scatter(Lowering& l, const Node& node) {
   last.draft.kernel.column_stores.push_back({counts, DType::i64, last.at[0], last.reduced, last.inside});
   l.finish_stores(std::move(last.draft));
   const Sym available = compiler::numel(source->sizes());
-  Sizes places = source->sizes();  // of an element that is read: an empty source has none, and nothing divides by 0
+  // at least 1, so that nothing divides by 0: an element of an empty source is never read
+  Sizes places = source->sizes();
   for (Sym& size : places) size = sym_max(size, 1);
   l.define(y, [&l, x, y, source, is_set, counts, check, available, places](const Indices& at) {
     ExpressionPool& p = l.pool();
     const ExpressionPtr set = is_set(at), kept = l.element(x, l.broadcast(*x, at, y->sizes()));
     p.push_guard(set);
     const ExpressionPtr count = p.load(counts, DType::i64, l.join(at, y->sizes()));
-    // Of the elements that are set, from 1; 0 where none is.
+    // The number of the element among those where the mask is true, from 1; 0 where it is false.
     const ExpressionPtr number = p.select(set, count, p.constant(0, 0, ScalarType::i64));
     const ExpressionPtr checked = l.checked_index(number, available + 1, false, check);
     const ExpressionPtr place = p.maximum(p.subtract(checked, p.index(1)), p.index(0));
@@ -277,7 +281,7 @@ void lower_masked_scatter(Lowering& l, const Node& node) {
   });
 }
 
-// Eager takes a scalar where it takes a vector of one element.
+// Eager allows a scalar in place of a vector of one element.
 Verdict ranks_fit(const Node& node, const compiler::TargetContext&) {
   const size_t rank = node.tensor("self")->rank();
   const bool sources = node.op->parsed->find("src") < 0 || node.tensor("src")->rank() == rank;

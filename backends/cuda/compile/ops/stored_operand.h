@@ -1,17 +1,17 @@
-// Operands that a function of the vocabulary reads by their strides. C++20.
+// Operands that functions of the vocabulary read by their strides. C++20.
 #pragma once
 #include "backends/cuda/compile/lowering.h"
 #include "compiler/support/result.h"
 
 namespace wick::cuda {
 
-/// A tensor in memory: where its first element lies, and how far those along each dimension are apart.
+/// A tensor in memory: the offset of its first element, and its strides.
 struct StoredOperand {
   uint32_t buffer = 0;
   Sym first;
   Sizes strides;
 
-  /// Where an element lies, of which the first indices are given and the others are 0.
+  /// The offset of an element of which the first indices are `at` and the others 0.
   ExpressionPtr offset(ExpressionPool& pool, const Indices& at) const {
     ExpressionPtr out = pool.index(first);
     for (size_t i = 0; i < at.size(); ++i) out = pool.add(out, pool.multiply(at[i], pool.index(strides[i])));
@@ -19,7 +19,7 @@ struct StoredOperand {
   }
 };
 
-/// Puts the tensor in memory, unless it is there or a view of what is there.
+/// Stores the tensor in memory, unless it is there already or a view of what is there.
 inline StoredOperand stored_operand(Lowering& l, const Value* value) {
   l.store(value);
   const Indices zeros(value->rank(), l.pool().index(0));

@@ -27,9 +27,9 @@ uint64_t aligned(uint64_t bytes) { return (bytes + kBufferAlignment - 1) / kBuff
 // The range of memory that a launch touches.
 struct Touched {
   Space space;
-  uint64_t begin, end;  // in the space; of inputs, outputs and states: their number
+  uint64_t begin, end;  // within the space; for inputs, outputs and states: their number
   bool writes;
-  uint32_t in_parts = kNone;  // a buffer of which launches write different parts
+  uint32_t in_parts = kNone;  // the buffer, if launches write different parts of it
 };
 
 class PlanBuilder {
@@ -62,7 +62,7 @@ class PlanBuilder {
  private:
   Plan& plan() { return built_.plan; }
 
-  // A symbol's value is read off a size of an input: the symbol itself, or factor * symbol + term.
+  // The value of a symbol follows from the size of an input that is the symbol itself, or factor * symbol + term.
   void collect_symbols_of_inputs() {
     for (const bool lone : {true, false}) {
       for (size_t i = 0; i < graph_.inputs.size(); ++i) {
@@ -101,14 +101,14 @@ class PlanBuilder {
     Interface out;
     out.dtype = value.dtype();
     for (size_t i = 0; i < value.rank(); ++i) {
-      // The program checks its sizes; a plan must not rely on it.
+      // The program checks its sizes, but a plan must not rely on that.
       out.sizes.push_back(formula(sym_max(value.sizes()[i], 0)));
       out.dim_order.push_back(static_cast<uint8_t>(i));
     }
     return out;
   }
 
-  // Layers ask for the same: the first one speaks.
+  // If several layers have the same requirement, only the first one's message is kept.
   void add_requirements() {
     for (const size_t i : multiples_) {
       const Symbol& symbol = plan().symbols[i];
@@ -159,7 +159,7 @@ class PlanBuilder {
     return lives;
   }
 
-  // The largest first, each at the lowest offset where it overlaps no buffer in use at the same time.
+  // Largest buffers first, each at the lowest offset at which it overlaps no buffer that is in use at the same time.
   void place_in_arena(std::vector<uint32_t> in_arena, const std::vector<Life>& lives) {
     std::sort(in_arena.begin(), in_arena.end(), [&](uint32_t a, uint32_t b) {
       return std::pair(plan().buffers[b].size_bytes, a) < std::pair(plan().buffers[a].size_bytes, b);
@@ -185,7 +185,7 @@ class PlanBuilder {
     }
   }
 
-  // Nobody reads or writes its bytes: an input of which only the sizes count, say.
+  // A buffer whose bytes nobody reads or writes, such as an input of which only the sizes are used.
   static bool is_without_bytes(const KernelBuffer& buffer, const Life& life) {
     using Kind = KernelBuffer::Kind;
     const bool is_given = buffer.kind == Kind::input || buffer.kind == Kind::constant || buffer.kind == Kind::state;
@@ -199,7 +199,7 @@ class PlanBuilder {
       const KernelBuffer& buffer = lowered_.buffers[i];
       Buffer placed;
       if (is_without_bytes(buffer, lives[i])) {
-        plan().buffers.push_back(placed);  // keeps the numbers of the others
+        plan().buffers.push_back(placed);  // so that the others keep their numbers
         continue;
       }
       placed.size_bytes = bytes_of(buffer);
@@ -245,7 +245,7 @@ class PlanBuilder {
     if (counters > 0) plan().counters_buffer = add_words(counters);
   }
 
-  // Behind all others: it lives as long as the call.
+  // At the end of the arena: it lives as long as the call.
   void place_random() {
     plan().random_buffer = lowered_.random;
     plan().buffers[lowered_.random].offset = plan().arena_bytes;
@@ -255,7 +255,7 @@ class PlanBuilder {
     plan().random_blocks = formula(blocks);
   }
 
-  // u32 numbers that live as long as the call.
+  // Adds a buffer of u32 numbers that lives as long as the call.
   uint32_t add_words(uint64_t count) {
     Buffer words;
     words.space = Space::arena;
@@ -400,7 +400,7 @@ class PlanBuilder {
       const bool is_state = buffer.space == Space::state;
       const bool numbered = buffer.space == Space::input || buffer.space == Space::output || is_state;
       const uint64_t begin = is_state ? argument.index : numbered ? buffer.index : buffer.offset;
-      // Launches only set bits of the status, in any order, and each has counters of its own.
+      // Launches only set bits of the status, in any order, and each has its own counters.
       const bool shared = argument.index == plan().status_buffer || argument.index == plan().counters_buffer;
       const bool writes = argument.writes && !shared;
       const bool in_parts = argument.index < lowered_.buffers.size() && lowered_.buffers[argument.index].in_parts;
@@ -410,13 +410,13 @@ class PlanBuilder {
     return out;
   }
 
-  // A node comes after the earlier nodes whose memory it shares, where one of the two writes. Only the nodes that no
-  // other dependency implies are listed.
+  // A node comes after the earlier nodes whose memory it shares, if one of the two writes it. Dependencies that others
+  // imply are not listed.
   void add_dependencies() {
     std::vector<std::vector<Touched>> touched;
     std::vector<std::vector<bool>> before;  // before[j][i]: i is done when j begins
     for (const PlanNode& node : plan().nodes) touched.push_back(touched_by(node));
-    // What is inside a condition or loop belongs to it.
+    // The memory that is touched inside a condition or loop counts as touched by it.
     for (size_t i = touched.size(); i-- > 0;) {
       for (size_t k = i + 1; k < plan().nodes[i].second_end; ++k)
         touched[i].insert(touched[i].end(), touched[k].begin(), touched[k].end());
@@ -451,7 +451,7 @@ class PlanBuilder {
   std::vector<uint32_t> open_;                           // conditions and loops
   std::map<size_t, std::pair<uint32_t, bool>> part_at_;  // by mark: the node, and whether it is its second part
   SymbolFormulas symbols_;
-  std::vector<size_t> multiples_;  // symbols of the plan from which those of the graph follow by a division
+  std::vector<size_t> multiples_;  // symbols of the plan; those of the graph follow from them by a division
   std::map<std::vector<std::pair<int, int64_t>>, uint32_t> formulas_;
   std::map<std::string, uint32_t, std::less<>> kernels_;
 };

@@ -13,7 +13,7 @@ namespace wick::cuda {
 
 namespace {
 
-// Which buffer each byte of the arena belongs to now: ranges that begin at the keys.
+// Which buffer owns each byte of the arena now: ranges of bytes, keyed by their first byte.
 class Contents {
  public:
   explicit Contents(const Plan& plan) : plan_(&plan) { ranges_[0] = kNone; }
@@ -27,7 +27,7 @@ class Contents {
     ranges_.erase(std::next(first), ranges_.find(written.offset + written.size_bytes));
     first->second = buffer;
   }
-  // Empty, or what lies there instead.
+  // "" if the bytes are those of the buffer, else what is there instead.
   std::string read(uint32_t buffer) const {
     const Buffer& read = plan_->buffers[buffer];
     if (read.space != Space::arena || read.size_bytes == 0) return "";
@@ -38,7 +38,7 @@ class Contents {
     }
     return "";
   }
-  // What both agree on.
+  // Keeps the ranges in which both have the same buffer.
   void keep_common(const Contents& other) {
     for (const auto& [begin, buffer] : other.ranges_) split_at(begin);
     for (auto& [begin, buffer] : ranges_) {
@@ -56,8 +56,8 @@ class Contents {
   std::map<uint64_t, uint32_t> ranges_;
 };
 
-// Runs the nodes in order. Loops take two rounds: what the second one reads was there in the first one or is the
-// first one's.
+// Runs the nodes in order. Two rounds of a loop are enough: what the second one reads was there before the first one,
+// or is written by it.
 class Walk {
  public:
   explicit Walk(const Plan& plan) : plan_(plan), contents_(plan) {
@@ -122,7 +122,7 @@ class Walk {
   std::string flaw_;
 };
 
-// Which nodes of a part wait for each other.
+// Checks which nodes of a part wait for each other.
 class Order {
  public:
   Order(const Plan& plan, const std::set<uint32_t>& in_parts)
@@ -197,7 +197,7 @@ void add_nodes(const LoopKernel& kernel, Nodes& nodes) {
   }
 }
 
-// Outputs, new values of buffers and what they are made of.
+// Adds the nodes that outputs and new values of buffers are computed from.
 void add_needed(const compiler::Graph& graph, Nodes& needed) {
   std::vector<const compiler::Value*> open;
   for (const compiler::GraphOutput& output : graph.outputs) open.push_back(output.value);
@@ -211,7 +211,7 @@ void add_needed(const compiler::Graph& graph, Nodes& needed) {
   }
 }
 
-// How many elements the kernels between two marks store in a buffer that is written in parts.
+// The number of elements that the kernels between two marks store in a buffer that is written in parts.
 struct StoredElements {
   Sym unguarded = 0;
   bool has_guarded = false;
@@ -253,13 +253,13 @@ std::string find_missing_node(const LoweredGraph& lowered, const compiler::Graph
   for (const compiler::Node* node : needed) {
     if (known.count(node) > 0 || node->results().empty() || !node->results()[0]->type.is_tensor()) continue;
     const std::string name(node->op->name());
-    if (missing.empty() || name < missing) missing = name;  // whatever the addresses are
+    if (missing.empty() || name < missing) missing = name;  // the same one for any order of addresses
   }
   return missing;
 }
 
 std::string find_missing_part(const LoweredGraph& lowered) {
-  std::set<uint32_t> left;  // in parts, without a store so far
+  std::set<uint32_t> left;  // buffers written in parts, without a store so far
   for (uint32_t i = 0; i < lowered.buffers.size(); ++i) {
     if (lowered.buffers[i].in_parts && !lowered.buffers[i].elements.is(0)) left.insert(i);
   }

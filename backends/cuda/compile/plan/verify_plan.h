@@ -1,4 +1,4 @@
-// What a plan of this compiler keeps to, beyond what executing any plan relies on (check_plan). C++20.
+// Checks what each plan of this compiler satisfies, beyond what executing a plan relies on (check_plan). C++20.
 #pragma once
 #include <cstdint>
 #include <set>
@@ -9,18 +9,19 @@
 
 namespace wick::cuda {
 
-/// Empty, or what is wrong with how the plan uses its arena:
-///   - What a node reads was written by an earlier one, and nothing else has been written to these bytes since, in any
-///     round of the loops around it.
-///   - Of two nodes of which one writes what the other touches, one is done before the other begins.
-/// `in_parts`: buffers of which launches write different elements, so that these may run at the same time.
+/// Describes what is wrong with the plan's use of its arena; "": nothing. The rules:
+///   - A node reads only bytes that an earlier node has written for this buffer, and that nothing else has
+///     overwritten since, in any round of the loops around it.
+///   - If two nodes touch the same bytes, and one of them writes, one is done before the other begins.
+/// `in_parts`: buffers of which launches write different elements, so that these launches may run at the same time.
 std::string find_memory_flaw(const Plan& plan, const std::set<uint32_t>& in_parts);
 
-/// Empty, or which node of the graph has results that count but is part of no kernel, view, condition or loop.
+/// The name of a node whose results are needed but that is part of no kernel, view, condition or loop; "": there is
+/// none.
 std::string find_missing_node(const LoweredGraph& lowered, const compiler::Graph& graph);
 
-/// Empty, or which buffer has parts that no kernel stores, or that several do. Of a graph whose kernels are fused; a
-/// SymScope with its ranges is open.
+/// Describes a buffer with elements that no kernel stores, or that several do; "": there is none. Requires: kernels are
+/// fused, and a SymScope with the graph's ranges is open.
 std::string find_missing_part(const LoweredGraph& lowered);
 
 }  // namespace wick::cuda

@@ -35,7 +35,7 @@ bool is_symbolic(const Value* value) {
   return std::any_of(sizes.begin(), sizes.end(), [](const Sym& size) { return !size.is_const(); });
 }
 
-// An exporter may state a size that does not hold for all sizes of the inputs that it accepts.
+// A size that an exporter states may not hold for all accepted sizes of the inputs.
 void add_stated(const Node& node, SizeRequirements& out) {
   if (!node.op->infer || node.results().empty()) return;
   const std::vector<compiler::Type> inferred = inferred_types(*node.result()->producer);
@@ -46,11 +46,11 @@ void add_stated(const Node& node, SizeRequirements& out) {
   }
 }
 
-// Of operators that work element by element. A dimension of the result is that of an operand, and others have its size
-// or 1.
+// For pointwise operators: each dimension of the result equals that of an operand, and the other operands have the same
+// size or 1 there.
 void add_pointwise(const Node& node, SizeRequirements& out) {
   const Sizes& result = node.result()->sizes();
-  std::vector<Sizes> all;  // from the last dimension on
+  std::vector<Sizes> all;  // each from its last dimension on
   for (const Value* operand : node.operands()) {
     if (!operand->type.is_tensor()) continue;
     if (operand->rank() > result.size()) out.push_back(equal(1, 0, kDoNotBroadcast));
@@ -95,7 +95,7 @@ bool may_be_checked(const SizeRequirement& requirement) {
 
 }  // namespace
 
-// No tensor has fewer than 0 elements, whatever the model's expression for its size.
+// A tensor has at least 0 elements, even if the model's expression for its size is negative.
 SizeRequirement equal(const Sym& found, const Sym& wanted, const char* otherwise) {
   const Sym size = sym_max(wanted, 0);
   return {sym_max(found, 0), size, size, otherwise};

@@ -10,7 +10,8 @@
 namespace wick::cuda {
 namespace {
 
-// Whether the index that a call of Lowering::checked_index() checks is within its bounds; null for other expressions.
+// The condition that the index which a call of Lowering::checked_index() checks is in bounds; null for other
+// expressions.
 ExpressionPtr condition_of(ExpressionPool& pool, ExpressionPtr e) {
   if (e->kind != ExpressionKind::call) return nullptr;
   for (const bool wraps : {false, true}) {
@@ -45,7 +46,7 @@ bool has_checked_place(ExpressionPool& pool, const Store& store) {
   return checked;
 }
 
-// Buffers other than states in which an element may stand at the wrong place: one with a bad index is at index 0.
+// Buffers other than states that may have elements at wrong places: an element with a bad index is stored at index 0.
 Buffers misplaced_buffers(LoweredGraph& graph) {
   Buffers out;
   size_t known = 0;
@@ -64,7 +65,7 @@ Buffers misplaced_buffers(LoweredGraph& graph) {
       if (place.writes) out.insert(place.buffer);
     }
   };
-  do {  // again: a loop may read what a later kernel of the round before has written
+  do {  // repeated: a loop may read what a later kernel of the previous round has written
     known = out.size();
     for (const LoopKernel& kernel : graph.kernels) for_each_kernel(kernel, add);
   } while (out.size() != known);
@@ -88,7 +89,7 @@ class Guard {
   }
 
  private:
-  // `after_checks`: what is stored depends on earlier kernels whose checks must have held.
+  // `after_checks`: the stored values depend on earlier kernels, whose checks must have held.
   void guard_stores(std::vector<Store>& stores, bool after_checks) const {
     ExpressionPool& pool = graph_.pool;
     for (Store& store : stores) {

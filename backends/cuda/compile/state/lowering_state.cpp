@@ -1,4 +1,4 @@
-// Mutable buffers that the delegate holds: which results lie over them, and what must be read before they are written.
+// Lowers mutable buffers that the delegate holds: results that are written over them, and copies of what is still read.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using compiler::SymScope;
 
 namespace {
 
-// New values of at most this many buffers are stored by one kernel.
+// One kernel stores the new values of at most this many buffers.
 constexpr size_t kMostStoresOfState = 8;
 
 }  // namespace
@@ -53,7 +53,8 @@ uint32_t Lowering::place_over(const Value* result) {
   return home.buffer;
 }
 
-// Whether somebody but `but` will still read the elements that the value has now. A write over it does not read it.
+// Whether a node other than `but` will still read the elements that the value has now. A write over the value does not
+// read it.
 bool Lowering::has_readers_left(const Value* value, const Node* but) const {
   if (outputs_.count(value) || new_values_.count(value) || inner_outputs_.count(value)) return true;
   return std::any_of(value->users().begin(), value->users().end(), [&](const Node* user) {
@@ -93,8 +94,8 @@ bool Lowering::reads_state(const std::vector<ExpressionPtr>& expressions, uint32
   return reads;
 }
 
-// Whoever reads the buffer later must not see the elements that are about to be written. How the current node reads
-// `source` is its own affair.
+// Copies or stores what later nodes read of the elements that are about to be written. The current node's own reading
+// of `source` is not considered.
 void Lowering::keep_what_is_read(const Value* over, const Indices& written, const Value* source) {
   const Home home = home_of(over);
   const ExpressionPtr offset = offset_of(home, written);
@@ -123,7 +124,7 @@ void Lowering::keep_what_is_read(const Value* over, const Indices& written, cons
   if (moved) known_.clear();
 }
 
-// Copies what lies in a buffer.
+// Copies the elements of a stored value to a new buffer, from which later nodes read them.
 void Lowering::save(const Value* value) {
   homes_.try_emplace(value, tensor(value));
   Draft copy = loops_over(value->sizes(), {});
@@ -167,7 +168,7 @@ void Lowering::replace_elements(const Value* result, const Value* source, const 
     value = pool().rounded(pool().cast(value, scalar_type(dtype)), dtype);
     return Store{home.buffer, dtype, offset_of(home, to_result(at)), value, nullptr};
   };
-  // Its kernel stores the elements where they belong, unless it reads what it would overwrite.
+  // The kernel of the source stores the elements in place, unless it reads elements that it would overwrite.
   Tensor& from = tensor(source);
   if (from.stage == Stage::unfinished) {
     std::vector<ExpressionPtr> read = expressions_of(from.unfinished->kernel);
@@ -188,7 +189,7 @@ void Lowering::replace_elements(const Value* result, const Value* source, const 
   }
   Draft draft = loops_over(source->sizes(), {});
   Store store = store_of(draft.rows, element(source, draft.rows));
-  // An element may depend on the one that it replaces, and on no other.
+  // An element may depend on the element that it replaces, but on no other one.
   bool reads_others = false;
   for_each({store.value}, [&](ExpressionPtr e) {
     const bool reads = e->kind == ExpressionKind::load && e->buffer == home.buffer && e->args[0] != store.offset;
@@ -219,8 +220,8 @@ std::vector<StateUpdate> Lowering::updates_left() const {
   return out;
 }
 
-// Whether the kernel that computes the new value can store it over the old one: it reads no buffer that is written
-// before or meanwhile, but for the element that it replaces.
+// Whether the kernel that computes the new value can store it over the old one: it reads no buffer that gets a new
+// value, except for the element that it replaces.
 bool Lowering::can_replace(const StateUpdate& update, const std::vector<StateUpdate>& all) {
   std::set<uint32_t> written;
   for (const StateUpdate& each : all) written.insert(home_of(each.target).buffer);
@@ -244,7 +245,7 @@ bool Lowering::can_replace(const StateUpdate& update, const std::vector<StateUpd
   return can;
 }
 
-// After all else: who reads an old value has done so.
+// Runs after all other nodes, which have read the old values by then.
 void Lowering::store_updates() {
   const std::vector<StateUpdate> all = updates_left();
   for (const StateUpdate& update : all) {
@@ -276,7 +277,7 @@ void Lowering::store_updates() {
   store_together(std::move(maps));
 }
 
-// One kernel for buffers of the same sizes.
+// One kernel for all buffers of the same sizes.
 void Lowering::store_together(std::vector<StateUpdate> updates) {
   while (!updates.empty()) {
     const Sizes sizes = updates[0].target->sizes();

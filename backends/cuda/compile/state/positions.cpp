@@ -25,7 +25,7 @@ using compiler::Values;
 
 constexpr char kItem[] = "aten._local_scalar_dense.default";
 
-// What a tensor of one element is a view of.
+// The tensor of which a tensor of one element is a view.
 Value* source_of(Value* value) {
   while (value->producer && value->producer->op->has(compiler::kView)) {
     Value* from = value->producer->tensor_or_null(0);
@@ -46,26 +46,26 @@ class Positions {
     }
   }
 
-  /// The number of an argument, if it follows from one of the graph's tensors.
+  /// The number that an argument is, if it depends on tensors of the graph.
   std::optional<Sym> from_tensor(const Arg& arg) const {
     const bool is_value = arg.is<Value*>() && arg.as<Value*>()->type.kind == compiler::TypeKind::integer;
     if (!is_value && !arg.is<Sym>()) return std::nullopt;
     const Sym number = is_value ? arg.as<Value*>()->type.expr : arg.as<Sym>();
     return is_known(number) || !terms_of(number) ? std::nullopt : std::optional(number);
   }
-  /// The same, of a position that is known not to be negative.
+  /// The same for a position. Nothing if it may be negative.
   std::optional<Sym> position(const Arg& arg) const {
     std::optional<Sym> number = from_tensor(arg);
     return number && SymScope::range(*number).min >= 0 ? number : std::nullopt;
   }
-  /// Whether a size does not depend on the tensors.
+  /// Whether a size depends on none of these tensors.
   bool is_known(const Sym& size) const {
     std::set<std::string, std::less<>> names;
     collect_symbols(size, names);
     return std::none_of(names.begin(), names.end(), [&](const std::string& name) { return tensors_.count(name) > 0; });
   }
 
-  /// A number as a tensor i64 [1].
+  /// The number as a tensor, i64 [1].
   Value* tensor(Compose& c, const Sym& number) const {
     const std::optional<Terms> terms = terms_of(number);
     Value* sum = nullptr;
@@ -87,7 +87,7 @@ class Positions {
     std::map<std::string, int64_t> factors;  // by symbol
     Sym rest;
   };
-  // The number as a sum of multiples of tensors and a number that is known.
+  // The number as a sum of multiples of tensors and a rest that is known; nothing if it has no such form.
   std::optional<Terms> terms_of(const Sym& number) const {
     std::set<std::string, std::less<>> names;
     collect_symbols(number, names);
@@ -166,13 +166,13 @@ Value* fill(const Positions& p, Builder& b, Node& node) {
 
 // --- arithmetic with a number ---
 
-// Beside floats of 16 bits eager multiplies and divides by a number of f32; all else takes it as one of theirs.
+// Eager multiplies and divides 16-bit floats by the number in f32. Other operators round it to their dtype.
 bool is_wide_factor(std::string_view with_tensor, DType dtype) {
   const bool is_short = dtype == DType::f16 || dtype == DType::bf16;
   return is_short && (with_tensor == "aten.mul.Tensor" || with_tensor == "aten.div.Tensor");
 }
 
-// A number takes the dtype of the tensor beside it, where that is one of numbers.
+// The number becomes a tensor of the operand's dtype, unless that is boolean.
 Value* arithmetic(const Positions& p, Builder& b, Node& node) {
   const std::string_view name = node.op->name(), base = name.substr(0, name.rfind('.'));
   const std::string with_tensor = std::string(base) + ".Tensor";
@@ -197,20 +197,20 @@ Value* arithmetic(const Positions& p, Builder& b, Node& node) {
 
 // --- ExecuTorch's operators for language models ---
 
-// Eager refuses what lies outside; the write finds it.
+// Eager refuses rows outside the cache; here the write's index check does.
 Value* update_cache(const Positions& p, Compose& c, Value* value, Value* cache, const Sym& start) {
   Value* rows = p.range(c, start, value->sizes()[1]);
   return c.b.call("aten.index_put", {cache, Values{nullptr, rows}, value, false});
 }
 
-// The positions, of which none may lie behind the keys: eager refuses them, and so does looking them up.
+// The positions, which must be less than `keys`: eager refuses others, and here the lookup's index check does.
 Value* checked_positions(const Positions& p, Compose& c, Value* positions, const Sym& end, const Sym& keys) {
   if (p.is_known(end) && SymScope::range(keys - end).min >= 0) return positions;
   return c.index_select(c.arange(keys, DType::i64), 0, positions);
 }
 
-// All keys of the cache are seen that lie before the end of the queries; with is_causal, before each query.
-// `is_written`: the queries' own keys were written to the cache, so they lie within it.
+// Masks the keys of the cache at and behind the end of the queries; with is_causal, those behind each query.
+// `is_written`: the keys of the queries were written to the cache, so positions are in bounds.
 Value* mask_of_positions(const Positions& p, Compose& c, const Node& node, const Sym& start, const Sym& queries,
                          const Sym& keys, bool is_written) {
   const bool is_causal = node.boolean("is_causal");
@@ -223,10 +223,10 @@ Value* attend(const Positions& p, Compose& c, const Node& node, Value* k, Value*
   Builder& b = c.b;
   Value *q = node.tensor("query"), *mask = node.optional_tensor("attn_mask");
   const bool integers = q->dtype() == DType::i8;
-  const bool swaps = !integers || !node.boolean("is_seq_at_dim_2");  // length and heads
+  const bool swaps = !integers || !node.boolean("is_seq_at_dim_2");  // the order of length and heads
   const size_t length = swaps ? 1 : 2;
   if (!mask) mask = mask_of_positions(p, c, node, start, q->sizes()[length], k->sizes()[length], is_written);
-  // A mask of numbers is added in single precision.
+  // With a mask of numbers, eager adds in single precision.
   const bool wide = integers || mask->dtype() == DType::f32;
   const auto ordered = [&](Value* x) {
     if (swaps) x = b.permute(x, {0, 2, 1, 3});
@@ -250,7 +250,7 @@ std::optional<Sym> start_of(const Positions& p, const Node& node) {
   return known ? std::optional(arg.as<Sym>()) : std::nullopt;
 }
 
-// What takes the place of each result; none: the node stays.
+// The values that replace the results; none: the node stays.
 Values as_attention_and_writes(const Positions& p, Builder& b, Node& node) {
   const auto has = [&](const char* argument) { return node.op->parsed->find(argument) >= 0; };
   if (!has("start_pos")) return node.op->has(compiler::kLlmLibrary) ? node.op->decompose(b, node) : Values();

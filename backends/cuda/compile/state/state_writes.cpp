@@ -20,14 +20,14 @@ bool writes_region(const Value* value) {
   return rule && rule->writes_region && node->tensor("self")->type == value->type;
 }
 
-// The value is its operand with other sizes, elements in the same order: null for others.
+// The operand of a value that is the same elements in the same order with other sizes; null for other values.
 const Value* reshaped_from(const Value* value) {
   const Node* node = value->producer;
   if (!node || !node->is(compiler::Movement::view)) return nullptr;
   return node->tensor("self");
 }
 
-// What a loop's carried value begins with, if the loop may write over it: nothing else of the loop reads it.
+// The initial value of a loop's carried value, if the loop may write over it: nothing else of the loop reads it.
 const Value* carried_from(const Value* value) {
   const Node* node = value->producer;
   if (!node || (!node->is("higher_order.while_loop.default") && !node->is("higher_order.scan.default"))) return nullptr;
@@ -38,7 +38,7 @@ const Value* carried_from(const Value* value) {
   return from->type == value->type && std::count(operands.begin(), operands.end(), from) == 1 ? from : nullptr;
 }
 
-// Of a write that replaces a view of its operand: is `view` that view?
+// Whether `view` is the view of the operand that `write` replaces.
 bool is_replaced_view(const Node& write, const Value* view) {
   const Node* node = view->producer;
   const bool slices = write.is("aten.slice_scatter.default") && node && node->is("aten.slice.Tensor");
@@ -69,8 +69,8 @@ class WriteFinder {
   }
 
  private:
-  // Whether `value` is a version of `first`, which lies as in a tensor of its own if it is `whole`; notes the writes
-  // between the two.
+  // Whether `value` is a version of `first`. Adds the writes between the two to `found`. `whole`: `first` has memory of
+  // its own, it is no view.
   bool follow(const Value* value, const Value* first, bool whole, StateWrites& found) {
     for (const Value* before = nullptr; value != first; value = before) {
       if (out_.over.count(value) || found.over.count(value)) return false;
@@ -99,7 +99,7 @@ class WriteFinder {
   }
 
   using Readers = std::set<const Node*>;
-  // Who reads the value or a view of it.
+  // Adds the nodes that read the value or a view of it.
   static void collect_readers(const Value* value, Readers& readers) {
     for (const Node* user : value->users()) {
       if (readers.insert(user).second && user->op->has(compiler::kView)) collect_readers(user->result(), readers);
@@ -118,7 +118,7 @@ class WriteFinder {
     }
   }
 
-  // Readers of `over` come before `write`, but for those that wait for it.
+  // Readers of `over` must come before `write`, except for those that depend on it.
   void add_edges(const Node* write, const Value* over) {
     while (out_.reshaped.count(over)) over = reshaped_from(over);
     Readers readers, later = {write};
@@ -148,7 +148,7 @@ class WriteFinder {
     if (sorted.size() == out_.order.size()) out_.order = sorted;
   }
 
-  // The earliest of those that may be next; fewer than all nodes if some wait for each other.
+  // A topological order that takes the earliest node that is ready. Has fewer than all nodes if there is a cycle.
   std::vector<const Node*> by_dependences(const std::map<const Node*, size_t>& position) const {
     const size_t count = out_.order.size();
     std::vector<std::set<size_t>> after(count);
@@ -187,8 +187,8 @@ class WriteFinder {
   const Graph& graph_;
   bool through_views_;
   StateWrites& out_;
-  std::map<const Value*, const Value*> views_;  // of a write through a view: its source
-  std::map<const Node*, Readers> before_;       // looked up only
+  std::map<const Value*, const Value*> views_;  // by the result of a write through a view: the write's source
+  std::map<const Node*, Readers> before_;       // only for lookups: its order depends on addresses
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which results of a graph are written over a mutable buffer, and in which order its nodes then run. C++20.
+// Finds results that are written over a mutable buffer, and an order of nodes that allows it. C++20.
 #pragma once
 #include <map>
 #include <set>
@@ -8,21 +8,23 @@
 
 namespace wick::cuda {
 
-/// Writes of regions, each over the value that it changes: from the state through one version after the other to its
-/// new value. A write to a view of a buffer, which the graph states as a new view that replaces the old one, is a write
-/// to the buffer. A loop that carries a version as a whole lies over what it begins with. Between writes a version may
-/// be given other sizes as a whole.
+/// Chains of writes, each over the value that it changes, from a state through its versions to its new value. A write
+/// to a view of a buffer, after which the graph replaces the view in the buffer, is a write to the buffer. A loop that
+/// carries a whole version is written over its initial value. Between writes, a whole version may be viewed in other
+/// sizes.
 struct StateWrites {
   std::map<const compiler::Value*, const compiler::Value*> over;  // result -> the operand that it is written over
-  std::set<const compiler::Value*> through_view;  // of these: the source was written to a view, nothing is left to do
-  std::set<const compiler::Value*> reshaped;      // versions that are their operand with other sizes
-  std::set<const compiler::Value*> states;        // whose update is the last of such a chain
-  /// The nodes, those that read an older version before those that overwrite it, wherever that is possible.
+  // Results in `over` whose source was written to a view: nothing is left to do for them.
+  std::set<const compiler::Value*> through_view;
+  std::set<const compiler::Value*> reshaped;  // versions that are a view of their operand in other sizes
+  std::set<const compiler::Value*> states;    // states that get their new value by such a chain
+  /// The nodes in an order in which those that read an older version run before those that overwrite it, wherever
+  /// possible.
   std::vector<const compiler::Node*> order;
 };
 
-/// `updates`: the mutable buffers, or carried values of a loop's body, and what they become. `through_views`: views of
-/// a buffer lie in it.
+/// `updates`: mutable buffers, or carried values of a loop's body, with their new values. `through_views`: views of a
+/// buffer share its memory.
 StateWrites find_state_writes(const compiler::Graph& graph, const std::vector<compiler::StateUpdate>& updates,
                               bool through_views);
 

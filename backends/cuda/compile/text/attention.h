@@ -1,6 +1,6 @@
-// Kernel vocabulary: attention tile by tile (Dao, FlashAttention-2). A thread has kRows rows of queries. Its values
-// e = 0 .. of a tile are those of matrix fragments (kFragments: rows lane / 4 and 8 below, 4 lanes share them), or
-// kRows groups of neighbours (8 lanes share them).
+// Kernel vocabulary: attention tile by tile (Dao, FlashAttention-2). A thread has parts of kRows rows of queries. Its
+// values number e = 0 .. of a tile are those of matrix fragments (kFragments: rows lane / 4 and lane / 4 + 8, each
+// shared by 4 lanes), or kRows groups of neighbours (each row shared by 8 lanes).
 namespace wick_text {
 namespace {
 
@@ -9,8 +9,8 @@ WICK_FUNCTION constexpr u32 row_of_value(u32 e) {
   return kFragments ? e % 4 / 2 : e / (kCount / kRows);
 }
 
-/// exp(x - base). Of weights that are rounded to 16 bits, with an error of a few units in the last place of f32; the
-/// smallest are 0. The difference first: a base near the largest number has no product with log2(e).
+/// exp(x - base). With kFragments, for weights that are rounded to 16 bits: an error of a few units in the last place
+/// of f32, and 0 for the smallest results. Subtracts before it multiplies, because base * log2(e) may overflow.
 template <bool kFragments>
 WICK_FUNCTION f32 weight_of(f32 x, f32 base) {
   if constexpr (kFragments) {
@@ -20,11 +20,12 @@ WICK_FUNCTION f32 weight_of(f32 x, f32 base) {
   }
 }
 
-/// What differences to the largest score are taken to: 0 where no key counts so far.
+/// The number that is subtracted from scores: the largest score, or 0 if all keys so far are masked, as -inf - -inf is
+/// NaN.
 WICK_FUNCTION f32 base_of(f32 largest) { return largest == -infinity(0.0f) ? 0.0f : largest; }
 
-/// Scores of more keys become weights; `out` and `total` shrink where the largest score grows. `total`: of the own
-/// lane's weights.
+/// Turns scores of more keys into weights. Scales `out` and `total` down if the largest score grows. `total`: the sum
+/// of the lane's own weights.
 template <bool kFragments, u32 kRows, u32 kScores, u32 kOut>
 WICK_FUNCTION void weigh_scores(f32* scores, f32* out, f32* largest, f32* total) {
   f32 now[kRows];
@@ -57,7 +58,7 @@ WICK_FUNCTION void weigh_scores(f32* scores, f32* out, f32* largest, f32* total)
   for (u32 e = 0; e < kOut; ++e) out[e] *= shrink[row_of_value<kFragments, kRows, kOut>(e)];
 }
 
-/// Sums the lanes' totals.
+/// Adds the totals of the lanes that share a row.
 template <bool kFragments, u32 kRows>
 WICK_FUNCTION void join_totals(f32* total) {
   WICK_UNROLL
@@ -67,7 +68,8 @@ WICK_FUNCTION void join_totals(f32* total) {
   }
 }
 
-/// What weighted values are multiplied by; `empty` for a row that sees no key.
+/// Turns totals into what weighted values are multiplied by: 1 / total, or `empty` for a row in which all keys are
+/// masked.
 template <u32 kRows>
 WICK_FUNCTION void invert_totals(f32* total, f32 empty) {
   WICK_UNROLL
@@ -77,7 +79,7 @@ WICK_FUNCTION void invert_totals(f32* total, f32 empty) {
 WICK_FUNCTION u32 rounded_pair(f32 low, f32 high, bf16) { return bf16_pair(low, high); }
 WICK_FUNCTION u32 rounded_pair(f32 low, f32 high, f16) { return f16_pair(low, high); }
 
-/// Adds weights times values: `values` has a row of kWidth for each of 8 kKeys keys.
+/// Adds weights times values: `values` has a row of kWidth elements for each of 8 * kKeys keys.
 template <u32 kWidth, typename T, u32 kOut, u32 kKeys>
 WICK_FUNCTION void add_values(f32 (&out)[1][kOut][4], const f32 (&weights)[1][kKeys][4], const T* values) {
   WICK_UNROLL
@@ -95,7 +97,8 @@ WICK_FUNCTION void add_values(f32 (&out)[1][kOut][4], const f32 (&weights)[1][kK
   }
 }
 
-/// As add_splits(), for parts of the keys.
+/// Like add_splits(), for splits that have parts of the keys. In the last block, `out`, `largest` and `total` are those
+/// of all keys.
 template <bool kFragments, u32 kRows, u32 kOut>
 WICK_FUNCTION bool join_splits(f32* out, f32* largest, f32* total, f32* partial, u32* counter, void* shared, u32 split,
                                u32 splits, u32 threads) {
@@ -136,19 +139,20 @@ WICK_FUNCTION bool join_splits(f32* out, f32* largest, f32* total, f32* partial,
   return true;
 }
 
-/// Weighted values of one query and one column, over a part of the keys.
+/// The sum of weighted values of one query and one column, over a part of the keys.
 struct PartialRow {
   f32 sum, largest, total;
 };
 WICK_FUNCTION f32 result_of(PartialRow row, f32 empty) { return row.total == 0.0f ? empty : row.sum / row.total; }
 
-/// Rows of shared memory are padded so that those of a warp lie in different banks.
+/// Rows in shared memory are padded, so that the rows of a warp lie in different banks.
 template <u32 kWidth>
 WICK_FUNCTION constexpr u32 padded_row() {
   return kWidth + 8;
 }
 
-/// Puts what a warp has of the rows below kRows: `sums` [warps][kRows][padded_row], `bounds` [warps][2][kRows].
+/// Writes a warp's partial results of rows 0 .. kRows - 1 to `sums` [warps][kRows][padded_row] and `bounds`
+/// [warps][2][kRows] (largest score, total).
 template <u32 kRows, u32 kWidth>
 WICK_FUNCTION void put_rows(f32* sums, f32* bounds, const f32 (&out)[1][kWidth / 8][4], const f32 (&largest)[2],
                             const f32 (&total)[2], u32 warp) {
@@ -167,8 +171,8 @@ WICK_FUNCTION void put_rows(f32* sums, f32* bounds, const f32 (&out)[1][kWidth /
   }
 }
 
-/// kParts parts of the keys as one. Part p has its sum at sums[p sums_step], its largest score and its total at
-/// bounds[p bounds_step] and kRows behind that.
+/// Combines kParts parts of the keys. Part p has its sum at sums[p * sums_step], its largest score at bounds[p *
+/// bounds_step], and its total kRows behind that.
 template <u32 kParts, u32 kRows>
 WICK_FUNCTION PartialRow join_parts(const f32* sums, u32 sums_step, const f32* bounds, u32 bounds_step) {
   constexpr u32 kAtOnce = kParts < 16 ? kParts : 16;
@@ -198,13 +202,13 @@ WICK_FUNCTION PartialRow join_parts(const f32* sums, u32 sums_step, const f32* b
   return out;
 }
 
-/// Element e, of [kRows][kWidth], over the parts of all warps.
+/// Element e of [kRows][kWidth], combined over the warps.
 template <u32 kWarps, u32 kRows, u32 kWidth>
 WICK_FUNCTION PartialRow join_rows_of_warps(const f32* sums, const f32* bounds, u32 e) {
   return join_parts<kWarps, kRows>(sums + e / kWidth * padded_row<kWidth>() + e % kWidth, kRows * padded_row<kWidth>(),
                                    bounds + e / kWidth, 2 * kRows);
 }
-/// The same over the parts of all splits, of which each has put its rows as put_row() does.
+/// The same over the splits. Each split has written its rows by put_row().
 template <u32 kSplits, u32 kRows, u32 kWidth>
 WICK_FUNCTION PartialRow join_rows_of_splits(const f32* rows, u32 e) {
   constexpr u32 kStep = kRows * (kWidth + 2);

@@ -1,4 +1,4 @@
-// The vocabulary of kernels on a device: what NVRTC provides under the names that host.h has too. Compiled with
+// The vocabulary of kernels on a device: what NVRTC provides, under names that host.h defines too. Compiled with
 // --device-as-default-execution-space, so no function carries __device__.
 #define WICK_DEVICE 1
 #define WICK_FUNCTION __forceinline__
@@ -8,11 +8,11 @@
 #define WICK_UNROLL_BY_4 _Pragma("unroll 4")
 /// Begins a kernel for blocks of at most `threads` threads.
 #define WICK_KERNEL(name, threads) extern "C" __global__ __launch_bounds__(threads) void name
-/// The same; the compiler leaves room for `blocks` blocks on a multiprocessor, and may use all registers that leaves.
+/// The same; limits the registers of a thread so that `blocks` blocks fit on a multiprocessor.
 #define WICK_KERNEL_BLOCKS(name, threads, blocks) extern "C" __global__ __launch_bounds__(threads, blocks) void name
 /// An array that the threads of a block share. `count` elements, 16-byte aligned.
 #define WICK_SHARED(type, name, count) __shared__ __align__(16) type name[count]
-/// The same of a size that the launch chooses; a kernel has one.
+/// The same with a size that the launch chooses. A kernel has at most one.
 #define WICK_DYNAMIC_SHARED(type, name)                                \
   extern __shared__ __align__(16) unsigned char wick_dynamic_shared[]; \
   type* const name = reinterpret_cast<type*>(wick_dynamic_shared)
@@ -21,7 +21,7 @@
   extern __shared__ __align__(1024) unsigned char wick_swizzled_shared[]; \
   type* const name = reinterpret_cast<type*>(wick_swizzled_shared)
 
-// For the text of common/: constants of the compiler that NVRTC has under other names.
+// For the text of common/: compiler builtins that NVRTC has under other names.
 #define __builtin_inf() __builtin_bit_cast(double, 0x7ff0000000000000ull)
 #define __builtin_nan(payload) __builtin_bit_cast(double, 0x7ff8000000000000ull)
 #define __builtin_sqrt(x) __dsqrt_rn(x)
@@ -75,13 +75,13 @@ WICK_FUNCTION u32 lane() {
 
 /// All threads of the block must reach the same barrier.
 WICK_FUNCTION void block_barrier() { __syncthreads(); }
-/// As block_barrier(); does `predicate` hold for any thread?
+/// Like block_barrier(); returns whether `predicate` holds for any thread.
 WICK_FUNCTION bool block_any(bool predicate) { return __syncthreads_or(predicate) != 0; }
-/// All threads of the warp must reach the same barrier; so it is with all functions of a warp below.
+/// All threads of the warp must reach the same barrier. This holds for all functions of a warp below.
 WICK_FUNCTION void warp_barrier() { __syncwarp(0xffffffffu); }
 
-/// The value of lane ^ mask, of lane + delta and of a lane. A lane beyond the warp gives the own value. T: i32, u32,
-/// i64, u64, f32, f64.
+/// The value of another lane: lane ^ mask, lane + delta, lane - delta, or lane `from`. If there is no such lane, the
+/// own value. T: i32, u32, i64, u64, f32, f64.
 template <typename T>
 WICK_FUNCTION T shuffle_xor(T value, u32 mask) {
   return __shfl_xor_sync(0xffffffffu, value, static_cast<int>(mask));
@@ -101,7 +101,7 @@ WICK_FUNCTION T shuffle(T value, u32 from) {
 /// Bit i: does the predicate hold for lane i?
 WICK_FUNCTION u32 ballot(bool predicate) { return __ballot_sync(0xffffffffu, predicate); }
 
-/// Atomic on global or shared memory; the old value is returned. T: i32, u32, i64, u64.
+/// Atomic, on global or shared memory. Returns the old value. T: i32, u32, i64, u64.
 WICK_FUNCTION i32 atomic_add(i32* at, i32 value) { return atomicAdd(at, value); }
 WICK_FUNCTION u32 atomic_add(u32* at, u32 value) { return atomicAdd(at, value); }
 WICK_FUNCTION u64 atomic_add(u64* at, u64 value) { return atomicAdd(at, value); }
@@ -118,14 +118,14 @@ WICK_FUNCTION i64 atomic_max(i64* at, i64 value) { return atomicMax(at, value); 
 WICK_FUNCTION u64 atomic_max(u64* at, u64 value) { return atomicMax(at, value); }
 WICK_FUNCTION u32 atomic_or(u32* at, u32 value) { return atomicOr(at, value); }
 WICK_FUNCTION u64 atomic_or(u64* at, u64 value) { return atomicOr(at, value); }
-/// Writes `value` if `expected` is there.
+/// Writes `value` if *at is `expected`. Returns the old value.
 WICK_FUNCTION u32 atomic_exchange_if(u32* at, u32 expected, u32 value) { return atomicCAS(at, expected, value); }
 WICK_FUNCTION u64 atomic_exchange_if(u64* at, u64 expected, u64 value) { return atomicCAS(at, expected, value); }
-/// What this thread wrote before is seen by other blocks before what it writes after.
+/// This thread's writes before the fence are visible to other blocks before its writes after the fence.
 WICK_FUNCTION void global_fence() { __threadfence(); }
 
-/// A kernel of a dependent launch waits until the one before it is done, and lets the next one start early. Nothing
-/// below sm_90: there launches follow each other.
+/// In a dependent launch, grid_wait() waits until the previous kernel is done, and grid_launch_dependents() lets the
+/// next kernel start early. Below sm_90 both do nothing: kernels run one after the other.
 WICK_FUNCTION void grid_wait() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -159,8 +159,8 @@ WICK_FUNCTION void store_words2(void* to, Words2 words, int line = 0) {
   *static_cast<uint2*>(to) = make_uint2(words.at[0], words.at[1]);
 }
 
-/// 16 bytes of memory that nobody writes and that is read once: they take no place in the first cache, and are on their
-/// way from here on.
+/// Loads 16 bytes that nobody writes and that are read once: they are not kept in the L1 cache. The load is issued at
+/// this place of the program.
 WICK_FUNCTION Words4 load_words4_once(const void* from, int line = 0) {
   Words4 words;
   asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -170,20 +170,21 @@ WICK_FUNCTION Words4 load_words4_once(const void* from, int line = 0) {
 }
 
 WICK_FUNCTION u32 shared_address(const void* shared) { return static_cast<u32>(__cvta_generic_to_shared(shared)); }
-/// 2^x by the device's own instruction: the error is 2 units in the last place, and results below 2^-126 are 0.
+/// 2^x by the device's own instruction: the error is at most 2 units in the last place, and results below 2^-126 are 0.
 WICK_FUNCTION f32 exp2_approximate(f32 x) {
   f32 power;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
   return power;
 }
-/// The larger one, NaN if one is; of zeros any.
+/// The larger value; NaN if either is NaN. For zeros of different sign, either of them.
 WICK_FUNCTION f32 max_nan(f32 a, f32 b) {
   f32 larger;
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
   return larger;
 }
-/// An aligned load of 16 bytes from shared memory, always one instruction. Of a plain load, NVVM's vectorizer may load
-/// a part a second time; whether it does depends on addresses in its own memory, so that code would differ by run.
+/// An aligned load of 16 bytes from shared memory, always one instruction. NVVM's vectorizer may split a plain load so
+/// that a part is loaded twice. Whether it does depends on addresses in its own memory, so that code would differ by
+/// run.
 WICK_FUNCTION Words4 load_shared_words4(const void* shared, int line = 0) {
   Words4 words;
   asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -192,8 +193,8 @@ WICK_FUNCTION Words4 load_shared_words4(const void* shared, int line = 0) {
                : "memory");
   return words;
 }
-/// Starts to copy 16 bytes from global to shared memory, both aligned: `bytes_valid` (at most 16) of them, then zeros.
-/// They are there after cp_async_wait() and, for other threads, a barrier.
+/// Starts to copy 16 bytes from global to shared memory, both aligned: `bytes_valid` (at most 16) bytes, then zeros.
+/// They arrive by cp_async_wait(); other threads need a barrier too.
 WICK_FUNCTION void cp_async16(void* shared, const void* global, u32 bytes_valid = 16) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global),
                "r"(bytes_valid)
@@ -250,12 +251,13 @@ WICK_FUNCTION u32 and_or(u32 a, u32 b, u32 c) {
   asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(bits) : "r"(a), "r"(b), "r"(c));
   return bits;
 }
-/// Byte i of the result: byte number digit i of `selector` of the eight bytes of a and b, which begin with a's lowest.
+/// Hexadecimal digit i of `selector` chooses byte i of the result among eight bytes: 0 to 3 are those of a, from the
+/// lowest, 4 to 7 those of b.
 WICK_FUNCTION u32 select_bytes(u32 a, u32 b, u32 selector) { return __byte_perm(a, b, selector); }
 WICK_FUNCTION u32 high_product(u32 a, u32 b) { return __umulhi(a, b); }
 WICK_FUNCTION u64 high_product(u64 a, u64 b) { return __umul64hi(a, b); }
 WICK_FUNCTION u32 count_bits(u32 x) { return static_cast<u32>(__popc(x)); }
-/// Of the most significant bit that is set; 32 if none is.
+/// The number of zeros above the most significant set bit; 32 if none is set.
 WICK_FUNCTION u32 leading_zeros(u32 x) { return static_cast<u32>(__clz(static_cast<int>(x))); }
 
 /// a * b + c rounded once.

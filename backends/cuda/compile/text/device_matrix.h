@@ -6,7 +6,7 @@
 namespace wick_text {
 namespace {
 
-/// Sums and products of pairs, each rounded to nearest even.
+/// The sums or products of two pairs of 16-bit floats, each rounded to nearest even.
 #define WICK_PAIRS(type, instruction, one, minus_zero)                                  \
   WICK_FUNCTION u32 sum_of_pairs(u32 a, u32 b, type) {                                  \
     u32 pair;                                                                           \
@@ -23,8 +23,8 @@ WICK_PAIRS(f16, "fma.rn.f16x2", 0x3c003c00u, 0x80008000u)
 #undef WICK_PAIRS
 
 /// Loads 8 x 8 matrices of 16-bit elements from shared memory: lane 8 i + r points to row r of matrix i (16 bytes,
-/// aligned). Register i gets row lane / 4, columns 2 (lane % 4) and the next of matrix i; transposed: of its transpose.
-/// From element `offset` of a tile: addresses that differ by constants share a register.
+/// aligned). Register i gets, of row lane / 4 of matrix i (or of its transpose), columns 2 (lane % 4) and the next. A
+/// lane's row begins at element `offset` of a tile: addresses whose offsets differ by constants share a register.
 template <typename T>
 WICK_FUNCTION void ldmatrix_x4(u32 (&to)[4], const T* tile, u32 offset = 0) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -52,7 +52,7 @@ WICK_FUNCTION void ldmatrix_x2_transposed(u32 (&to)[2], const void* row) {
                : "memory");
 }
 
-/// c += a b with sums in f32. A device adds the products in an order and with a precision of its own.
+/// c += a b with sums in f32. The order and precision of the additions are the device's own.
 #define WICK_MATRIX(name, shape, constraint, type)                                                            \
   WICK_FUNCTION void name(type(&c)[4], const u32(&a)[4], const u32(&b)[2]) {                                  \
     asm volatile("mma.sync.aligned." shape " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
@@ -61,9 +61,9 @@ WICK_FUNCTION void ldmatrix_x2_transposed(u32 (&to)[2], const void* row) {
   }
 WICK_MATRIX(mma_m16n8k16_bf16, "m16n8k16.row.col.f32.bf16.bf16.f32", "f", f32)
 WICK_MATRIX(mma_m16n8k16_f16, "m16n8k16.row.col.f32.f16.f16.f32", "f", f32)
-/// Of numbers that to_tf32() rounded.
+/// For operands rounded by to_tf32().
 WICK_MATRIX(mma_m16n8k8_tf32, "m16n8k8.row.col.f32.tf32.tf32.f32", "f", f32)
-/// Signed bytes, sums modulo 2^32.
+/// For signed bytes; sums are modulo 2^32.
 WICK_MATRIX(mma_m16n8k32_s8, "m16n8k32.row.col.s32.s8.s8.s32", "r", i32)
 #undef WICK_MATRIX
 

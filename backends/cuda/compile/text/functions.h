@@ -1,4 +1,4 @@
-// Kernel vocabulary: functions of floating numbers by eager's meaning, for f32 and f64.
+// Kernel vocabulary: floating-point functions with eager's meaning, for f32 and f64.
 namespace wick_text {
 namespace {
 
@@ -57,8 +57,8 @@ template <typename T>
 WICK_FUNCTION T rsqrt(T x) {
   return T(1) / sqrt(x);
 }
-/// part / whole, for many parts of a whole: 0 <= part <= whole, whole >= 1. Rounded once (Markstein) where the quotient
-/// is a normal number.
+/// part / whole, cheap for many parts of one whole. Requires 0 <= part <= whole and whole >= 1. Correctly rounded
+/// (Markstein) if the quotient is a normal number.
 WICK_FUNCTION f32 share_of(f32 part, f32 whole) {
   const f32 inverse = 1.0f / whole, quotient = part * inverse;
   return fused_multiply_add(fused_multiply_add(-quotient, whole, part), inverse, quotient);
@@ -75,7 +75,7 @@ WICK_FUNCTION f64 remainder(f64 a, f64 b) {
 }
 WICK_FUNCTION f32 divide_floor(f32 a, f32 b) { return b == 0 ? a / b : wick::math::floor_quotient(a, b, fmod(a, b)); }
 WICK_FUNCTION f64 divide_floor(f64 a, f64 b) { return b == 0 ? a / b : wick::math::floor_quotient(a, b, fmod(a, b)); }
-/// Of elements of bf16, or else f16: each step is rounded to them, as eager does.
+/// For elements of bf16 (kIsBf16) or f16: each step is rounded to the dtype, as in eager.
 template <bool kIsBf16>
 WICK_FUNCTION f32 divide_floor_in_steps(f32 a, f32 b) {
   const auto rounded = [](f32 x) {

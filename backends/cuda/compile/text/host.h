@@ -1,4 +1,4 @@
-// The vocabulary of kernels on the host, over the fibers of twin/fibers.h: the names of device.h.
+// The vocabulary of kernels on the host: the names of device.h, implemented by the fibers of twin/fibers.h.
 #define WICK_FUNCTION inline
 #ifdef __clang__
 #define WICK_UNROLL _Pragma("unroll")
@@ -30,7 +30,7 @@ typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
 
-/// Calls a kernel with parameters as the driver gets them: each pointer leads to one.
+/// Calls a kernel with parameters as the driver gets them: pointers to their values.
 template <typename... P, size_t... kIndex>
 WICK_FUNCTION void call_unpacked(void (*kernel)(P...), void* const* parameters, std::index_sequence<kIndex...>) {
   kernel(*static_cast<std::remove_const_t<P>*>(parameters[kIndex])...);
@@ -67,7 +67,7 @@ WICK_FUNCTION bool block_any(bool predicate, int line = __builtin_LINE()) {
 }
 WICK_FUNCTION void warp_barrier(int line = __builtin_LINE()) { wick_twin::warp_wait("warp_barrier", line); }
 
-/// The value that another lane passes to the same operation; of a lane beyond the warp the own one.
+/// The value that lane `from` passes to the same operation; the own value if there is no such lane.
 template <typename T>
 WICK_FUNCTION T exchange(const char* operation, int line, T value, u32 from) {
   void* const slots = wick_twin::exchange(operation, line, &value, sizeof value);
@@ -137,7 +137,7 @@ struct alignas(16) Words4 {
 struct alignas(8) Words2 {
   u32 at[2];
 };
-/// A device faults at an address that is not aligned.
+/// Reports an unaligned address: a device would fault.
 WICK_FUNCTION void check_alignment(const void* at, u64 bytes, int line) {
   if (reinterpret_cast<u64>(at) % bytes != 0) wick_twin::report_misaligned(bytes, line);
 }

@@ -55,7 +55,8 @@ struct Fragments {
   u32 a[4], b[2];
 };
 
-/// c[i] = add(c[i], element of a, element of b) over the columns of a. kPerRegister elements in a register.
+/// Adds to each c[i] the sum of products over the columns of a, which is computed in type Sum. A register holds
+/// kPerRegister elements; element(register, part) unpacks one.
 template <int kPerRegister, typename Sum, typename C, typename Element>
 WICK_FUNCTION void multiply_matrices(const char* operation, int line, C (&c)[4], const u32 (&a)[4], const u32 (&b)[2],
                                      const Element& element) {

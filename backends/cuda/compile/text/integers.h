@@ -1,4 +1,4 @@
-// Kernel vocabulary: integer arithmetic that is defined for all operands, by eager's meaning.
+// Kernel vocabulary: integer arithmetic that is defined for all operands, with eager's meaning.
 namespace wick_text {
 namespace {
 
@@ -36,7 +36,8 @@ WICK_FUNCTION T wrap_negate(T a) {
   return wrap_sub(T(0), a);
 }
 
-/// The quotient toward zero. A divisor of 0 gives 0 here and in the three below: kernels report it by flag_check().
+/// The quotient toward zero. Here and in the three functions below, a divisor of 0 gives 0; kernels report it by
+/// flag_check().
 template <typename T>
 WICK_FUNCTION T divide_trunc(T a, T b) {
   if (b == T(0)) return T(0);
@@ -72,7 +73,7 @@ WICK_FUNCTION T remainder(T a, T b) {
   return rest;
 }
 
-/// Counts below 0 and of the width or more: left gives 0, right fills with the sign.
+/// For counts that are negative or not below the width, shift_left() gives 0 and shift_right() the sign.
 template <typename T>
 WICK_FUNCTION T shift_left(T a, T count) {
   const bool inside = count >= T(0) && static_cast<u64>(count) < 8 * sizeof(T);
@@ -86,7 +87,7 @@ WICK_FUNCTION T shift_right(T a, T count) {
   return a < T(0) ? T(-1) : T(0);
 }
 
-/// Modulo 2^bits; a negative exponent gives the integer part: 1, -1 or 0.
+/// Modulo 2^bits. A negative exponent gives the power rounded toward zero: 1, -1 or 0.
 template <typename T>
 WICK_FUNCTION T integer_pow(T base, T exponent) {
   if (exponent < T(0)) return base == T(1) ? T(1) : base == T(-1) ? (exponent % 2 == 0 ? T(1) : T(-1)) : T(0);
@@ -118,7 +119,7 @@ WICK_FUNCTION T divide_up(T a, T b) {
   return (a + b - 1) / b;
 }
 
-/// Says that data of the user broke check `number` of the plan: sets its bit in the status words.
+/// Says that the user's data broke check `number` of the plan: sets its bit in the status words.
 WICK_FUNCTION void flag_check(u32* status, u32 number) { atomic_or(status + number / 32, 1u << number % 32); }
 
 }  // namespace

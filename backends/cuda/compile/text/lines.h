@@ -12,8 +12,8 @@ WICK_FUNCTION Positioned<T> lane_up(Positioned<T> value, u32 delta) {
   return {lane_up(value.value, delta), shuffle_up(value.position, delta)};
 }
 
-/// What the values of a block's threads combine to, up to each thread and with `before` in front. `before` becomes that
-/// of all threads. `totals` has room for one value per warp.
+/// A scan over the threads of a block: combines `before` and the values of all threads up to this one. Then `before` is
+/// the combination with the values of all threads. `totals` has room for one value per warp.
 template <typename Combine, u32 kThreads, typename T>
 WICK_FUNCTION T block_running(T value, T& before, T* totals) {
   for (u32 delta = 1; delta < 32; delta <<= 1) {
@@ -33,24 +33,24 @@ WICK_FUNCTION T block_running(T value, T& before, T* totals) {
   return value;
 }
 
-/// The position of what is no element: it comes last.
+/// The position of a place without an element. Such places are sorted to the end.
 constexpr i32 kNoPosition = 0x7fffffff;
 
-/// Whether `a` stands before `b` in a sorted row, wherever the two were. NaN is the largest.
+/// Whether `a` sorts before `b`, regardless of their positions. NaN is the largest.
 template <bool kDescending, typename T>
 WICK_FUNCTION bool is_before(T a, T b) {
   const bool a_nan = is_nan_value(a), b_nan = is_nan_value(b);
   if (a_nan || b_nan) return a_nan != b_nan && (kDescending ? a_nan : b_nan);
   return kDescending ? b < a : a < b;
 }
-/// Whether `a` at position `i` stands before `b` at position `j` in a sorted row. Equal ones keep their order.
+/// Whether `a` at position `i` sorts before `b` at position `j`. Equal elements keep their order.
 template <bool kDescending, typename T>
 WICK_FUNCTION bool stands_before(T a, i32 i, T b, i32 j) {
   if (i == kNoPosition || j == kNoPosition) return i < j;
   return is_before<kDescending>(a, b) || (i < j && !is_before<kDescending>(b, a));
 }
 
-/// Sorts what lies in shared memory (Batcher's bitonic network). All threads get the result.
+/// Sorts an array in shared memory (Batcher's bitonic network). All threads see the result.
 template <bool kDescending, u32 kCount, u32 kThreads, typename T>
 WICK_FUNCTION void block_sort(T* keys, i32* places) {
   for (u32 size = 2; size <= kCount; size <<= 1) {
@@ -72,18 +72,18 @@ WICK_FUNCTION void block_sort(T* keys, i32* places) {
   block_barrier();
 }
 
-/// Two sorted runs in memory, from which elements are taken in order. A run ends at `end`.
+/// Two sorted runs in memory, which are merged element by element. A run ends before `end`.
 template <bool kDescending, typename T, typename Index>
 struct SortedRuns {
   const T* keys;
   const i32* places;
   Index a, a_end, b, b_end;
 
-  /// Whether the element at `i` stands before the one at `j`.
+  /// Whether the element at `i` sorts before the one at `j`.
   WICK_FUNCTION bool before(Index i, Index j) const {
     return stands_before<kDescending>(keys[i], places[i], keys[j], places[j]);
   }
-  /// Goes past the first `count` elements of both: how many of them are those of `a` is found by bisection.
+  /// Skips the first `count` elements of the merged sequence. Bisection finds how many of them belong to `a`.
   WICK_FUNCTION void skip(Index count) {
     const Index a_count = a_end - a, b_count = b_end - b;
     if (count > a_count + b_count) count = a_count + b_count;
@@ -99,7 +99,7 @@ struct SortedRuns {
     a += low;
     b += count - low;
   }
-  /// Where the next element lies, or -1.
+  /// The index of the next element, or -1 if there is none.
   WICK_FUNCTION Index next() {
     if (b == b_end) return a == a_end ? -1 : a++;
     return a < a_end && !before(b, a) ? a++ : b++;

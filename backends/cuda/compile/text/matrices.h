@@ -1,8 +1,8 @@
-// Factors of a matrix and systems of equations, by the threads of a block. Part of the text of kernels.
+// Kernel vocabulary: factors of a matrix and systems of equations, computed by the threads of a block.
 namespace wick_text {
 namespace {
 
-/// Rows in memory: element (i, j) of a matrix stands at i * row + j * column.
+/// A matrix in memory: element (i, j) is at i * row + j * column.
 template <typename T>
 struct MatrixView {
   T* data;
@@ -11,8 +11,8 @@ struct MatrixView {
   WICK_FUNCTION T& operator()(i64 i, i64 j) const { return data[i * row + j * column]; }
 };
 
-/// P A = L U in place, with L's ones not stored. Pivots count from 1, as LAPACK's. `info`: which diagonal element is
-/// the first that is 0, from 1; else 0. `shared` has room for one value per warp.
+/// P A = L U in place; the ones on L's diagonal are not stored. Pivots count from 1, as LAPACK's. `info`: the number of
+/// the first diagonal element that is 0, counted from 1; 0 if there is none. `shared` has room for one value per warp.
 template <u32 kThreads>
 WICK_FUNCTION void factor_lu(f64* data, i32* pivots, i32* info, Positioned<f64>* shared, i64 rows, i64 columns,
                              i64 pivot) {
@@ -22,7 +22,7 @@ WICK_FUNCTION void factor_lu(f64* data, i32* pivots, i32* info, Positioned<f64>*
   for (i64 k = 0; k < count; ++k) {
     i64 best = k;
     if (pivot != 0) {
-      // No NaN is larger than another number, and none is smaller than one on the diagonal.
+      // A NaN on the diagonal ranks above all numbers, any other NaN below them.
       Positioned<f64> largest = {-1.0, -1};
       for (i64 i = k + thread; i < rows; i += kThreads) {
         const f64 size = op_abs(a(i, k));
@@ -59,8 +59,8 @@ WICK_FUNCTION void factor_lu(f64* data, i32* pivots, i32* info, Positioned<f64>*
   if (thread == 0) *info = bad;
 }
 
-/// A = L L^T in place, of which only what is not above the diagonal is read; 0 stands there afterwards. `info`: the
-/// first leading part that is not positive definite, from 1; else 0.
+/// A = L L^T in place. Reads the elements on and below the diagonal, and sets those above to 0. `info`: the size of the
+/// first leading part of A that is not positive definite; 0 if there is none.
 template <u32 kThreads>
 WICK_FUNCTION void factor_cholesky(f64* data, i32* info, i64 n) {
   const MatrixView<f64> a = {data, n, 1};
@@ -86,7 +86,7 @@ WICK_FUNCTION void factor_cholesky(f64* data, i32* info, i64 n) {
   if (thread == 0) *info = bad;
 }
 
-/// A X = B in place of B, A triangular; `from_top`: its first unknown stands alone. `unit`: its diagonal is 1.
+/// Solves A X = B for a triangular A, in place of B. `from_top`: A is lower triangular. `unit`: its diagonal is 1.
 template <u32 kThreads>
 WICK_FUNCTION void solve_triangle(MatrixView<const f64> a, i64 n, bool from_top, bool unit, MatrixView<f64> b,
                                   i64 count) {
@@ -103,7 +103,7 @@ WICK_FUNCTION void solve_triangle(MatrixView<const f64> a, i64 n, bool from_top,
   }
 }
 
-/// The same; B is [n, count], or [count, n] for X A = B.
+/// The same. B is [n, count], or for X A = B (`left` is 0) [count, n].
 template <u32 kThreads>
 WICK_FUNCTION void solve_triangular(const f64* factor, f64* right, i64 n, i64 count, i64 upper, i64 left, i64 unit) {
   const MatrixView<const f64> a = {factor, left != 0 ? n : 1, left != 0 ? 1 : n};
@@ -111,7 +111,7 @@ WICK_FUNCTION void solve_triangular(const f64* factor, f64* right, i64 n, i64 co
   solve_triangle<kThreads>(a, n, (upper == 0) == (left != 0), unit != 0, b, count);
 }
 
-/// Swaps row i with the one that pivot i names, in order or back. Columns do not depend on each other.
+/// Swaps row i with row pivots[i] - 1, from the first to the last i, or `back`. Columns do not depend on each other.
 template <u32 kThreads>
 WICK_FUNCTION void swap_rows(const i32* pivots, i64 n, bool back, MatrixView<f64> b, i64 count) {
   for (i64 c = static_cast<i64>(thread_x()); c < count; c += kThreads) {
@@ -125,12 +125,12 @@ WICK_FUNCTION void swap_rows(const i32* pivots, i64 n, bool back, MatrixView<f64
   block_barrier();
 }
 
-/// A X = B from the factors of A, in place of B; X A = B unless `left`; A transposed if `adjoint`.
+/// Solves A X = B from the LU factors of A, in place of B; X A = B if `left` is 0; with A transposed if `adjoint`.
 template <u32 kThreads>
 WICK_FUNCTION void solve_lu(const f64* factors, const i32* pivots, f64* right, i64 n, i64 count, i64 left,
                             i64 adjoint) {
   const MatrixView<f64> b = {right, left != 0 ? count : 1, left != 0 ? 1 : n};
-  if ((adjoint != 0) == (left != 0)) {  // (P^T L U)^T
+  if ((adjoint != 0) == (left != 0)) {  // A^T = U^T L^T P
     const MatrixView<const f64> a = {factors, 1, n};
     solve_triangle<kThreads>(a, n, true, false, b, count);
     solve_triangle<kThreads>(a, n, false, true, b, count);
@@ -142,7 +142,7 @@ WICK_FUNCTION void solve_lu(const f64* factors, const i32* pivots, f64* right, i
   solve_triangle<kThreads>(a, n, false, false, b, count);
 }
 
-/// The order in which swaps leave the numbers from 0 to n - 1.
+/// The permutation that the swaps make of the numbers 0 to n - 1.
 template <u32 kThreads>
 WICK_FUNCTION void order_of_swaps(const i32* pivots, i32* order, i64 count, i64 n) {
   for (i64 i = static_cast<i64>(thread_x()); i < n; i += kThreads) order[i] = static_cast<i32>(i);

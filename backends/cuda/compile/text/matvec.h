@@ -1,11 +1,12 @@
-// Kernel vocabulary: products of a few rows with a matrix that is read once, by matrix instructions. 16 lines of the
-// matrix are the rows of a[], lane / 4 and 8 below; the few rows are columns of b[]. A lane takes chunks of 16 bytes of
-// its two lines. Which steps of k meet in an instruction does not matter, as long as it is the same for both factors.
+// Kernel vocabulary: matmuls of a few rows with a matrix that is read once, by matrix instructions. 16 lines of the
+// matrix are the rows of operand a[], the few rows are the columns of b[]. A lane loads chunks of 16 bytes of two
+// lines: lane / 4 and lane / 4 + 8. An instruction may multiply any 16 steps of k, if they are the same for both
+// factors.
 namespace wick_text {
 namespace {
 
-// A kind of chunk has kParts parts of 8 steps. pairs() gives a part as pairs of 16-bit floats, ordered() the same steps
-// of 16-bit floats in the same order.
+// A kind of chunk has kParts parts of 8 steps of k. pairs() converts a part to pairs of 16-bit floats. ordered() puts 8
+// steps of the rows into the same order.
 
 /// 16-bit floats.
 struct FloatChunk {
@@ -27,7 +28,7 @@ struct ByteChunk {
     for (u32 i = 0; i < 2; ++i) {
       const u32 word = chunk.at[2 * part + i] ^ 0x80808080u;
       f32 real[4];
-      // As byte 1 of a float from 2^15 on, a byte counts whole numbers.
+      // The float with the bits 0x4700xx00 is 2^15 + xx; xx is the byte + 128.
       WICK_UNROLL
       for (u32 e = 0; e < 4; ++e)
         real[e] = (f32_of_bits(select_bytes(word, 0x47000000u, 0x7604u | e << 4)) - 32896.0f) * scale;
@@ -39,7 +40,7 @@ struct ByteChunk {
   WICK_FUNCTION static Words4 ordered(const Words4& floats) { return floats; }
 };
 
-/// Four bits for each element, minus kOffset, times a scale of the chunk that T holds exactly.
+/// Elements of four bits, minus kOffset, times a scale of the chunk that is exact in T.
 template <u32 kOffset>
 struct NibbleChunk {
   static constexpr u32 kParts = 4;
@@ -64,14 +65,15 @@ struct NibbleChunk {
   }
 
  private:
-  // The number whose mantissa's lowest bit counts 1.
+  // The number from which on the lowest bit of the mantissa counts 1: its bits, and its value.
   WICK_FUNCTION static constexpr u32 first_of(bf16) { return 0x4300u; }
   WICK_FUNCTION static constexpr u32 first_of(f16) { return 0x6400u; }
   WICK_FUNCTION static constexpr f32 base_of(bf16) { return 128.0f; }
   WICK_FUNCTION static constexpr f32 base_of(f16) { return 1024.0f; }
 };
 
-/// Adds the products of a chunk of line lane / 4 and of the line 8 below with the rows, whose floats are ordered().
+/// Adds the products of the rows, whose floats are ordered(), with a chunk of line lane / 4 (`upper`) and one of line
+/// lane / 4 + 8 (`lower`).
 template <typename Chunk, typename T>
 WICK_FUNCTION void multiply_chunks(f32 (&sums)[4], const Words4& upper, f32 upper_scale, const Words4& lower,
                                    f32 lower_scale, const Words4 (&rows)[Chunk::kParts], T) {
@@ -85,7 +87,7 @@ WICK_FUNCTION void multiply_chunks(f32 (&sums)[4], const Words4& upper, f32 uppe
   }
 }
 
-/// Puts a warp's sums of 16 lines and kRows rows: `to` [16][kRows].
+/// Writes a warp's sums of 16 lines and kRows rows to `to` [16][kRows].
 template <u32 kRows>
 WICK_FUNCTION void put_line_sums(f32* to, const f32 (&sums)[4]) {
   WICK_UNROLL
@@ -94,7 +96,7 @@ WICK_FUNCTION void put_line_sums(f32* to, const f32 (&sums)[4]) {
     if (row < kRows) to[line * kRows + row] = sums[i];
   }
 }
-/// Their sum over kParts warps, which lie `step` apart.
+/// The sum of one element over kParts warps, whose elements are `step` apart.
 template <u32 kParts>
 WICK_FUNCTION f32 sum_of_parts(const f32* from, u32 step) {
   f32 sum = from[0];

@@ -2,7 +2,7 @@
 namespace wick_text {
 namespace {
 
-/// IEEE 754 binary16 and the upper half of a float: for memory; arithmetic is done in f32.
+/// f16 is IEEE 754 binary16, bf16 the upper half of an f32. They are for memory only: arithmetic is in f32.
 struct alignas(2) f16 {
   u16 bits;
 };
@@ -31,7 +31,7 @@ WICK_FUNCTION u32 pair_of(bf16 first, bf16 second) { return first.bits | static_
 WICK_FUNCTION bool to_bool(bool8 x) { return x.byte != 0; }
 WICK_FUNCTION bool8 to_bool8(bool x) { return {static_cast<u8>(x)}; }
 
-/// A floating number to integers by way of i64, toward zero, modulo 2^64; NaN and what i64 cannot hold: INT64_MIN.
+/// Converts a float toward zero. NaN and values that i64 cannot hold give INT64_MIN.
 WICK_FUNCTION i64 to_i64(f64 x) {
   return x >= -0x1p63 && x < 0x1p63 ? static_cast<i64>(x) : static_cast<i64>(0x8000000000000000ull);
 }

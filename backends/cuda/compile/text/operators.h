@@ -1,4 +1,4 @@
-// Operators that mean different things for numbers, integers and truth values. Part of the text of kernels.
+// Kernel vocabulary: operators that differ for floats, integers and booleans; reductions.
 namespace wick_text {
 namespace {
 
@@ -57,10 +57,10 @@ WICK_FUNCTION i32 to_i32(f64 x) {
   return x >= -2147483648.0 && x < 2147483648.0 ? static_cast<i32>(x) : static_cast<i32>(0x80000000u);
 }
 
-/// Whether an index read from a tensor names one of `size` elements. `wraps`: negative ones count from the end.
+/// Whether an index read from a tensor is valid for `size` elements. `wraps`: negative ones count from the end.
 WICK_FUNCTION bool is_index(i64 index, i64 size, bool wraps) { return index < size && index >= (wraps ? -size : 0); }
 
-/// Whether earlier kernels of the call found all checks up to `last` to hold.
+/// Whether all checks up to number `last` have held in the earlier kernels of the call.
 WICK_FUNCTION bool all_checks_hold(const u32* status, u32 last) {
   for (u32 word = 0; word <= last / 32; ++word) {
     if (status[word] != 0) return false;
@@ -81,13 +81,14 @@ WICK_FUNCTION bool is_nan_value(T x) {
   return x != x;
 }
 
-/// The one of `bins` bins that `place` lies in, or -1 if x is outside of [low, high].
+/// The number of the bin in which `place` lies; -1 if x is outside [low, high].
 template <typename T>
 WICK_FUNCTION i64 bin_at(T x, T low, T high, T place, i64 bins) {
   return x >= low && x <= high ? smaller(static_cast<i64>(place), bins - 1) : -1;
 }
 
-/// Of the pairs (0, 1), (0, 2) .. (1, 2) .. of `count` rows: where those of a row begin, and the rows of a pair.
+/// Pairs (0, 1), (0, 2) .. (1, 2) .. of `count` rows, numbered in this order: the pairs before those of a row, and the
+/// two rows of a pair.
 template <typename T>
 WICK_FUNCTION T pairs_before(T row, T count) {
   return row * (2 * count - row - 1) / 2;
@@ -96,7 +97,7 @@ template <typename T>
 WICK_FUNCTION T first_of_pair(T pair, T count) {
   const f64 middle = static_cast<f64>(count) - 0.5;
   T row = static_cast<T>(middle - sqrt(middle * middle - 2.0 * static_cast<f64>(pair)));
-  // The root is rounded.
+  // The root is rounded, so the row may be wrong by one.
   while (row > 0 && pairs_before(row, count) > pair) --row;
   while (pairs_before(row + 1, count) <= pair) ++row;
   return row;
@@ -106,7 +107,8 @@ WICK_FUNCTION T second_of_pair(T pair, T first, T count) {
   return pair - pairs_before(first, count) + first + 1;
 }
 
-/// x = mantissa * 2^exponent with a mantissa of 0.5 to 1. What is not finite, and 0, has the exponent 0.
+/// x = mantissa * 2^exponent with a magnitude of the mantissa from 0.5 to 1. For 0, infinities and NaN the exponent is
+/// 0.
 WICK_FUNCTION i32 exponent_of(f64 x) {
   if (x == 0 || !isfinite(x)) return 0;
   // Subnormal numbers are scaled to normal ones.
@@ -122,19 +124,19 @@ WICK_FUNCTION f64 mantissa_of(f64 x) {
 }
 WICK_FUNCTION f32 mantissa_of(f32 x) { return static_cast<f32>(mantissa_of(static_cast<f64>(x))); }
 
-/// A number that must be finite. One that is not sets a bit of `status` and becomes 0.
+/// Returns a number that must be finite. Otherwise sets a bit of `status` and returns 0.
 WICK_FUNCTION f64 checked_finite(f64 x, u32* status, u32 number) {
   if (isfinite(x)) return x;
   flag_check(status, number);
   return 0;
 }
 
-/// The same of one that must not be negative, either.
+/// The same for a number that must not be negative either.
 WICK_FUNCTION f64 checked_parameter(f64 x, u32* status, u32 number) {
   return checked_finite(x < 0 ? infinity(x) : x, status, number);
 }
 
-/// Rounded down; b > 0.
+/// The quotient rounded down, and the remainder; b > 0.
 template <typename T>
 WICK_FUNCTION T floor_divide(T a, T b) {
   const T quotient = a / b;
@@ -146,7 +148,7 @@ WICK_FUNCTION T floor_modulo(T a, T b) {
   return rest < 0 ? rest + b : rest;
 }
 
-// Reductions combine in a fixed order: lanes by halves, then warps.
+// Reductions combine in a fixed order: first the lanes of a warp by halves, then the warps.
 struct Sum {
   template <typename T>
   static WICK_FUNCTION T of(T a, T b) {
@@ -178,13 +180,13 @@ struct Disjunction {
   static WICK_FUNCTION bool of(bool a, bool b) { return a || b; }
 };
 
-/// A value and where it stands; position < 0: none yet.
+/// A value and its position; position < 0: no value yet.
 template <typename T>
 struct Positioned {
   T value;
   i64 position;
 };
-/// The smaller or larger one; NaN wins, then the first or the last.
+/// The smaller or larger value, NaN-propagating; among equal ones the first or the last position.
 template <bool kLargest, bool kLast>
 struct ArgExtreme {
   template <typename T>
@@ -221,7 +223,7 @@ WICK_FUNCTION Positioned<T> lane_xor(Positioned<T> value, u32 mask) {
   return {lane_xor(value.value, mask), shuffle_xor(value.position, mask)};
 }
 
-/// Combines the values of a warp, or of each kLanes lanes of it; all lanes get the result.
+/// Combines the values of a warp, or of each kLanes of its lanes. All lanes get the result.
 template <typename Combine, u32 kLanes = 32, typename T>
 WICK_FUNCTION T warp_reduce(T value) {
   for (u32 mask = kLanes / 2; mask > 0; mask >>= 1) {
@@ -231,8 +233,8 @@ WICK_FUNCTION T warp_reduce(T value) {
   return value;
 }
 
-/// Combines the values of a block whose threads are `kStrands` times `kLanes`: kCount of each lane. All threads of a
-/// lane get its results. `shared` has room for the values of all threads.
+/// Combines the values of a block of kStrands * kLanes threads: value e of a lane over all strands, for each of kCount
+/// values. All threads of a lane get its results. `shared` has room for the values of all threads.
 template <typename Combine, u32 kLanes, u32 kStrands, int kCount, typename T>
 WICK_FUNCTION void combine_strands(T (&values)[kCount], T* shared) {
   constexpr u32 kAll = kLanes * static_cast<u32>(kCount);

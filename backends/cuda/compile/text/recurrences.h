@@ -1,4 +1,4 @@
-// Steps that each need the one before. Part of the text of kernels.
+// Kernel vocabulary: recurrences, in which each step needs the one before.
 namespace wick_text {
 namespace {
 
@@ -13,7 +13,7 @@ WICK_FUNCTION void recursive_filter(T* y, const T* x, const T* a, i64 y_step, i6
   }
 }
 
-/// The recurrence of a head of linear attention with a gated delta rule: for each position
+/// One head of linear attention by the gated delta rule. For each position:
 ///   state *= decay;  state += key (value - key^T state) beta;  out = query^T state
 /// Columns of the state do not depend on each other. `group` query heads share a key head.
 template <u32 kThreads>

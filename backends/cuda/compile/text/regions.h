@@ -1,9 +1,9 @@
-// Regions of images: means of samples, largest elements and means of pixels. Part of the text of kernels.
-// As runtime/kernels/detection computes them.
+// Kernel vocabulary: boxes of images (torchvision's operators), reduced to means of bilinear samples, maxima or means
+// of pixels. Computed as in runtime/kernels/detection.
 namespace wick_text {
 namespace {
 
-/// What is computed with: f32 but for f64.
+/// The type of the arithmetic: f64 for elements of f64, else f32.
 template <typename T>
 struct RegionLane {
   typedef f32 Type;
@@ -21,11 +21,12 @@ WICK_FUNCTION void store_lane(f32* to, f32 x) { *to = x; }
 WICK_FUNCTION void store_lane(f16* to, f32 x) { *to = to_f16(x); }
 WICK_FUNCTION void store_lane(bf16* to, f32 x) { *to = to_bf16(x); }
 
-/// Samples that a bin may get by the size of its box; more of them than kFewSamples are sought inside of the image.
+/// kMaxSamples: fewer samples than this may a bin have along one axis by the size of its box. If it has more than
+/// kFewSamples, those outside the image are skipped.
 constexpr i64 kMaxSamples = 1 << 16, kFewSamples = 32;
 
-/// How many samples a bin gets by the size of its box, plus kMaxSamples: fewer than none if the box ends before it
-/// begins. -1: too many, or its ends are no numbers.
+/// The number of samples of a bin along one axis by the size of its box, plus kMaxSamples; the number is negative if
+/// the box ends before it begins. -1: too many, or an end of the box is NaN.
 template <typename Lane>
 WICK_FUNCTION i64 samples_of_bin(Lane first, Lane last, Lane scale, Lane offset, Lane least, Lane bins) {
   Lane length = (last * scale - offset) - (first * scale - offset);
@@ -35,7 +36,7 @@ WICK_FUNCTION i64 samples_of_bin(Lane first, Lane last, Lane scale, Lane offset,
   return wanted > -static_cast<f64>(kMaxSamples) ? static_cast<i64>(wanted) + kMaxSamples : 0;
 }
 
-/// Where the samples of a box lie along one axis.
+/// The positions of a box's samples along one axis.
 template <typename Lane>
 struct Samples {
   Lane start, bin;
@@ -56,7 +57,7 @@ struct Samples {
   WICK_FUNCTION i64 clamped(f64 i) const {
     return i > 0 ? i < static_cast<f64>(count) ? static_cast<i64>(i) : count : 0;
   }
-  /// The samples of bin p that may lie within [-1, limit]: the others count as 0.
+  /// The samples of bin p that may lie within [-1, limit]. All others are 0.
   WICK_FUNCTION void inside(i64 p, i64 limit, i64* begin, i64* end) const {
     *begin = 0, *end = count;
     if (count <= kFewSamples) return;
@@ -75,7 +76,7 @@ struct Plane {
   i64 height, width, row, column;  // strides
 
   WICK_FUNCTION auto operator()(i64 y, i64 x) const { return to_lane(data[y * row + x * column]); }
-  /// The image at (y, x), 0 more than one pixel outside.
+  /// The image at (y, x), interpolated linearly; 0 if that is more than one pixel outside.
   template <typename Lane>
   WICK_FUNCTION Lane sample(Lane y, Lane x) const {
     if (!(y >= -1 && y <= static_cast<Lane>(height) && x >= -1 && x <= static_cast<Lane>(width))) return 0;
@@ -97,7 +98,7 @@ struct Plane {
   }
 };
 
-/// The image that a kernel reads, and how its results lie in bins.
+/// The images that a kernel reads.
 template <typename T>
 struct RegionImage {
   const T* data;
@@ -109,8 +110,9 @@ struct RegionImage {
   }
 };
 
-/// Means of bilinear samples for the bins of one channel of a box. `counts`: samples by its size, down and along.
-/// `own`: each bin reads a channel of its own. `aligned`: coordinates are those of pixels' centres.
+/// Means of bilinear samples for the bins of one channel of a box. `counts`: the samples of a bin along y and along x,
+/// by the size of the box; not used if `fixed` > 0. `own`: each bin reads a channel of its own. `aligned`: coordinates
+/// are those of the pixels' centres.
 template <u32 kThreads, typename T>
 WICK_FUNCTION void align_region(T* out, const T* pixels, const T* box, const i32* number, const i32* counts,
                                 i64 of_image, i64 of_channel, i64 of_row, i64 of_column, i64 height, i64 width,
@@ -140,7 +142,7 @@ WICK_FUNCTION void align_region(T* out, const T* pixels, const T* box, const i32
   }
 }
 
-/// Halves away from zero.
+/// Rounds to nearest, halves away from zero.
 template <typename Lane>
 WICK_FUNCTION Lane round_half_away(Lane x) {
   const f64 whole = trunc(static_cast<f64>(x)), rest = static_cast<f64>(x) - whole;
@@ -171,8 +173,8 @@ struct PixelBins {
   }
 };
 
-/// The largest pixel of each bin of one channel of a box, and where it stands in the plane; 0 and -1 of an empty bin.
-/// As torchvision's, the search starts below every finite number: NaN and -infinity are never found.
+/// The largest pixel of each bin of one channel of a box, and its position in the plane; for an empty bin 0 and -1. As
+/// in torchvision, the search starts below every finite number: NaN and -infinity are never found.
 template <u32 kThreads, typename T>
 WICK_FUNCTION void largest_of_region(T* out, i32* places, const T* pixels, const T* box, const i32* number,
                                      i64 of_image, i64 of_channel, i64 of_row, i64 of_column, i64 height, i64 width,
@@ -202,7 +204,7 @@ WICK_FUNCTION void largest_of_region(T* out, i32* places, const T* pixels, const
   }
 }
 
-/// Means of the pixels of each bin, which reads a channel of its own; 0 of an empty one.
+/// Means of the pixels of each bin, which reads a channel of its own; 0 for an empty bin.
 template <u32 kThreads, typename T>
 WICK_FUNCTION void mean_of_region(T* out, const T* pixels, const T* box, const i32* number, i64 of_image,
                                   i64 of_channel, i64 of_row, i64 of_column, i64 height, i64 width, i64 channel,

@@ -1,8 +1,8 @@
-// Kernel vocabulary: where grids and resized images read their input, and with which weights. T: f32 or f64.
+// Kernel vocabulary: the positions at which grids and resized images read their input, and the weights. T: f32 or f64.
 namespace wick_text {
 namespace {
 
-/// Weights of a cubic convolution with the parameter -0.75 at distances below 1, and from 1 to 2.
+/// Weights of a cubic convolution with the parameter -0.75: at distances below 1, and at distances from 1 to 2.
 template <typename T>
 WICK_FUNCTION T cubic_near(T x) {
   return (T(1.25) * x - T(2.25)) * x * x + T(1);
@@ -40,7 +40,7 @@ WICK_FUNCTION T grid_reflected(T x, T twice_low, T twice_high) {
   const T rest = static_cast<T>(static_cast<f64>(distance) - turns * static_cast<f64>(span));
   return turns - 2 * floor(turns / 2) == 0 ? rest + low : span - rest + low;
 }
-/// A position outside the `size` inputs by the padding mode: 0 leaves it, 1 is the border, 2 reflects.
+/// Applies a padding mode to a position outside the `size` inputs: 0 keeps it, 1 takes the border, 2 reflects it.
 template <int kPadding, bool kAligned, typename T>
 WICK_FUNCTION T grid_padded(T x, T size) {
   if constexpr (kPadding == 0) return x;
@@ -49,7 +49,8 @@ WICK_FUNCTION T grid_padded(T x, T size) {
   const T high = size - T(1);
   return x > T(0) ? (x < high ? x : high) : x != x ? high : T(0);
 }
-/// The position that a coordinate in [-1, 1] names. Modes: 0 bilinear, 1 nearest, 2 bicubic, which pads each tap.
+/// The position that a coordinate in [-1, 1] names. Modes: 0 bilinear, 1 nearest, 2 bicubic, for which taps are padded
+/// later, one by one.
 template <int kMode, int kPadding, bool kAligned, typename T>
 WICK_FUNCTION T grid_place(T grid, T size) {
   T x = kAligned ? (grid + T(1)) / T(2) * (size - T(1)) : ((grid + T(1)) * size - T(1)) / T(2);
@@ -57,7 +58,7 @@ WICK_FUNCTION T grid_place(T grid, T size) {
   if (x > T(-1e9) && x < T(1e9)) return x;
   return kMode == 2 && kPadding != 0 ? T(0) : T(-100);
 }
-/// A whole position as an index, or -1 outside [0, size).
+/// An integral position as an index; -1 if it is outside [0, size).
 template <typename Index, typename T>
 WICK_FUNCTION Index grid_index(T x, Index size) {
   return x >= T(0) && x < static_cast<T>(size) ? static_cast<Index>(x) : Index(-1);

@@ -41,7 +41,7 @@ WICK_FUNCTION f32 ndtr(f32 x) {
   return (1 + static_cast<f32>(wick::math::erf(static_cast<f64>(x / 1.41421356f)))) * 0.5f;
 }
 
-// Orthogonal polynomials: (x, degree), in the type.
+// Orthogonal polynomials of (x, degree), computed in the type of x.
 #define WICK_POLYNOMIAL(name, type)                                                                            \
   WICK_FUNCTION f32 name(f32 x, f32 degree) { return wick::math::polynomial_at<wick::math::type>(x, degree); } \
   WICK_FUNCTION f64 name(f64 x, f64 degree) { return wick::math::polynomial_at<wick::math::type>(x, degree); }
@@ -64,12 +64,13 @@ WICK_FUNCTION Words4 random_words(u64 seed, u64 counter) {
   const wick::RandomBlock block = wick::philox4x32(seed, counter);
   return {{block.words[0], block.words[1], block.words[2], block.words[3]}};
 }
-/// Word number `lane` of such a block.
+/// Word number `lane` of the four words of a block.
 WICK_FUNCTION i64 random_word(i64 seed, i64 counter, i64 lane) {
   const wick::RandomBlock b = wick::philox4x32(static_cast<u64>(seed), static_cast<u64>(counter));
   return lane < 2 ? (lane == 0 ? b.words[0] : b.words[1]) : (lane == 2 ? b.words[2] : b.words[3]);
 }
-/// In [0, 1): a multiple of 2^-(32 - drop) from a word, of 2^-53 from half a block, the first or the second.
+/// A number in [0, 1): a multiple of 2^-(32 - drop) from one word, or of 2^-53 from the first or second half of a
+/// block.
 WICK_FUNCTION f32 uniform_of_word(i64 word, int drop) {
   return static_cast<f32>(word >> drop) / static_cast<f32>(1u << (32 - drop));
 }
@@ -83,7 +84,7 @@ WICK_FUNCTION f64 normal_of_words(i64 seed, i64 counter, i64 lane) {
   return wick::normal_double(lane < 2 ? b.words[0] : b.words[2], lane < 2 ? b.words[1] : b.words[3], lane % 2);
 }
 
-// Numbers of distributions: each from a stream of its own, keyed by a block.
+// Numbers of other distributions. Each draws from a stream of its own, which its block identifies.
 #define WICK_DISTRIBUTION(name)                                                 \
   WICK_FUNCTION f64 name(i64 seed, i64 block, f64 parameter) {                  \
     wick::RandomStream stream(static_cast<u64>(seed), static_cast<u64>(block)); \

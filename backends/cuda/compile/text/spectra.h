@@ -1,10 +1,10 @@
-// Orthogonal factors, eigenvalues, singular values and exponentials of a matrix, by the threads of a block. Part of the
-// text of kernels. As runtime/kernels/linear_algebra computes them; pairs of columns that do not share one are turned
-// at once.
+// Kernel vocabulary: orthogonal factors, eigenvalues, singular values and exponentials of a matrix, computed by the
+// threads of a block. As in runtime/kernels/linear_algebra, except that disjoint pairs of columns are rotated at the
+// same time.
 namespace wick_text {
 namespace {
 
-/// The exponent of the largest magnitude, within [-1000, 1000]; 0 if that is zero or not finite.
+/// The exponent of a magnitude, clamped to [-1000, 1000]; 0 if the magnitude is zero or not finite.
 WICK_FUNCTION i32 scale_exponent(f64 largest) {
   if (largest == 0 || !isfinite(largest)) return 0;
   const i32 exponent = exponent_of(largest);
@@ -12,8 +12,8 @@ WICK_FUNCTION i32 scale_exponent(f64 largest) {
 }
 WICK_FUNCTION f64 power_of_two(i32 exponent) { return f64_of_bits(static_cast<u64>(1023 + exponent) << 52); }
 
-/// The square root of the sum of squares; no square over- or underflows. By the threads `self`, `self` + `step` ..,
-/// whose values `reduce` combines.
+/// The square root of the sum of squares, without over- or underflow of a square. Each thread takes elements self, self
+/// + step .., and `reduce` combines the values of the threads.
 template <typename Reduce>
 WICK_FUNCTION f64 length_of(const f64* x, i64 count, i64 stride, i64 self, i64 step, Reduce reduce) {
   f64 largest = 0;
@@ -40,7 +40,7 @@ struct WarpReduce {
   }
 };
 
-/// Brings the largest magnitude near 1; the exponent multiplies back.
+/// Scales so that the largest magnitude is near 1. Returns the exponent that undoes this.
 template <u32 kThreads>
 WICK_FUNCTION i32 scale_to_one(f64* data, i64 count, f64* shared) {
   f64 largest = 0;
@@ -58,7 +58,7 @@ WICK_FUNCTION void set_identity(f64* data, i64 rows, i64 columns) {
     data[e] = e / columns == e % columns ? 1 : 0;
 }
 
-/// A becomes R above the diagonal and Householder vectors below it, as LAPACK's geqrf.
+/// A becomes R on and above the diagonal, and Householder vectors below it, as by LAPACK's geqrf.
 template <u32 kThreads>
 WICK_FUNCTION void factor_householder(f64* data, f64* tau, Positioned<f64>* shared, i64 rows, i64 columns) {
   const MatrixView<f64> a = {data, columns, 1};
@@ -90,7 +90,7 @@ WICK_FUNCTION void factor_householder(f64* data, f64* tau, Positioned<f64>* shar
   }
 }
 
-/// The first columns of the product of `count` reflectors. Columns do not depend on each other.
+/// The first `wanted` columns of the product of `count` reflectors. Columns do not depend on each other.
 template <u32 kThreads>
 WICK_FUNCTION void product_of_reflectors(const f64* data, const f64* tau, f64* product, i64 rows, i64 columns,
                                          i64 count, i64 wanted) {
@@ -107,11 +107,11 @@ WICK_FUNCTION void product_of_reflectors(const f64* data, const f64* tau, f64* p
   }
 }
 
-/// Jacobi's rotations give up after so many rounds through all pairs.
+/// The most sweeps of Jacobi's method. Each rotates all pairs once.
 constexpr i32 kMaxSweeps = 60;
 
-/// Numbers below `count` in pairs, all of them in each round but one if `count` is odd; each pair meets in one of
-/// players() - 1 rounds.
+/// Pairs of a round-robin tournament. Each round pairs all numbers below `count`; if `count` is odd, one is paired with
+/// `count` itself. Each pair meets once in players() - 1 rounds.
 struct PairsOfRound {
   i64 first, second;  // first < second
 
@@ -141,8 +141,8 @@ struct Rotation {
   }
 };
 
-/// Turns all pairs of a round, of which `rotations` has room for one number for each row and one more. Returns whether
-/// this thread found one to turn.
+/// Rotates all pairs of a round. `rotations` has room for n + 1 numbers. Returns whether this thread found a pair to
+/// rotate.
 template <u32 kThreads>
 WICK_FUNCTION bool turn_pairs(MatrixView<f64> a, MatrixView<f64> v, f64* rotations, i64 n, i64 round) {
   const i64 thread = static_cast<i64>(thread_x()), pairs = PairsOfRound::players(n) / 2;
@@ -185,8 +185,8 @@ WICK_FUNCTION bool turn_pairs(MatrixView<f64> a, MatrixView<f64> v, f64* rotatio
   return moved;
 }
 
-/// Eigenvalues of a symmetric matrix, ascending, and their vectors as columns. `data`, `vectors` and `work` (n + 1) are
-/// used up.
+/// Eigenvalues of a symmetric matrix, in ascending order, and their vectors as columns. `data`, `vectors` and `work` (n
+/// + 1 numbers) are overwritten.
 template <u32 kThreads>
 WICK_FUNCTION void eigen_symmetric(f64* data, f64* vectors, f64* work, f64* values, f64* sorted,
                                    Positioned<f64>* shared, i64 n) {
@@ -211,8 +211,8 @@ WICK_FUNCTION void eigen_symmetric(f64* data, f64* vectors, f64* work, f64* valu
   for (i64 e = thread; e < n * n; e += kThreads) sorted[e / n * n + static_cast<i64>(work[e % n])] = vectors[e];
 }
 
-/// Replaces lines [have, want) of `basis` (lines of `size` numbers) by unit vectors orthogonal to all others;
-/// want <= size. `work`: want numbers.
+/// Replaces lines [have, want) of `basis` (lines of `size` numbers) by unit vectors that are orthogonal to all other
+/// lines; want <= size. `work`: want numbers.
 template <u32 kThreads>
 WICK_FUNCTION void complete_basis(f64* basis, f64* work, f64* shared, i64 size, i64 have, i64 want) {
   const i64 thread = static_cast<i64>(thread_x()), warps = kThreads / 32, warp = thread / 32;
@@ -243,7 +243,8 @@ WICK_FUNCTION void complete_basis(f64* basis, f64* work, f64* shared, i64 size, 
   block_barrier();
 }
 
-/// A warp turns two lines until they are orthogonal, and the same lines of `right`. Returns whether they were not.
+/// A warp rotates two lines so that they become orthogonal, and the same lines of `right`. Returns false if they
+/// already are.
 WICK_FUNCTION bool turn_lines(f64* a, f64* b, i64 size, f64* right_a, f64* right_b, i64 count) {
   const i64 self = static_cast<i64>(lane());
   f64 p = 0, q = 0, r = 0;
@@ -262,9 +263,9 @@ WICK_FUNCTION bool turn_lines(f64* a, f64* b, i64 size, f64* right_a, f64* right
   return true;
 }
 
-/// A^T = diag(values) by `left` and `right`: lines of `data` are the columns of a matrix [size, count] with
-/// size >= count. Singular values come in descending order; lines of `left` (`wanted` of them) and `right` are singular
-/// vectors. `data`, `turned` [count, count] and `work` (2 * size) are used up. Without `vectors` there are values only.
+/// The singular value decomposition of a matrix [size, count], size >= count, whose columns are the lines of `data`.
+/// Singular values come in descending order; the lines of `left` (`wanted` of them) and `right` are singular vectors.
+/// `data`, `turned` [count, count] and `work` (2 * size) are overwritten. Computes only the values if `vectors` is 0.
 template <u32 kThreads>
 WICK_FUNCTION void singular_values(f64* data, f64* turned, f64* work, f64* values, f64* left, f64* right,
                                    Positioned<f64>* shared, i64 size, i64 count, i64 wanted, i64 vectors) {
@@ -327,8 +328,8 @@ WICK_FUNCTION void multiply_squares(const f64* a, const f64* b, f64* out, i64 n)
   block_barrier();
 }
 
-/// A becomes its exponential: Taylor's series of A / 2^s, whose norm is at most one half, then s squarings. `work` has
-/// room for three matrices.
+/// Replaces A by its exponential: the Taylor series of A / 2^s, whose norm is at most one half, then s squarings.
+/// `work` has room for three matrices.
 template <u32 kThreads>
 WICK_FUNCTION void exponential(f64* a, f64* work, Positioned<f64>* shared, i64 n) {
   const i64 thread = static_cast<i64>(thread_x()), area = n * n;

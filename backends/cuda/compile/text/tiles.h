@@ -1,5 +1,6 @@
-// Kernel vocabulary: tiles of matrices in shared memory, and their products. A tile is rows of 16-byte chunks; T is the
-// type of its elements, kWidth how many a row has. Along k: rows are lines of the factor, else steps of k.
+// Kernel vocabulary: tiles of matrices in shared memory, and their products. A tile consists of rows of 16-byte chunks;
+// T is the type of its elements, kWidth their number in a row. Along k, rows are lines of the factor, otherwise steps
+// of k.
 namespace wick_text {
 namespace {
 
@@ -33,7 +34,7 @@ WICK_FUNCTION T* swizzled_tile_at(T* tile, u32 row, u32 column) {
   return tile + swizzled_place<kRows>(row, column);
 }
 
-/// Lines `line` .. + 15, k .. k + 15 of the left factor as a[] of a matrix instruction.
+/// Loads lines `line` .. line + 15 and steps k .. k + 15 of the left factor as operand a[] of a matrix instruction.
 template <u32 kWidth, bool kAlongK, typename T>
 WICK_FUNCTION void load_left(u32 (&to)[4], const T* tile, u32 line, u32 k) {
   if constexpr (kAlongK) {
@@ -43,7 +44,8 @@ WICK_FUNCTION void load_left(u32 (&to)[4], const T* tile, u32 line, u32 k) {
                            tile_place<kWidth, T>(k + lane() / 16 * 8 + lane() % 8, line + lane() / 8 % 2 * 8));
   }
 }
-/// The same of the right factor as b[] of two instructions: lines `line` .. + 7 and the 8 after.
+/// Loads the same steps of the right factor as operands b[] of two instructions: lines `line` .. line + 7, and the next
+/// 8.
 template <u32 kWidth, bool kAlongK, typename T>
 WICK_FUNCTION void load_right(u32 (&first)[2], u32 (&second)[2], const T* tile, u32 line, u32 k) {
   u32 both[4];
@@ -65,20 +67,20 @@ WICK_FUNCTION void multiply_fragments(f32 (&c)[4], const u32 (&a)[4], const u32 
   mma_m16n8k16_f16(c, a, b);
 }
 
-/// How the tiles of a product lie: steps of k, their widths, along k or not.
+/// The layout of the two tiles of a product: steps of k, widths of their rows, and whether rows are along k.
 template <u32 kDepth, u32 kLeftWidth, bool kLeftAlongK, u32 kRightWidth, bool kRightAlongK>
 struct TilePair {
   static constexpr u32 depth = kDepth, left_width = kLeftWidth, right_width = kRightWidth;
   static constexpr bool left_along_k = kLeftAlongK, right_along_k = kRightAlongK;
 };
 
-/// What matrix instructions read for 16 steps of k.
+/// The operands of a warp's matrix instructions for 16 steps of k.
 template <u32 kM, u32 kN>
 struct FragmentPair {
   u32 a[kM][4], b[kN][2];
 };
 
-/// Those of lines first_m .. and first_n .., from step left_k of one tile and right_k of the other.
+/// Loads the operands for lines first_m .. and first_n .., from step left_k of one tile and right_k of the other.
 template <typename Tiles, typename T, u32 kM, u32 kN>
 WICK_FUNCTION void load_fragments(FragmentPair<kM, kN>& to, const T* left, const T* right, u32 first_m, u32 first_n,
                                   u32 left_k, u32 right_k) {
@@ -99,7 +101,7 @@ WICK_FUNCTION void multiply_all(f32 (&sums)[kM][kN][4], const FragmentPair<kM, k
   }
 }
 
-/// Adds the product of lines first_m .. and first_n .. to the fragments of a warp.
+/// Adds the products of lines first_m .. and first_n .. to the fragments of a warp.
 template <typename Tiles, typename T, u32 kM, u32 kN>
 WICK_FUNCTION void multiply_by_matrices(f32 (&sums)[kM][kN][4], const T* left, const T* right, u32 first_m,
                                         u32 first_n) {
@@ -111,9 +113,9 @@ WICK_FUNCTION void multiply_by_matrices(f32 (&sums)[kM][kN][4], const T* left, c
   }
 }
 
-/// The same in two parts, so that fragments are loaded while the ones before are multiplied, also across tiles. All
-/// but the last 16 steps of a tile, whose steps begin at left_k of `left` and right_k of `right`. Before: the first
-/// ones are in fragments[0].
+/// The same in two parts, so that fragments are loaded while earlier ones are multiplied, also across tiles. This is
+/// all but the last 16 steps of a tile, whose steps begin at left_k of `left` and right_k of `right`. Requires:
+/// fragments[0] holds the operands of the first 16 steps.
 template <typename Tiles, typename T, u32 kM, u32 kN>
 WICK_FUNCTION void multiply_first_steps(f32 (&sums)[kM][kN][4], FragmentPair<kM, kN> (&fragments)[2], const T* left,
                                         const T* right, u32 first_m, u32 first_n, u32 left_k, u32 right_k) {
@@ -123,7 +125,7 @@ WICK_FUNCTION void multiply_first_steps(f32 (&sums)[kM][kN][4], FragmentPair<kM,
     multiply_all<T>(sums, fragments[1 - k / 16 % 2]);
   }
 }
-/// The last 16 steps. What is loaded meanwhile, the first ones of the next tile, lies in next_fragments().
+/// The last 16 steps. Before this, the caller loads the first operands of the next tile into next_fragments().
 template <typename Tiles, typename T, u32 kM, u32 kN>
 WICK_FUNCTION void multiply_last_steps(f32 (&sums)[kM][kN][4], FragmentPair<kM, kN> (&fragments)[2]) {
   constexpr u32 kLast = (Tiles::depth / 16 - 1) % 2;
@@ -135,13 +137,14 @@ WICK_FUNCTION FragmentPair<kM, kN>& next_fragments(FragmentPair<kM, kN> (&fragme
   return fragments[Tiles::depth / 16 % 2];
 }
 
-/// A tile's factor from line `line`, a multiple of 64, and step k on, as a warpgroup's instructions read it. Along k, a
-/// group of 8 rows has 8 lines, else 8 steps.
+/// The descriptor of a factor's tile from line `line`, a multiple of 64, and step k on, for instructions of a
+/// warpgroup. Along k, a group of 8 rows has 8 lines, otherwise 8 steps.
 template <u32 kDepth, bool kAlongK, typename T>
 WICK_FUNCTION u64 swizzled_factor(const T* tile, u32 line, u32 k) {
   return shared_matrix(tile + (kAlongK ? line * 64 + k : line * kDepth + k * 64), 1024, kAlongK ? 16 : kDepth * 128);
 }
-/// Starts to add the product of 64 lines of `left` from first_m on and all kN of `right` to the sums of four warps.
+/// Starts to add the products of 64 lines of `left` from first_m on and all kN lines of `right` to the sums of four
+/// warps.
 template <typename Tiles, u32 kN, typename T>
 WICK_FUNCTION void multiply_by_warpgroup(WarpgroupSums<kN>& sums, const T* left, const T* right, u32 first_m) {
   static_assert(!Tiles::left_along_k || Tiles::depth == 64, "a row is a chunk of 128 bytes");
@@ -156,8 +159,8 @@ WICK_FUNCTION void multiply_by_warpgroup(WarpgroupSums<kN>& sums, const T* left,
   warpgroup_commit(sums);
 }
 
-/// Lines `line` .. + 15, k .. k + 7 of a left factor of f32, rounded to TF32, as a[] of a matrix instruction. Along k,
-/// a matrix of ldmatrix is four elements of 8 lines.
+/// Loads lines `line` .. line + 15 and steps k .. k + 7 of a left factor of f32, rounded to TF32, as operand a[] of a
+/// matrix instruction. Along k, each matrix of ldmatrix has four elements of 8 lines.
 template <u32 kWidth, bool kAlongK>
 WICK_FUNCTION void load_left_tf32(u32 (&to)[4], const f32* tile, u32 line, u32 k) {
   if constexpr (kAlongK) {
@@ -170,7 +173,8 @@ WICK_FUNCTION void load_left_tf32(u32 (&to)[4], const f32* tile, u32 line, u32 k
       to[i] = to_tf32(*spread_tile_at<kWidth>(tile, k + lane() % 4 + i / 2 * 4, line + lane() / 4 + i % 2 * 8));
   }
 }
-/// The same of the right factor as b[] of two instructions: lines `line` .. + 7 and the 8 after.
+/// Loads the same steps of the right factor as operands b[] of two instructions: lines `line` .. line + 7, and the next
+/// 8.
 template <u32 kWidth, bool kAlongK>
 WICK_FUNCTION void load_right_tf32(u32 (&first)[2], u32 (&second)[2], const f32* tile, u32 line, u32 k) {
   if constexpr (kAlongK) {
@@ -190,7 +194,7 @@ WICK_FUNCTION void load_right_tf32(u32 (&first)[2], u32 (&second)[2], const f32*
   }
 }
 
-/// multiply_by_matrices() of f32.
+/// multiply_by_matrices() for factors of f32, rounded to TF32.
 template <typename Tiles, u32 kM, u32 kN>
 WICK_FUNCTION void multiply_by_tf32(f32 (&sums)[kM][kN][4], const f32* left, const f32* right, u32 first_m,
                                     u32 first_n) {
@@ -215,7 +219,7 @@ WICK_FUNCTION Vector<f32, 4> load_four(const f32* tile, int line = __builtin_LIN
   typedef Vector<f32, 4> Four;
   return __builtin_bit_cast(Four, load_shared_words4(tile, line));
 }
-/// Four steps of k of a thread's lines.
+/// Loads four steps of k for all lines of a thread.
 template <u32 kWidth, bool kAlongK, u32 kThreads, u32 kLines>
 WICK_FUNCTION void load_lines(f32 (&to)[kLines][4], const f32* tile, u32 own, u32 k) {
   if constexpr (kAlongK) {
@@ -238,7 +242,7 @@ WICK_FUNCTION void load_lines(f32 (&to)[kLines][4], const f32* tile, u32 own, u3
   }
 }
 
-/// Adds the product of a thread's lines to its sums.
+/// Adds the products of a thread's lines to its sums.
 template <typename Tiles, u32 kThreadsM, u32 kThreadsN, u32 kM, u32 kN>
 WICK_FUNCTION void multiply_by_fma(f32 (&sums)[kM][kN], const f32* left, const f32* right, u32 own_m, u32 own_n) {
   WICK_UNROLL_BY_2
@@ -257,8 +261,8 @@ WICK_FUNCTION void multiply_by_fma(f32 (&sums)[kM][kN], const f32* left, const f
   }
 }
 
-/// Writes parts `part` .. + kParts - 1 of a warp's fragments, 16 lines each, to rows of kPitch. kRows rows of all warps
-/// belong to a part; `row` and `column` are those of the warp.
+/// Writes parts `part` .. part + kParts - 1 of a warp's fragments, 16 lines each, to rows of kPitch floats. A part has
+/// kRows rows of all warps; `row` and `column` are where the warp's fragments begin.
 template <u32 kParts, u32 kRows, u32 kPitch, u32 kM, u32 kN>
 WICK_FUNCTION void put_fragments(f32* to, const f32 (&sums)[kM][kN][4], u32 part, u32 row, u32 column) {
   f32* const own = to + (row + lane() / 4) * kPitch + column + lane() % 4 * 2;
@@ -273,7 +277,7 @@ WICK_FUNCTION void put_fragments(f32* to, const f32 (&sums)[kM][kN][4], u32 part
     }
   }
 }
-/// The same of a thread's lines, one line a part.
+/// The same for a thread's lines; a part is one line of each thread.
 template <u32 kParts, u32 kRows, u32 kPitch, u32 kThreadsN, bool kAlongK, u32 kM, u32 kN>
 WICK_FUNCTION void put_lines(f32* to, const f32 (&sums)[kM][kN], u32 part, u32 own_m, u32 own_n) {
   WICK_UNROLL
@@ -285,8 +289,8 @@ WICK_FUNCTION void put_lines(f32* to, const f32 (&sums)[kM][kN], u32 part, u32 o
   }
 }
 
-/// Whether this is the last of the `splits` blocks of a tile, which sees what the others have written. All threads of
-/// the block call it. `counter`: 0 before the first block and after the last one; `shared`: 4 bytes of shared memory
+/// Whether this is the last of the `splits` blocks of a tile; then it sees what the others have written. All threads of
+/// the block call it. `counter`: 0 before the first block and after the last one. `shared`: 4 bytes of shared memory
 /// that nobody reads any more once all threads are here.
 WICK_FUNCTION bool is_last_split(u32* counter, void* shared, u32 splits) {
   u32* const arrived = static_cast<u32*>(shared);
@@ -302,9 +306,9 @@ WICK_FUNCTION bool is_last_split(u32* counter, void* shared, u32 splits) {
   return true;
 }
 
-/// Adds the partial sums that `splits` blocks have of one tile, in their order, where the last of them to be done does
-/// so. Each thread has kCount. `partial`: [splits][kCount][threads] of the tile. True in the last block, whose `sums`
-/// are then complete.
+/// Adds the partial sums of the `splits` blocks of one tile. The last block to arrive adds them, in the order of the
+/// splits; there the result is true, and `sums` complete. Each thread has kCount sums. `partial`:
+/// [splits][kCount][threads], those of the tile.
 template <u32 kCount>
 WICK_FUNCTION bool add_splits(f32* sums, f32* partial, u32* counter, void* shared, u32 split, u32 splits, u32 threads) {
   WICK_UNROLL

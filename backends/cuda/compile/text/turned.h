@@ -1,12 +1,12 @@
-// Kernel vocabulary: squares in shared memory that are written along one side and read along the other.
+// Kernel vocabulary: squares in shared memory that are written along one side and read along the other (transposed).
 namespace wick_text {
 namespace {
 
 constexpr u32 kTurnedSide = 64;
 
-/// Where an element lies in a square of kTurnedSide lines of as many. Units of 4 or 8 bytes are exchanged within their
-/// line so that both the vectors of 16 bytes of a few lines, and elements of one place in lines that begin 16 bytes
-/// worth of elements apart, lie in different banks.
+/// The place of an element in a square of kTurnedSide lines of kTurnedSide elements. Units of 4 or 8 bytes are permuted
+/// within their line, so that two kinds of accesses use different banks: vectors of 16 bytes in a few lines, and
+/// elements at one place of lines that are 16 / sizeof(T) apart.
 template <typename T>
 WICK_FUNCTION u32 turned_at(u32 line, u32 place) {
   constexpr u32 kUnitBytes = sizeof(T) < 4 ? 4 : sizeof(T), kUnit = kUnitBytes / sizeof(T),
@@ -16,7 +16,7 @@ WICK_FUNCTION u32 turned_at(u32 line, u32 place) {
   return line * kTurnedSide + (place / kUnit ^ mask) * kUnit + place % kUnit;
 }
 
-/// Stores what comes from memory at once: elements `place` .. of a line. `place` is a multiple of their number.
+/// Stores adjacent elements of a line, from `place` on, which is a multiple of their number.
 template <typename T, int kCount>
 WICK_FUNCTION void turn_in(T* square, u32 line, u32 place, const Vector<T, kCount>& elements) {
   constexpr int kUnit = sizeof(T) < 4 && kCount * sizeof(T) >= 4 ? 4 / static_cast<int>(sizeof(T)) : 1;

@@ -1,10 +1,10 @@
-// Images between convolutions, whose channels are innermost: which kernels copy their tiles, and what they give.
+// Images between convolutions, with channels innermost: which kernels copy their tiles, and what they compute.
 #include "backends/cuda/test/lower_test_support.h"
 
 namespace wick::cuda {
 namespace {
 
-// Multiples of 1/64 for the constants that a text leaves out.
+// Fills constants that a text leaves out with multiples of 1/64.
 std::string filled(std::string text) {
   constexpr std::string_view kLeftOut = "...";
   for (size_t at = text.find(kLeftOut); at != std::string::npos; at = text.find(kLeftOut)) {
@@ -35,7 +35,7 @@ size_t count_of(const std::string& text, const std::string& what) {
   return count;
 }
 
-// Both factors of a convolution that reads another one's result, and of a transposed one.
+// Both factors are copied, of a convolution that reads another convolution's result, and of a transposed one.
 TEST_F(ChannelsLast, TilesOfAnInnerImageAreCopies) {
   for (const DType dtype : {DType::f32, DType::bf16}) {
     const bool narrow = dtype == DType::bf16;
@@ -60,7 +60,7 @@ TEST_F(ChannelsLast, TilesOfAnInnerImageAreCopies) {
   }
 }
 
-// Few channels lie as they are given: neighbouring threads take neighbouring pixels of a tap.
+// An image of few channels keeps its layout: neighbouring threads read neighbouring pixels of a tap.
 TEST_F(ChannelsLast, AnImageOfFewChannelsIsReadAlongItsPixels) {
   compile(R"(graph f(%x: bf16[1, 3, 9, 70]) {
   const %w: bf16[16, 3, 5, 5] = ...
@@ -72,7 +72,7 @@ TEST_F(ChannelsLast, AnImageOfFewChannelsIsReadAlongItsPixels) {
   expect_like_portable({HostValue(numbers(DType::bf16, {1, 3, 9, 70}, 5))}, 2e-2);
 }
 
-// An input is copied once for all convolutions that read it several times, not for one tap of each pixel.
+// An input is copied once for all convolutions that read it several times, but not for one that reads each pixel once.
 TEST_F(ChannelsLast, AnInputIsCopiedWhereTilesReadItOften) {
   const auto graph = [](int taps) {
     return fmt::format(R"(graph f(%x: bf16[1, 16, 40]) {{
@@ -118,7 +118,7 @@ TEST_F(ChannelsLast, OtherOperatorsFollow) {
   expect_like_portable({HostValue(numbers(DType::f32, {2, 16, 8, 8}, 5))}, 1e-5);
 }
 
-// An image that is an output, too, keeps its place there: its reader has a copy.
+// An image that is also an output keeps its layout there. The convolution that reads it gets a copy.
 TEST_F(ChannelsLast, AnOutputThatAConvolutionReads) {
   for (const char* outputs : {"%r, %y", "%y, %r"}) {
     compile(fmt::format(R"(graph f(%x: f32[1, 16, 6, 7]) {{

@@ -24,7 +24,7 @@ class CudaControl : public CudaLower {
     for (const PlanNode& node : plan_.nodes) found += node.kind == kind;
     return found;
   }
-  /// Several calls of one module: graphs of the parts are made in the first ones and replayed.
+  /// Several calls of one module: the first ones make the graphs of the parts, later ones replay them.
   void expect_like_portable_again_and_again(const std::vector<std::vector<HostValue>>& calls) {
     CompileResult ignored;
     const std::vector<uint8_t> portable = program_of(text_, "portable", {}, &ignored);
@@ -48,7 +48,7 @@ class CudaControl : public CudaLower {
   }
 };
 
-// Each round finds the counts of blocks as the one before.
+// Each round finds the counters of blocks at 0.
 TEST_F(CudaControl, SplitSumsInALoopAreRight) {
   compile(R"(graph f(%p: bool[], %x: f32[16, 520], %w: f32[520, 520]) {
   const %zero: i64[] = [0]
@@ -96,7 +96,7 @@ TEST_F(CudaControl, ACondIsPartOfItsDelegate) {
   for (const bool taken : {false, true}) expect_like_portable({flag(taken), x}, 0);
 }
 
-// A view that a branch reads, and one that it gives (V10).
+// A branch reads a view of an outer value, and returns a view (V10).
 TEST_F(CudaControl, ViewsCrossTheBordersOfBranches) {
   compile(R"(graph f(%p: bool[], %x: f32[6, 8]) {
   %s: f32[2, 8] = aten.slice.Tensor(%x, 0, 1, 3)
@@ -141,7 +141,7 @@ TEST_F(CudaControl, ConditionsMayBeNestedAndComputed) {
   expect_like_portable_again_and_again(calls);
 }
 
-// Carried values that change places, one that stays, and one that is written in place.
+// Carried values that are exchanged, one that stays, and one that is written in place.
 TEST_F(CudaControl, AWhileLoopCarriesItsValues) {
   compile(R"(graph f(%n: i64[], %x: f32[3, 4], %y: f32[3, 4], %w: f32[4, 4]) {
   const %one: i64[] = [1]
@@ -167,7 +167,7 @@ TEST_F(CudaControl, AWhileLoopCarriesItsValues) {
   expect_like_portable_again_and_again(calls);
 }
 
-// What is read in every round, and temporaries of the rounds, do not share memory; sums that blocks share begin at 0.
+// Values that every round reads share no memory with temporaries of the rounds. Counters of blocks begin at 0.
 TEST_F(CudaControl, RoundsOfALoopFindWhatTheyReadAsItWas) {
   compile(R"(graph f(%n: i64[], %x: f32[8, 2048], %w: f32[16, 2048], %v: f32[2048, 16]) {
   %a: f32[8, 2048] = aten.exp(%x)
@@ -224,7 +224,7 @@ TEST_F(CudaControl, AMapOfUnknownLength) {
   expect_like_portable_again_and_again(calls);
 }
 
-// An index out of bounds ends the call where the next condition is read: this loop would have no end.
+// An index out of bounds ends the call when the next condition is read. This loop would not end otherwise.
 TEST_F(CudaControl, AWrongIndexInALoopFailsTheCall) {
   compile(R"(graph f(%i: i64[1], %t: f32[4]) {
   %r: i64[1] = higher_order.while_loop([%i], [%t]) graph (%c: i64[1], %m: f32[4]) {

@@ -1,4 +1,4 @@
-// Kernels that become one behind lowering, and those that do not.
+// Kernels that are fused after lowering, and kernels that are not.
 #include <algorithm>
 
 #include "backends/cuda/test/lower_test_support.h"
@@ -10,7 +10,7 @@ using Texts = std::vector<std::string>;
 
 class CudaFusion : public CudaLower {
  protected:
-  // Without a twin.
+  // The launches of a graph that is not run.
   size_t launches_of(const std::string& text) {
     (void)program_of(text, "cuda", {{"gpu", "none"}}, &result_);
     EXPECT_EQ(result_.methods[0].delegates, 1u);
@@ -34,7 +34,8 @@ class CudaFusion : public CudaLower {
 
 // --- join_sums ---
 
-// `rows` tokens; `act` makes the factor of the second layer's result of the first one's.
+// A gated layer for `rows` tokens; `act`: the activation of the first layer's result, which the second one's is
+// multiplied by.
 std::string gated(const char* dtype, int rows, int inner, const char* act) {
   return fmt::format(R"(graph f(%x: {0}[{1}, 96], %wg: {0}[{2}, 96], %wu: {0}[{2}, 96]) {{
   %g: {0}[{1}, {2}] = aten.linear(%x, %wg)
@@ -60,7 +61,7 @@ TEST_F(CudaFusion, ASumThatOtherRowsReadIsAKernelOfItsOwn) {
   EXPECT_EQ(launches_of(gated("f32", 1, 70, "aten.flip(%g, [1])")), 2u);
 }
 
-// The walk over the columns stands in the text once.
+// The loop over the columns is in the text once.
 TEST_F(CudaFusion, SumsOfOneRangeShareItsWalk) {
   compile(R"(graph f(%x: f32[6, 200], %y: f32[6, 200]) {
   %a: f32[6] = aten.amax(%x, [1])
@@ -74,7 +75,7 @@ TEST_F(CudaFusion, SumsOfOneRangeShareItsWalk) {
   expect_like_portable({numbers(DType::f32, {6, 200}, 1), numbers(DType::f32, {6, 200}, 2)}, 1e-5);
 }
 
-// Rows of the first one read all that rows of the second one store.
+// Each row of the first sum reads all elements that the second one stores.
 TEST_F(CudaFusion, ASumOfTheBufferThatTheOtherOneWritesIsAKernelOfItsOwn) {
   const auto cell = [](const char* updates) {
     return fmt::format(R"(graph f(%x: f32[1, 64], %wh: f32[64, 64], %wx: f32[64, 64]) {{
@@ -93,7 +94,7 @@ TEST_F(CudaFusion, ASumOfTheBufferThatTheOtherOneWritesIsAKernelOfItsOwn) {
 
 // --- absorb_readers ---
 
-// Rotary positions of 3 heads of 32 features, by halves or by neighbours.
+// Rotary positions for 3 heads of 32 features, by halves or by neighbours.
 std::string rotated(const char* halves) {
   return fmt::format(R"(graph f(%x: bf16[1, 128], %w: bf16[96, 128], %cos: bf16[1, 32], %sin: bf16[1, 32]) {{
   %q: bf16[1, 96] = aten.linear(%x, %w)
@@ -131,7 +132,8 @@ TEST_F(CudaFusion, RotaryPositionsArePartOfTheLayerBeforeThem) {
 
 TEST_F(CudaFusion, AMapOfOtherPairsIsAKernelOfItsOwn) { EXPECT_EQ(launches_of(rotated(kReversed)), 2u); }
 
-// Rows that lie a row and eight million rows apart are no group: as many reductions would be one.
+// Rows that are one row and eight million rows apart are no group: one row of the kernel would have that many
+// reductions.
 TEST_F(CudaFusion, AMapOfRowsFarApartIsAKernelOfItsOwn) {
   EXPECT_EQ(launches_of(R"(graph f(%x: f32[1, 64], %w: f32[16777216, 1]) {
   %p: f32[16777216, 64] = aten.mul.Tensor(%x, %w)
@@ -146,7 +148,7 @@ TEST_F(CudaFusion, AMapOfRowsFarApartIsAKernelOfItsOwn) {
             2u);
 }
 
-// Rows of 24 numbers are too short for what the map reads and writes: 3 elements of each row.
+// Rows of 24 numbers are too short for the 3 elements per row that the map reads and writes.
 TEST_F(CudaFusion, AMapThatReadsMuchIsAKernelOfItsOwn) {
   const auto sliced = [](int columns) {
     return fmt::format(R"(graph f(%x: f32[1, {0}], %w: f32[80, {0}], %a: f32[40], %b: f32[40]) {{
@@ -166,7 +168,7 @@ TEST_F(CudaFusion, AMapThatReadsMuchIsAKernelOfItsOwn) {
                        1e-5);
 }
 
-// Writes into a cache, of which the layer's result is read once more.
+// Writes into a cache, where the layer's result is also read by another node.
 TEST_F(CudaFusion, WritesIntoACacheArePartOfTheLayerToo) {
   compile(R"(graph f(%x: f32[1, 128], %w: f32[64, 128], %cache: f32[2, 10, 32], %at: i64[1]) {
   %k: f32[1, 64] = aten.linear(%x, %w)
@@ -204,7 +206,7 @@ TEST_F(CudaFusion, ANormOfOneRowIsComputedByEachBlockOfTheLayerBehindIt) {
       {numbers(DType::f32, {1, 160}, 1), numbers(DType::f32, {160}, 2), numbers(DType::f32, {50, 160}, 3)}, 1e-5);
 }
 
-// One row has more than a warp, whatever its block computes first.
+// A single row is computed by more than a warp, whatever its block computes before.
 TEST_F(CudaFusion, ANormOfANormIsComputedByAWholeBlock) {
   compile(R"(graph f(%x: f32[1, 2048], %g: f32[2048], %h: f32[2048]) {
   %n: f32[1, 2048] = aten.rms_norm(%x, [2048], %g, 1e-05)
@@ -218,7 +220,7 @@ TEST_F(CudaFusion, ANormOfANormIsComputedByAWholeBlock) {
       {numbers(DType::f32, {1, 2048}, 1), numbers(DType::f32, {2048}, 2), numbers(DType::f32, {2048}, 3)}, 1e-5);
 }
 
-// Blocks walk over rows that are more than all of them have at once.
+// There are more rows than warps in all blocks: the blocks loop over them.
 TEST_F(CudaFusion, OfManyRowsToo) {
   compile(normed(32, 20000));
   EXPECT_EQ(launches(), 1u);
@@ -232,7 +234,7 @@ TEST_F(CudaFusion, ALineThatIsTooLongForSharedMemoryIsComputedOnce) {
   EXPECT_EQ(launches_of(normed(4097, 4)), 2u);
 }
 
-// Blocks would compute it again while others have replaced what it is made of.
+// Other blocks would have overwritten its operands when a block computes it again.
 TEST_F(CudaFusion, ALineOfTheBufferThatItsReaderWritesIsComputedOnce) {
   EXPECT_EQ(launches_of(R"(graph f(%w: f32[64, 64]) {
   state %h: f32[1, 64] "h" = ...
@@ -244,7 +246,7 @@ TEST_F(CudaFusion, ALineOfTheBufferThatItsReaderWritesIsComputedOnce) {
             2u);
 }
 
-// --- integers for weights ---
+// --- integer weights ---
 
 std::string weight(const char* name, int rows, int columns = 64, const char* dtype = "f32") {
   std::string numbers, scales;
@@ -260,7 +262,7 @@ std::string weight(const char* name, int rows, int columns = 64, const char* dty
                      name, rows, numbers, scales, columns, columns / 32, dtype);
 }
 
-// By matrix instructions, too.
+// Also by matrix instructions.
 TEST_F(CudaFusion, RowsOfPackedIntegersBecomeOneLikeOthers) {
   for (const auto& [name, dtype, width, error] :
        {std::tuple("f32", DType::f32, 64, 1e-5), {"bf16", DType::bf16, 128, 1.0 / 64}}) {
@@ -283,7 +285,7 @@ TEST_F(CudaFusion, RowsOfPackedIntegersBecomeOneLikeOthers) {
 }})",
                         name, width, weight("wg", 40, width, name), weight("wu", 40, width, name),
                         weight("wq", 64, width, name)));
-    // Of one launch, too.
+    // Also in one launch.
     const char* const silu = dtype == DType::f32 ? "" : " + _to_copy";
     EXPECT_EQ(kernels(), Texts{fmt::format("rms_norm + linear{} + linear + mul + linear + view + add", silu)});
     EXPECT_NE(kernel_text(0).find(dtype == DType::f32 ? "nibble(" : "NibbleChunk<8>"), std::string::npos);
@@ -309,7 +311,7 @@ TEST_F(CudaFusion, FourProductsOfPackedIntegersShareALaunchUnlessOneReadsAnother
             2u);
 }
 
-// Shared memory of a kernel is 48 KiB; a line of 4096 takes 16.
+// A kernel has 48 KiB of shared memory; a line of 4096 takes 16 KiB.
 TEST_F(CudaFusion, LinesOfProductsThatShareALaunchFitIntoSharedMemory) {
   for (const auto& [columns, wanted] : {std::pair(2048, 1u), {4096, 2u}}) {
     std::string graph = fmt::format("graph f(%x: f32[1, {0}], %g: f32[{0}]) {{", columns), results;
@@ -324,8 +326,8 @@ TEST_F(CudaFusion, LinesOfProductsThatShareALaunchFitIntoSharedMemory) {
 
 // --- chain_maps ---
 
-// A step of an LSTM: a layer, of whose parts an element of the next state needs four. The next state is read by both
-// the next output and the caller.
+// A step of an LSTM: a layer, and its next state, each element of which depends on four parts of the layer's result.
+// The next state is read by the next output, and is an output itself.
 std::string lstm_step(int rows, int features, int columns) {
   return fmt::format(R"(graph f(%x: f32[{0}, {2}], %c: f32[{0}, {1}], %w: f32[{3}, {2}], %b: f32[{3}]) {{
   %g: f32[{0}, {3}] = aten.linear(%x, %w, %b)
@@ -369,7 +371,7 @@ TEST_F(CudaFusion, MapsOfTheSameElementsAreOneKernelAndStoreWhatOthersRead) {
   compile(fmt::format(fmt::runtime(graph), 6, "aten.neg(%s)", "%s"));
   EXPECT_EQ(launches(), 1u);
   expect_like_portable({numbers(DType::f32, {6, 50}, 1), numbers(DType::f32, {6, 50}, 2)}, 1e-6);
-  // Elements of other threads are read from memory.
+  // The map reads elements that other threads have computed, so they must be in memory.
   compile(fmt::format(fmt::runtime(graph), 1, "aten.flip(%s, [1])", "%s"));
   EXPECT_EQ(launches(), 2u);
   expect_like_portable({numbers(DType::f32, {6, 50}, 1), numbers(DType::f32, {1, 50}, 2)}, 1e-6);
@@ -405,8 +407,8 @@ TEST_F(CudaFusion, LargeMapsStayApart) {
 
 // --- a decoder ---
 
-// One layer of Llama for one token, with the shapes of Llama-3.2-1B divided by eight: 32 features of 8 heads in 2
-// groups. Its keys and values are written into caches of 64 positions.
+// A layer of Llama for one token, with the shapes of Llama-3.2-1B divided by eight: 8 heads of 32 features in 2 groups.
+// It writes keys and values into caches of 64 positions.
 std::string decoder_layer(int i) {
   std::string text = fmt::format(R"(
   %n{0}: bf16[1, 256] = aten.rms_norm(%x{0}, [256], %g, 1e-05)
@@ -447,7 +449,7 @@ std::string decoder_layer(int i) {
                             i, i + 1);
 }
 
-// `holds`: the caches are mutable buffers. Else they are inputs, and new ones are results.
+// `holds`: the caches are mutable buffers; otherwise they are inputs, and new caches are outputs.
 std::string decoder(int layers, bool holds) {
   std::string inputs = "%token: i64[1], %at: i64[1]", results = "%w", states, body, updates;
   for (int i = 0; i < layers; ++i) {
@@ -481,10 +483,10 @@ std::string decoder(int layers, bool holds) {
                      inputs, body, layers, results, states, updates);
 }
 
-// Besides: the token's embedding with the mask, the position's angles, the head.
+// The rest: the token's embedding with the mask, the position's angles, the head.
 TEST_F(CudaFusion, ALayerOfADecoderTakesFiveKernelsForOneToken) { EXPECT_LE(launches_of(decoder(16, true)), 84u); }
 
-// 4 copies are one kernel.
+// One kernel for 4 copies.
 TEST_F(CudaFusion, AndCopiesOfItsCachesIfTheyAreResults) { EXPECT_LE(launches_of(decoder(16, false)), 84u + 8); }
 
 }  // namespace

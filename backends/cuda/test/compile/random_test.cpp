@@ -1,4 +1,4 @@
-// Random numbers inside delegates: those of the portable kernels, call after call.
+// Random numbers inside delegates equal those of the portable kernels, in every call.
 #include <algorithm>
 
 #include "backends/cuda/test/lower_test_support.h"
@@ -10,7 +10,7 @@ class CudaRandom : public CudaLower {
  protected:
   using Calls = std::vector<std::vector<HostValue>>;
 
-  /// The outputs of some calls of one module. Without a device: with the portable kernels.
+  /// The outputs of several calls of one module. Without a device, the portable kernels run.
   Calls calls_of(const std::vector<uint8_t>& program, const std::vector<HostValue>& inputs, const std::string& device,
                  uint64_t seed, size_t count) {
     ModuleOptions options;
@@ -31,7 +31,8 @@ class CudaRandom : public CudaLower {
     return calls_of(program_, inputs, "cuda-twin=" + twin(), seed, count);
   }
 
-  /// The bits of the portable kernels, in every order of threads. The second and later calls replay a graph.
+  /// The bits must be those of the portable kernels, for every order of threads. The second call and later ones replay
+  /// a graph.
   void expect_bits_of_portable(const std::vector<HostValue>& inputs) {
     CompileResult ignored;
     const std::vector<uint8_t> portable = program_of(text_, "portable", {}, &ignored);
@@ -64,7 +65,7 @@ TEST_F(CudaRandom, UniformAndNormalNumbersOfEveryTypeAreThoseOfThePortableKernel
   return %a, %b, %c, %d, %e, %g, %h, %i
 })");
   ASSERT_NE(plan_.random_blocks, kNone);
-  // Blocks of the nodes in their order: four numbers each, two of a uniform f64.
+  // The blocks that each node takes, in order: a block is four numbers, or two uniform numbers of f64.
   EXPECT_EQ(formula_text(plan_, plan_.random_blocks), std::to_string(9 + 3 + 2 + 2 + 33 + 2 + 2 + 2));
   expect_bits_of_portable({});
 }
@@ -127,7 +128,7 @@ TEST_F(CudaRandom, NumbersWithAParameterForEachElementAreThoseOfThePortableKerne
   return %a, %b, %c, %d
 })");
   const HostTensor chance = scaled(numbers(DType::f32, {7}, 3), 1);
-  // Few and many: the distributions have two algorithms each.
+  // Small and large parameters: the distributions have an algorithm for each.
   expect_bits_of_portable(
       {scaled(numbers(DType::f32, {9, 7}, 1), 30), scaled(numbers(DType::f32, {9, 7}, 2), 90), chance});
   HostTensor negative = numbers(DType::f32, {9, 7}, 1);
@@ -135,7 +136,7 @@ TEST_F(CudaRandom, NumbersWithAParameterForEachElementAreThoseOfThePortableKerne
   expect_error({scaled(negative, 1), negative, chance}, "aten.binomial.default: a count is negative or not finite");
 }
 
-// Whoever reads a drawn tensor reads the same numbers, computed again or not.
+// All readers of a drawn tensor see the same numbers, whether they compute them again or not.
 TEST_F(CudaRandom, AllReadersOfADrawReadTheSameNumbers) {
   compile(R"(graph f(%x: f32[8, 32]) {
   %r: f32[8, 32] = aten.rand([8, 32], f32)
@@ -158,7 +159,7 @@ TEST_F(CudaRandom, AllReadersOfADrawReadTheSameNumbers) {
   }
 }
 
-// Two delegates of a method, with a node outside in between, draw one after the other.
+// Two delegates of a method, with a node between them that stays outside, draw one after the other.
 TEST_F(CudaRandom, DelegatesOfAMethodDrawFromOneStream) {
   const std::string text = R"(graph f(%x: f32[4, 6]) {
   range N: 0..24
@@ -193,8 +194,8 @@ TEST_F(CudaRandom, SizesOfRunTimeTakeAsManyBlocksAsThePortableKernels) {
   for (const int32_t size : {1, 40, 7}) expect_bits_of_portable({numbers(DType::f32, {size, 3}, 1)});
 }
 
-// The largest distance between the numbers' distribution and `distribution`, times the square root of their count: 1.95
-// is exceeded by one sample of a thousand. The seed is fixed.
+// The largest difference between the numbers' empirical distribution and `distribution`, times the square root of their
+// count (Kolmogorov-Smirnov). One sample of a thousand exceeds 1.95. The seed is fixed.
 template <typename F>
 double distance(const HostTensor& numbers, const F& distribution) {
   const size_t count = numbers.bytes.size() / dtype_size_bytes(numbers.dtype);

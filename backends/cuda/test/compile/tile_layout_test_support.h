@@ -1,4 +1,4 @@
-// The layout of tiles in shared memory, which is text of kernels, as functions of the host.
+// The functions for layouts of tiles in shared memory, which are text of kernels, for use on the host.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,5 @@
-// Rows that are written out one by one, since they load no vectors: which of their loads are, and what they give.
+// Kernels whose rows are written out because their loads are not vectors: which loads are combined, and what they
+// compute.
 #include <algorithm>
 
 #include "backends/cuda/compile/kernel/neighbours/load_runs.h"
@@ -19,7 +20,7 @@ class LoadRuns : public ::testing::Test {
     graph_.pool.pop_guard();
     return made;
   }
-  // How many loads each run has, in the order of the offsets.
+  // The lengths of the runs, in the order of their offsets.
   static std::vector<size_t> lengths(const std::vector<ExpressionPtr>& loads) {
     std::vector<LoadRun> runs = load_runs(loads);
     const auto place = [&](const LoadRun& run) { return std::find(loads.begin(), loads.end(), run[0]); };
@@ -36,7 +37,7 @@ class LoadRuns : public ::testing::Test {
 
 using Lengths = std::vector<size_t>;
 
-// The taps of a window of three, with the elements that its neighbours read.
+// The taps of a window of three elements, for several neighbouring outputs.
 TEST_F(LoadRuns, BeginAtMultiplesOfTheirLength) {
   std::vector<ExpressionPtr> loads;
   for (int64_t i = -1; i < 5; ++i) loads.push_back(load(group_ * 4 + i));
@@ -58,7 +59,7 @@ TEST_F(LoadRuns, AreSixteenBytesAtMost) {
   EXPECT_EQ(lengths(loads), (Lengths{2, 2}));
 }
 
-// An element that is not read leaves a gap: what lies there may be no memory of the tensor.
+// An element that nobody reads leaves a gap in a run: it may be outside the tensor.
 TEST_F(LoadRuns, ReadNothingThatNobodyReads) {
   EXPECT_EQ(lengths({load(group_ * 4), load(group_ * 4 + 1), load(group_ * 4 + 3)}), (Lengths{2, 1}));
   EXPECT_EQ(lengths({load(group_ * 4), load(group_ * 4 + 2)}), (Lengths{1, 1}));
@@ -81,7 +82,7 @@ TEST_F(LoadRuns, MayStandInARowThatDataNames) {
   };
   const std::vector<ExpressionPtr> even = {in_row(8, 2), in_row(8, 3)}, odd = {in_row(9, 2), in_row(9, 3)};
   const std::vector<LoadRun> of_even = load_runs(even), of_odd = load_runs(odd);
-  ASSERT_EQ(of_even.size(), 2u);  // the one that names the row comes first
+  ASSERT_EQ(of_even.size(), 2u);  // the load that chooses the row comes first
   EXPECT_EQ(of_even[0], (LoadRun{named->args[0]}));
   EXPECT_EQ(of_even[1], even);
   EXPECT_EQ(of_odd.size(), 3u);
@@ -92,8 +93,8 @@ class CudaUnrolled : public CudaLower {
   std::string schedule(size_t kernel) const { return plan_.kernels[plan_.nodes[kernel].kernel].schedule; }
 };
 
-// Windows over the innermost dimension: rows that are a multiple of a vector and such that are not, strides, dilations,
-// padding on both sides, and what follows the sum.
+// Windows over the innermost dimension: rows that are and are not multiples of a vector, strides, dilations, padding on
+// both sides, and an epilogue.
 TEST_F(CudaUnrolled, DepthwiseConvolutionsGiveTheSameAsOneByOne) {
   const struct {
     const char* dtype;
@@ -135,8 +136,8 @@ TEST_F(CudaUnrolled, PoolsGiveTheSameAsOneByOne) {
   expect_like_portable({numbers(DType::bf16, {3, 20, 64, 64}, 1), numbers(DType::f32, {3, 20, 62, 62}, 2)}, 1.0 / 128);
 }
 
-// Stores are vectors though loads are not: elements in the opposite order, padding that shifts them, rows that begin
-// anywhere, columns that an index names, images of two sizes.
+// Stores are vectors although loads are not: reversed elements, shifts by padding, rows that begin anywhere, columns
+// that an index selects, images of two sizes.
 TEST_F(CudaUnrolled, MapsGiveTheSameAsOneByOne) {
   compile(R"(graph f(%x: bf16[400, 512], %z: f32[400, 509], %i: i64[400, 512], %p: bf16[6, 5, 60, 60]) {
   %a: bf16[400, 512] = aten.flip(%x, [1])
@@ -159,8 +160,8 @@ TEST_F(CudaUnrolled, MapsGiveTheSameAsOneByOne) {
                "an index is out of bounds");
 }
 
-// Nearest neighbours of images that grow or shrink by whole factors are those of integers; floats give them else, also
-// where the model's scale is not that of the sizes.
+// If an image grows or shrinks by whole factors, nearest neighbours are found by integers, otherwise by floats; also by
+// floats if the model's scale is not the ratio of the sizes.
 TEST_F(CudaUnrolled, NearestNeighboursGiveTheSameAsOneByOne) {
   const struct {
     const char* op;
@@ -182,8 +183,8 @@ TEST_F(CudaUnrolled, NearestNeighboursGiveTheSameAsOneByOne) {
   }
 }
 
-// Neighbours whose results say where they are stored or what they read are no vectors: columns that are sorted, each
-// element at its own rank, and the largest elements of columns, read again at their positions.
+// Neighbouring elements whose places depend on their own results are no vectors: columns that are sorted, each element
+// at its rank, and the largest elements of columns, which are read again at their positions.
 TEST_F(CudaUnrolled, PlacesThatResultsNameAreNotSharedByNeighbours) {
   compile(R"(graph f(%x: f32[4, 40000], %y: f32[64, 2048]) {
   %s: f32[4, 40000], %p: i64[4, 40000] = aten.sort(%x, 0, true)
@@ -194,7 +195,7 @@ TEST_F(CudaUnrolled, PlacesThatResultsNameAreNotSharedByNeighbours) {
   expect_bits_of_portable({numbers(DType::f32, {4, 40000}, 1), numbers(DType::f32, {64, 2048}, 2)});
 }
 
-// Fewer rows than threads of a device, and sizes of run time up to many.
+// Fewer rows than a device has threads, and sizes known only at run time with a large upper bound.
 TEST_F(CudaUnrolled, RowsOfRunTimeAndFewOnes) {
   compile(R"(graph f(%x: bf16[s0, 512], %y: bf16[16, 512]) {
   range s0: 1..4096

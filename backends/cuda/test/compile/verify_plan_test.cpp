@@ -1,4 +1,4 @@
-// Plans that are broken on purpose. Statement V9 of docs/cuda.md.
+// Plans that are broken on purpose. Statement V9 of docs/cuda_proofs.md.
 #include "backends/cuda/compile/plan/verify_plan.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 class CudaVerifyPlan : public ::testing::Test {
  protected:
-  // input 0, output 1, and buffers of the arena from 2 on, 256 bytes each
+  // Input 0, output 1, and from 2 on buffers of the arena, 256 bytes each.
   void SetUp() override {
     add_buffer(Space::input, 0);
     add_buffer(Space::output, 0);
@@ -56,7 +56,7 @@ TEST_F(CudaVerifyPlan, BuffersThatAreAliveTogetherDoNotOverlap) {
   launch({2, 3}, {4}, {0, 1});
   launch({4}, {1}, {2});
   EXPECT_EQ(flaw(), "");
-  plan_.buffers[4].offset = 1;  // half of what it is made of is where it is written: one launch may not do that
+  plan_.buffers[4].offset = 1;  // half of what the node reads is where it writes, which one launch must not do
   EXPECT_EQ(flaw(), "");
   launch({2}, {1}, {2, 3});
   EXPECT_EQ(flaw(), "node 4 reads buffer 2, but buffer 4 lies there");
@@ -74,7 +74,7 @@ TEST_F(CudaVerifyPlan, WhatIsReadHasBeenWritten) {
   EXPECT_EQ(flaw(), "");
 }
 
-// A later buffer in the bytes of an earlier one must wait for its readers, whatever the order of the list.
+// A later buffer in the bytes of an earlier one must wait for that one's readers, whatever the order of nodes is.
 TEST_F(CudaVerifyPlan, NodesWaitForThoseWhoseMemoryTheyUse) {
   launch({0}, {2});
   launch({2}, {3}, {0});
@@ -102,7 +102,7 @@ TEST_F(CudaVerifyPlan, OnlyWritersOfPartsOfABufferMayRunTogether) {
   EXPECT_EQ(flaw(), "nodes 1 and 2 touch the same memory, and neither waits for the other");
 }
 
-// The second round reads what was written before the loop.
+// The second round still reads a value that was written before the loop.
 TEST_F(CudaVerifyPlan, WhatALoopReadsStaysForAllRounds) {
   launch({0}, {2});
   const uint32_t loop = add(NodeKind::repeat, {}, {}, {0});
@@ -115,7 +115,7 @@ TEST_F(CudaVerifyPlan, WhatALoopReadsStaysForAllRounds) {
   EXPECT_EQ(flaw(), "node 2 reads buffer 2, but buffer 4 lies there");
 }
 
-// After a condition there is what both branches have written.
+// After a condition, only what both branches have written is valid.
 TEST_F(CudaVerifyPlan, BothBranchesWriteWhatIsReadBehindThem) {
   launch({0}, {2});
   const uint32_t choose = add(NodeKind::choose, {2}, {}, {0});
@@ -155,7 +155,7 @@ TEST_F(CudaVerifyPlan, NoNodeThatCountsIsMissing) {
   EXPECT_EQ(find_missing_node(lowered, graph), "aten.neg.default");
 }
 
-// Takes each store of a part away, or stores it twice.
+// Removes each store of a part, or duplicates it.
 TEST_F(CudaVerifyPlan, EachPartOfABufferIsStoredOnce) {
   const auto function = compiler::parse_graph(R"(graph f(%x: f32[5, 8], %y: f32[3, 6], %w: f32[8, 6], %o: f32[30, 6]) {
   %a: f32[5, 6] = aten.mm(%x, %w)

@@ -1,5 +1,5 @@
-// Tiles by matrix instructions of four warps, for sm_90a: on the twin. Skipped without NVRTC, since their programs hold
-// code for that target.
+// Tiles by matrix instructions of four warps, for sm_90a, on the twin. Skipped without NVRTC, because the programs
+// contain code for that target.
 #include <set>
 
 #include "backends/cuda/compile/kernel/schedule.h"
@@ -14,7 +14,7 @@ namespace {
 #define SKIP_WITHOUT_NVRTC() \
   if (const auto library = nvrtc(); !library.ok()) GTEST_SKIP() << compiler::render(library.diag())
 
-// Instructions of a warpgroup change bits 4 to 6 of an address by bits 7 to 9.
+// Instructions of a warpgroup XOR bits 4 to 6 of an address with bits 7 to 9.
 TEST(WarpgroupLayout, ElementsLieWhereTheSwizzleOf128BytesPutsThem) {
   std::set<uint32_t> places;
   for (uint32_t row = 0; row < 64; ++row) {
@@ -50,11 +50,11 @@ TEST(WarpgroupChoice, TilesFitTheDeviceAndTheirResultsFitTheTiles) {
         ++found;
         ASSERT_EQ(arithmetic_of(s), Arithmetic::matrix_warpgroup);
         ASSERT_LE(bytes_of_tiles(s), kMostWarpgroupBytes);
-        ASSERT_GT(bytes_of_tiles(s), kPlainSharedBytes);  // aligned as dynamic shared memory is
+        ASSERT_GT(bytes_of_tiles(s), kPlainSharedBytes);  // aligned like dynamic shared memory
         ASSERT_LE(bytes_of_results(s), bytes_of_tiles(s));
         ASSERT_GT(s.stages, kTilesInUse);
         ASSERT_EQ(s.tile.k, kWarpgroupDepth);
-        ASSERT_EQ(s.threads, s.tile.m * 2);  // four warps for 64 lines
+        ASSERT_EQ(s.threads, s.tile.m * 2);  // four warps per 64 lines
       }
     }
   }
@@ -88,7 +88,7 @@ constexpr char kLinear[] = R"(graph f(%x: {3}[{0}, {2}], %w: {3}[{1}, {2}], %b: 
   return %s
 }})";
 
-// Edges in all three sizes, every width of instruction, splits, and all that is done to a sum before it is stored.
+// Partial tiles in all three sizes, all widths of instructions, splits, and all kinds of epilogues.
 TEST_F(Warpgroup, LinearLayersWithActivationsAndResidualsAreThoseOfThePortableKernels) {
   SKIP_WITHOUT_NVRTC();
   const struct {
@@ -109,7 +109,7 @@ TEST_F(Warpgroup, LinearLayersWithActivationsAndResidualsAreThoseOfThePortableKe
   }
 }
 
-// Factors whose lines lie side by side: the instructions read them across.
+// Factors with lines side by side in memory, which the instructions read transposed.
 TEST_F(Warpgroup, FactorsMayLieEitherWay) {
   SKIP_WITHOUT_NVRTC();
   for (const bool left_across : {false, true}) {
@@ -131,7 +131,7 @@ TEST_F(Warpgroup, FactorsMayLieEitherWay) {
   }
 }
 
-// Everything else is what it is for sm_90: factors that no copies bring, and other targets beside it.
+// Kernels are as for sm_90 if copies cannot bring a factor, or if there are other targets.
 TEST_F(Warpgroup, OtherKernelsAndTargetsHaveNone) {
   SKIP_WITHOUT_NVRTC();
   const std::string text = fmt::format(kLinear, 1024, 1024, 512, "bf16");
@@ -154,7 +154,7 @@ TEST_F(Warpgroup, OtherKernelsAndTargetsHaveNone) {
   }
 }
 
-// Explain compiles no code: its plan names the modules all the same.
+// Explain compiles no code, but its plan names the modules.
 TEST_F(Warpgroup, AReportNamesTheTargetsThatAreAskedFor) {
   const auto modules_for = [](const std::string& backend) {
     auto function = compiler::parse_graph(fmt::format(kLinear, 1024, 1024, 512, "bf16"));

@@ -1,4 +1,5 @@
-// Plans written by hand: what the driver promises of graphs, of nodes that are no kernels, and of shared memory.
+// Plans written by hand test what the driver promises about graphs, about nodes that are no kernels, and about shared
+// memory.
 #include "backends/cuda/compile/text/program.h"
 #include "backends/cuda/nvrtc/compile.h"
 #include "backends/cuda/test/device/device_test_support.h"
@@ -8,7 +9,7 @@
 namespace wick::cuda {
 namespace {
 
-// y = x, turned by `shift` elements: all of them are in shared memory at once.
+// y = x, rotated by `shift` elements: all elements are in shared memory at once.
 const KernelText kTurn = {"turn", R"(
 WICK_KERNEL(turn, 256)(const f32* x, f32* y, i32 count, i64 shift) {
   WICK_DYNAMIC_SHARED(f32, elements);
@@ -24,7 +25,7 @@ constexpr size_t kMost = 16000;  // 62.5 KiB
 
 class CudaDevicePlans : public CudaDevice {
  protected:
-  /// Gives the plan its code, and says where it runs.
+  /// Adds the plan's code. Chooses where it runs.
   void add_code(TestDelegate& delegate) {
     const Span<const KernelText> kernels(&kTurn, 1);
     if (!is_device()) {
@@ -53,7 +54,7 @@ class CudaDevicePlans : public CudaDevice {
       delegate.named.emplace_back(name, std::string(each.bytes.begin(), each.bytes.end()));
     }
   }
-  /// With arguments in memory of the caller.
+  /// Loads the delegate with arguments in the caller's memory.
   std::unique_ptr<MethodHarness> load(const TestDelegate& delegate, Error wanted = Error::Ok) {
     auto harness = std::make_unique<MethodHarness>(delegate.program(false));
     harness->backends = {&cuda_backend()};
@@ -66,7 +67,7 @@ class CudaDevicePlans : public CudaDevice {
 };
 INSTANTIATE_TEST_SUITE_P(, CudaDevicePlans, ::testing::Values(Place::twin, Place::device), place_name);
 
-/// y = x, z = bytes 0x3f, u = x turned by 3.
+/// y = x, z = bytes 0x3f, u = x rotated by 3.
 TestDelegate copies_fills_and_turns() {
   TestDelegate d;
   d.plan.symbols.push_back({"s0", 1, static_cast<int64_t>(kMost), 0, 0});
@@ -82,7 +83,7 @@ TestDelegate copies_fills_and_turns() {
   return d;
 }
 
-// Sizes take turns, and so do addresses, while a graph of each size is there.
+// Sizes and addresses alternate between calls, while there is a graph for each size.
 TEST_P(CudaDevicePlans, CopiesFillsAndLargeSharedMemoryFollowSizesAndPointers) {
   TestDelegate delegate = copies_fills_and_turns();
   add_code(delegate);
@@ -112,7 +113,7 @@ TEST_P(CudaDevicePlans, CopiesFillsAndLargeSharedMemoryFollowSizesAndPointers) {
   }
 }
 
-// The driver knows what the code has.
+// The driver knows the kernels of the code and their parameters.
 TEST_P(CudaDevicePlans, KernelsThatTheCodeLacksOrHasOtherwiseAreRefused) {
   TestDelegate other = copies_fills_and_turns();
   add_code(other);
@@ -125,7 +126,7 @@ TEST_P(CudaDevicePlans, KernelsThatTheCodeLacksOrHasOtherwiseAreRefused) {
   EXPECT_NE(load(absent, Error::InvalidProgram)->text.find("has no kernel 'absent'"), std::string::npos);
 }
 
-// More bytes than a pitch may have; a twin does not have as many.
+// Copies more bytes than a pitch may have. Not on a twin, which lacks the memory.
 TEST_P(CudaDevicePlans, CopiesMayBeLargerThanAPitch) {
   constexpr int64_t kLarge = (int64_t{1} << 31) + 4096;
   TestDelegate delegate;

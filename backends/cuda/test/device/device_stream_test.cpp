@@ -1,4 +1,4 @@
-// Streams, sessions, memory, threads and processes. Statements X2, X3, X4, M4, M6 of docs/cuda.md.
+// Streams, sessions, memory, threads and processes. Statements X2, X3, X4, M4, M6 of docs/cuda_proofs.md.
 #include <unistd.h>
 
 #include <cstdio>
@@ -13,7 +13,7 @@ namespace {
 
 class CudaDeviceStreams : public CudaDevice {
  protected:
-  // The next numbers of a sequence, and sums of all so far; those before, negative.
+  // A sequence: the next numbers, the sums of all so far, and the negated previous numbers.
   static constexpr char kSequence[] = R"(graph forward(%x: i64[1000]) {
   state %s: i64[1000] "s" = ...
   %m: i64[1000] = aten.mul.Scalar(%x, 1103515245)
@@ -36,12 +36,12 @@ class CudaDeviceStreams : public CudaDevice {
     for (int64_t& value : values) value = (value * 1103515245 + 12345) % 2147483648;
     return values;
   }
-  std::vector<compiler::FileMap> files_;  // constants lie there
+  std::vector<compiler::FileMap> files_;  // constants are in their memory
   static DeviceTensor tensor(void* data) { return {DType::i64, {static_cast<int32_t>(kCount)}, data}; }
 };
 INSTANTIATE_TEST_SUITE_P(, CudaDeviceStreams, ::testing::Values(Place::twin, Place::device), place_name);
 
-/// A module whose calls take what the one before has written.
+/// A module whose calls read the outputs of the previous call.
 class Sequence {
  public:
   using Numbers = std::vector<int64_t>;
@@ -54,7 +54,7 @@ class Sequence {
     for (int i = 1; i < 3; ++i) data_[i] = memory_.allocate(bytes_);
     for (void*& each : others_) each = memory_.allocate(bytes_);
   }
-  /// On the stream of the scope; nobody waits.
+  /// A call on the scope's stream. Does not wait.
   void step() {
     void *const from = data_[calls_ % 3], *const to = data_[(calls_ + 1) % 3];
     ++calls_;
@@ -74,7 +74,7 @@ class Sequence {
   void *data_[3] = {}, *others_[2] = {};
 };
 
-// X3: nobody waits between calls on one stream; pointers change in each.
+// X3: calls on one stream without a wait between them; each has other pointers.
 TEST_P(CudaDeviceStreams, GraphsFollowPointersInTheOrderOfTheStream) {
   const DeviceProgram program = compile({kSequence});
   Caller own(program), blocking(program, true, 0), standard(program, false);
@@ -96,7 +96,7 @@ TEST_P(CudaDeviceStreams, GraphsFollowPointersInTheOrderOfTheStream) {
   }
 }
 
-// X3: two sessions and two streams take turns; each session has what it has alone.
+// X3: two sessions and two streams alternate. Each session gives the same as alone.
 TEST_P(CudaDeviceStreams, SessionsAndStreamsTakeTurns) {
   const DeviceProgram program = compile({kSequence});
   Caller memory(program), other(program);
@@ -120,7 +120,7 @@ TEST_P(CudaDeviceStreams, SessionsAndStreamsTakeTurns) {
   }
 }
 
-// A call with tensors of the host waits for those that nobody has waited for.
+// A call with host tensors waits for earlier calls that nobody has waited for.
 TEST_P(CudaDeviceStreams, TensorsOfTheHostAndOfTheDeviceTakeTurns) {
   const DeviceProgram program = compile({kSequence});
   Caller caller(program);
@@ -150,7 +150,7 @@ TEST_P(CudaDeviceStreams, TensorsOfTheHostAndOfTheDeviceTakeTurns) {
   }
 }
 
-/// Greedy decoding with tensors of the device: what a call writes is the next one's input.
+/// Greedy decoding with device tensors: the output of a call is the input of the next one.
 class Decoder {
  public:
   Decoder(const DeviceProgram& program, Caller& memory, const std::vector<int64_t>& prompt, size_t steps)
@@ -190,7 +190,7 @@ class Decoder {
   size_t done_ = 0;
 };
 
-// Two sessions in turns, the stream changing below them: the tokens of eager.
+// Two sessions alternate, on streams that alternate too: they give eager's tokens.
 TEST_P(CudaDeviceStreams, DecodersGiveEagersTokens) {
   const std::string folder = "tests/fixtures/decoder/";
   std::vector<compiler::Function> functions;
@@ -220,7 +220,7 @@ TEST_P(CudaDeviceStreams, DecodersGiveEagersTokens) {
       const CudaStreamScope scope(caller.stream());
       decoder.step();
     }
-    caller.wait();  // the next input is what this stream writes
+    caller.wait();  // the next input is written on this stream
   }
   EXPECT_EQ(decoders[0].tokens(), values["tokens"]);
   EXPECT_EQ(decoders[1].tokens(), values["other_tokens"]);
@@ -256,7 +256,7 @@ TEST_P(CudaDeviceStreams, HostPointersAreRefused) {
   EXPECT_TRUE(caller.read<int64_t>(outputs[0].first, kCount) == next(first(1)));
 }
 
-// X2: on the host, cuda_runtime_test counts.
+// X2: allocations on the device; cuda_runtime_test counts those on the host.
 TEST_P(CudaDeviceStreams, NothingIsAllocatedAfterWarmUp) {
   const DeviceProgram program = compile({kSequence});
   Caller caller(program);
@@ -298,7 +298,7 @@ std::vector<compiler::Function> function_with_weights() {
   return functions;
 }
 
-// M4, M6: modules that are loaded twice have the constants once, and whichever goes last gives them back.
+// M4, M6: two modules of one program share their constants. The last user frees them, whichever it is.
 TEST_P(CudaDeviceStreams, ConstantsAreSharedAndGivenBack) {
   const DeviceProgram program = compile_for(GetParam(), function_with_weights());
   Caller caller(program);
@@ -316,7 +316,7 @@ TEST_P(CudaDeviceStreams, ConstantsAreSharedAndGivenBack) {
     for (const size_t i : {size_t{0}, size_t{4095}, kWeights - 1})
       EXPECT_EQ(sums[i], static_cast<float>(i % 4096) + 0.5f);
   };
-  // Code and the driver's own memory come and go in pieces of their own.
+  // Code and the driver's own memory are allocated in pieces of unknown size.
   constexpr size_t kSlack = kWeightBytes / 4;
   run(*open(program));
   for (const bool first_goes_first : {true, false}) {

@@ -1,4 +1,4 @@
-// Loading, results, failures. Statement X1 of docs/cuda.md, and the bits of the portable kernels.
+// Loading, results, failures. Statement X1 of docs/cuda_proofs.md, and the bits of the portable kernels.
 #include <dlfcn.h>
 
 #include "backends/cuda/test/device/device_test_support.h"
@@ -60,7 +60,7 @@ HostTensor flag(bool value) {
   return out;
 }
 
-/// Calls of one module each: the bits must be those of the portable kernels.
+/// Compares several modules with the portable kernels, one call each: the bits must be equal.
 void expect_like_portable(const DeviceProgram& program, const std::vector<std::string>& texts,
                           const std::vector<std::pair<std::string, std::vector<HostValue>>>& calls, uint64_t seed = 0) {
   ModuleError error;
@@ -84,7 +84,7 @@ HostTensor some_integers(const std::vector<int32_t>& sizes, uint64_t seed) {
   return integers(values, sizes);
 }
 
-// What nothing rounds, or what IEEE says how to round.
+// Operators that round nothing, or for which IEEE defines the rounding.
 TEST_P(CudaDevice, ElementsAndIntegersHaveTheBitsOfThePortableKernels) {
   const std::string text = R"(graph forward(%x: f32[9, 130], %y: f32[9, 130], %i: i64[9, 130], %j: i64[9, 130]) {
   %p: f32[9, 130] = aten.mul.Tensor(%x, %y)
@@ -116,7 +116,7 @@ TEST_P(CudaDevice, ElementsAndIntegersHaveTheBitsOfThePortableKernels) {
                           some_integers({9, 130}, 3), some_integers({9, 130}, 4)}}});
 }
 
-// Sums of products of multiples of 1 / 64 are exact, in whatever order matrix instructions take them.
+// Sums of products of multiples of 1 / 64 are exact, in whatever order matrix instructions add them.
 TEST_P(CudaDevice, MatrixInstructionsRoundNothingThatIsExact) {
   const std::string text = R"(graph forward(%x: bf16[130, 256], %w: bf16[96, 256]) {
   %y: bf16[130, 96] = aten.linear(%x, %w)
@@ -128,8 +128,7 @@ TEST_P(CudaDevice, MatrixInstructionsRoundNothingThatIsExact) {
                        {{"forward", {numbers(DType::bf16, {130, 256}, 1), numbers(DType::bf16, {96, 256}, 2)}}});
 }
 
-// Blocks that share a tile count who is the last: each call must find the counts as the first one did. Sums of these
-// products are exact.
+// Blocks that share a tile count which is the last: each call must find the counters at 0. The sums are exact.
 TEST_P(CudaDevice, SplitSumsOfCallsInARowAreRight) {
   const std::string text =
       R"(graph forward(%x: f32[40, 1030], %w: f32[50, 1030], %y: bf16[40, 2048], %v: bf16[64, 2048]) {
@@ -147,7 +146,7 @@ TEST_P(CudaDevice, SplitSumsOfCallsInARowAreRight) {
   expect_like_portable(compile({text}), {text}, calls);
 }
 
-// Each size has a graph from its second call on; nodes of size 0 are empty.
+// From its second call on, each size has a graph. Nodes of size 0 are empty.
 TEST_P(CudaDevice, SizesTakeTurns) {
   const std::string text = R"(graph forward(%x: f32[s0, 6], %z: f32[s0]) {
   range s0: 0..512
@@ -234,8 +233,8 @@ TEST_P(CudaDevice, ABadIndexWritesNothingAndTheNextCallIsRight) {
   for (size_t i = 0; i < 8; ++i) EXPECT_EQ(element(after, 39 * 8 + i), element(others, 8 + i) + 1);
 }
 
-// The sine of a complex number stays on the processor; what the delegates around them pass to each other does not come
-// there.
+// The sine of a complex number stays on the CPU. Values that the delegates around it pass to each other stay on the
+// device.
 TEST_P(CudaDevice, ValuesPassFromDelegateToDelegate) {
   const std::string text = R"(graph forward(%x: f32[64, 64]) {
   %a: f32[64, 64] = aten.abs(%x)
@@ -280,10 +279,10 @@ TEST_P(CudaDevice, NodesAndCallsAreTimed) {
   }
 }
 
-// In a process of its own, which cannot use the device any more. Address 16 is nobody's.
+// In a separate process, because that cannot use the device afterwards. Address 16 is never valid.
 TEST_P(CudaDevice, AFaultEndsTheUseOfTheDevice) {
   if (!is_device()) GTEST_SKIP() << "a twin's fault is one of this process; CudaDriver has what the stand-in says";
-  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process: the driver does not survive a fork
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // starts a new process: the driver does not survive a fork
   const auto fail_in_words = [] {
     const DeviceProgram program = compile({kTwice});
     Caller caller(program);

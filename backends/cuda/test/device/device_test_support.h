@@ -1,4 +1,4 @@
-// Programs that run on a device, or on their twin. Not for use outside tests.
+// Programs that run on a device or on their twin. Tests only.
 //
 //   WICK_CUDA_DEVICE=cuda:0   the device; without it, tests that need one say "skipped"
 //   WICK_CUDA_GPU=sm_90       targets of the device code, as --gpu takes them; all by default
@@ -23,7 +23,7 @@ inline const char* device_of_environment() {
   return std::getenv("WICK_CUDA_DEVICE");  // NOLINT(concurrency-mt-unsafe)
 }
 
-/// What runs, and where.
+/// A compiled program, and the device that it runs on.
 struct DeviceProgram {
   std::string device;  // "cuda:0", "cuda-twin=FILE"
   std::vector<uint8_t> bytes;
@@ -46,7 +46,7 @@ inline DeviceProgram compile_for(Place place, std::vector<compiler::Function> fu
   compiler::TargetSettings settings;
   if (place == Place::twin) {
     static const testing::ScratchFolder folder;
-    static size_t twins = 0;  // a library that is open stays open
+    static size_t twins = 0;  // opened libraries stay open, so each needs another name
     const std::string library = folder.file(fmt::format("twin{}.so", twins++));
     program.device = "cuda-twin=" + library;
     settings = {{"gpu", "none"}, {"twin", library}};
@@ -81,7 +81,7 @@ inline std::vector<uint8_t> compile_portable(const std::vector<std::string>& tex
   return compiled.ok() ? compiled->program.pte.join() : std::vector<uint8_t>();
 }
 
-/// Null, with the reason, if it cannot be loaded. `device`: "" for portable kernels.
+/// Null, with the reason, if loading fails. `device`: "" for the portable kernels.
 inline std::unique_ptr<wick::Module> load(const std::vector<uint8_t>& bytes, const std::string& device,
                                           ModuleError* error, uint64_t seed = 0, const Tracer* tracer = nullptr) {
   ModuleOptions options;
@@ -106,7 +106,7 @@ inline std::vector<HostValue> results_of(wick::Module& module, const std::string
   EXPECT_TRUE(module.execute(method, inputs, &out, &error)) << error.message;
   return out;
 }
-/// The first one; without elements if the call has failed.
+/// The first output; without elements if the call has failed.
 inline HostTensor result_of(wick::Module& module, const std::string& method, const std::vector<HostValue>& inputs) {
   const auto results = results_of(module, method, inputs);
   return results.empty() ? HostTensor() : results[0].tensor;
@@ -130,7 +130,7 @@ class CudaDevice : public ::testing::TestWithParam<Place> {
     ASSERT_TRUE(is_cuda_available(device_of_environment(), &why)) << why.c_str();
   }
   static bool is_device() { return GetParam() == Place::device; }
-  /// Methods have the names of their graphs.
+  /// Methods are named like their graphs.
   static DeviceProgram compile(const std::vector<std::string>& texts) {
     return compile_for(GetParam(), functions_of(texts));
   }
@@ -143,10 +143,10 @@ struct DeviceTensor {
   void* data = nullptr;
 };
 
-/// What a program with the driver's own interface has: memory of the device and of the host, and a stream.
+/// A program that uses the driver's own interface: memory of the device and of the host, and a stream.
 class Caller {
  public:
-  /// Without `has_stream`: the context's default stream.
+  /// If `has_stream` is false, uses the context's default stream.
   explicit Caller(const DeviceProgram& program, bool has_stream = true, unsigned flags = kStreamNonBlocking) {
     Failure failure;
     device_ = Device::open(device_or_default(program.device.c_str()), &failure);
@@ -172,7 +172,7 @@ class Caller {
     memory_.push_back(address);
     return reinterpret_cast<void*>(address);
   }
-  /// Pinned: the device reads and writes it by itself.
+  /// Pinned memory, which the device accesses directly.
   void* allocate_on_host(size_t size_bytes) {
     const ContextScope current(*device_);
     void* address = nullptr;
@@ -180,7 +180,7 @@ class Caller {
     host_.push_back(address);
     return address;
   }
-  /// Memory that will hold `values` when the stream gets there: nobody waits for it.
+  /// Memory that holds `values` once the stream has copied them. Does not wait.
   template <typename T>
   void* place(const std::vector<T>& values) {
     const size_t bytes = values.size() * sizeof(T);
@@ -193,7 +193,7 @@ class Caller {
     const ContextScope current(*device_);
     ok(driver().copy_to_device(reinterpret_cast<uintptr_t>(to), from, size_bytes, stream_));
   }
-  /// Waits for the stream.
+  /// Reads memory of the device. Waits for the stream.
   template <typename T>
   std::vector<T> read(const void* from, size_t count) {
     std::vector<T> values(count);
@@ -245,7 +245,7 @@ inline Error set_input(Method& method, size_t index, const DeviceTensor& input) 
   return method.set_input(index, tensor);
 }
 
-/// Begins a call; the stream is that of a CudaStreamScope. `outputs`: memory of each, and how many bytes it has.
+/// Starts a call on the stream of a CudaStreamScope. `outputs`: memory of each output, with its size in bytes.
 inline Error begin(Method& method, const std::vector<DeviceTensor>& inputs,
                    const std::vector<std::pair<void*, size_t>>& outputs) {
   Error error = Error::Ok;

@@ -1,4 +1,4 @@
-// Complex numbers between floats: pairs of floats in one delegate.
+// Complex numbers that are made of floats and read as floats: pairs of floats in one delegate.
 #include "backends/cuda/test/lower_test_support.h"
 
 namespace wick::cuda {
@@ -31,7 +31,8 @@ TEST_F(CudaComplex, ASmallSpectrogramIsOneDelegate) {
   expect_like_portable({numbers(DType::f32, {2, 400}, 1), numbers(DType::f32, {64}, 2)}, 1e-5);
 }
 
-// A complex input, and an operator without a kernel between others that have parts.
+// A complex input, and sin, which has no kernel, among other complex operators. Only sin stays outside, with views that
+// split and join the parts of complex numbers.
 TEST_F(CudaComplex, OperatorsBetweenOthersThatKnowOnlyComplexNumbersAreInside) {
   const std::string text = R"(graph f(%z: c64[4, 6], %w: f32[6, 6, 2], %r: f32[4, 1]) {
   %c: c64[6, 6] = aten.view_as_complex(%w)
@@ -66,13 +67,13 @@ TEST_F(CudaComplex, OperatorsBetweenOthersThatKnowOnlyComplexNumbersAreInside) {
     ASSERT_EQ(got[i].tensor.dtype, want[i].tensor.dtype);
     ASSERT_EQ(got[i].tensor.bytes.size(), want[i].tensor.bytes.size());
     HostTensor a = got[i].tensor, b = want[i].tensor;
-    a.dtype = b.dtype = DType::f32;  // parts
+    a.dtype = b.dtype = DType::f32;  // real and imaginary parts
     for (size_t k = 0; k < b.bytes.size() / 4; ++k)
       EXPECT_NEAR(element(a, k), element(b, k), 1e-5 * (1 + std::fabs(element(b, k)))) << i << ", " << k;
   }
 }
 
-// Also of 0, infinities and NaN in each part.
+// Also with 0, infinities and NaN in each part.
 TEST_F(CudaComplex, ExponentialsLogarithmsSelectsQuotientsAndProductsOfRowsAreInside) {
   compile(R"(graph f(%x: f32[64, 1, 2], %y: f32[64, 2], %r: f32[64]) {
   %a: c64[64, 1] = aten.view_as_complex(%x)
@@ -122,7 +123,7 @@ TEST_F(CudaComplex, ExponentialsLogarithmsSelectsQuotientsAndProductsOfRowsAreIn
   }
 }
 
-// One factor and two, even and odd sizes, one half of the values and all of them.
+// Transforms of one and of two factors, even and odd sizes, half of the values and all of them.
 TEST_F(CudaComplex, LongTransformsAreMatmulsOfTheirFactors) {
   for (const int n : {513, 600, 1024, 1331}) {
     const int half = n / 2 + 1;
@@ -142,7 +143,7 @@ TEST_F(CudaComplex, LongTransformsAreMatmulsOfTheirFactors) {
   }
 }
 
-// All transforms of a signal of `size` values, up to `most` of them.
+// All kinds of transforms of a signal of `size` values. `range`: bounds of the symbol.
 std::string transforms_of(const std::string& size, const std::string& half, const std::string& range) {
   return fmt::format(R"(graph f(%x: f32[2, {0}], %p: f32[2, {0}, 2]) {{{2}
   %r: c64[2, {1}] = aten._fft_r2c(%x, [1], 0, true)
@@ -158,7 +159,7 @@ std::string transforms_of(const std::string& size, const std::string& half, cons
                      size, half, range);
 }
 
-// Matrices that the program computes, and from 513 points on a convolution.
+// The program computes the matrices; for 513 points and more it uses a convolution.
 TEST_F(CudaComplex, TransformsOfPointsKnownAtRunTimeAreInside) {
   for (const int most : {64, 600}) {
     compile(transforms_of("s0", "floordiv(s0, 2) + 1", fmt::format("\n  range s0: 2..{}", most)));
@@ -172,7 +173,7 @@ TEST_F(CudaComplex, TransformsOfLargePrimeFactorsAreConvolutions) {
   expect_like_portable({numbers(DType::f32, {2, 1042}, 1), numbers(DType::f32, {2, 1042, 2}, 2)}, 2e-6);
 }
 
-// The difference from f32 alone is 3e-8 of the signal.
+// With f32 alone, the error would be 3e-8 of the signal.
 TEST_F(CudaComplex, TransformsOfF64AreInside) {
   compile(R"(graph f(%x: f32[2, 21]) {
   %w: f64[2, 21] = aten._to_copy(%x, f64)

@@ -1,4 +1,4 @@
-// Factors of matrices of more elements than a block has threads, and what is refused because of data.
+// Factors of matrices with more elements than a block has threads, and checks of data.
 #include "backends/cuda/test/lower_test_support.h"
 
 namespace wick::cuda::factors_test {
@@ -6,7 +6,7 @@ namespace {
 
 using CudaFactors = CudaLower;
 
-// Warps, and blocks of 128 and 256 threads.
+// Sizes for a warp, and for blocks of 128 and 256 threads.
 constexpr int kSizes[] = {9, 40, 70};
 
 TEST_F(CudaFactors, SystemsAndDeterminantsOfEverySize) {
@@ -52,7 +52,7 @@ TEST_F(CudaFactors, ASingularMatrixFailsTheCallThatChecks) {
 }})",
                         checks));
     HostTensor x = numbers(DType::f32, {2, 3, 3}, 1);
-    std::fill_n(x.bytes.begin() + 36 + 12, 12, uint8_t{0});  // a row of the second one
+    std::fill_n(x.bytes.begin() + 36 + 12, 12, uint8_t{0});  // makes a row of the second matrix 0
     if (checks) {
       expect_error({x}, "aten.linalg_inv_ex.default: a matrix is singular");
     } else {

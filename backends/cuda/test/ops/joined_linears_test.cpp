@@ -1,4 +1,4 @@
-// Linear layers that read one operand are one kernel.
+// Linear layers that read one operand become one kernel.
 #include "backends/cuda/compile/joined_linears.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ std::string multiples(size_t count, uint64_t seed) {
   return "[" + out + "]";
 }
 
-// Queries, keys and values of `rows` tokens; keys have no bias. `after`: what follows.
+// Queries, keys and values of `rows` tokens; the keys have no bias. `after`: nodes that follow.
 std::string projections(const char* dtype, int rows, const char* after) {
   return fmt::format(R"(graph f(%x: {0}[{1}, 64], %g: {0}[64]) {{
   const %wq: {0}[48, 64] = {2}
@@ -44,7 +44,7 @@ std::string products(const char* dtype, int rows) {
 
 class CudaJoinedLinears : public CudaLower {
  protected:
-  // Of kernel `number`.
+  // The reason that the report gives for kernel `number`.
   std::string why(size_t number) const {
     const auto& delegate = *result_.method_plans[0].delegates[0];
     return static_cast<const Kept*>(delegate.kept.get())->steps[number].why;
@@ -74,7 +74,8 @@ TEST_F(CudaJoinedLinears, LayersWhoseReadersJoinThemAndOutputsStayApart) {
   expect_like_portable({numbers(DType::f32, {40, 64}, 1), numbers(DType::f32, {64}, 2)}, 1e-5);
 }
 
-// Weights of a branch are its own constants or inputs; those of a loop's body do not change. What is carried does.
+// Weights in a branch are its own constants, or inputs that are constants; those in a loop's body must not change.
+// Carried values do change.
 TEST_F(CudaJoinedLinears, LayersInBranchesAndBodiesToo) {
   const std::string constants =
       fmt::format("const %wk: f32[20, 64] = {}\n  const %b: f32[20] = {}", multiples(20 * 64, 2), multiples(20, 3));
@@ -134,7 +135,7 @@ size_t launches_of_model(const std::string& name) {
   return plan.nodes.size();
 }
 
-// All nodes of the graphs of real models, in f32.
+// All nodes of graphs of real models, in f32.
 TEST(CudaLaunches, DeitTinyTakesAtMost64) { EXPECT_LE(launches_of_model("deit_tiny"), 64u); }
 TEST(CudaLaunches, ResNet50TakesAtMost56) { EXPECT_LE(launches_of_model("resnet50"), 56u); }
 TEST(CudaLaunches, TheEncoderOfWhisperTinyTakesAtMost24) { EXPECT_LE(launches_of_model("whisper_encoder"), 24u); }

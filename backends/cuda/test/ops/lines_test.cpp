@@ -1,4 +1,4 @@
-// Sorted rows and running reductions of all lengths: those that a thread, a block and several blocks take.
+// Sorted rows and scans of all lengths: by a thread, by a block, and by several blocks.
 #include "backends/cuda/test/lower_test_support.h"
 
 namespace wick::cuda {
@@ -14,7 +14,7 @@ class CudaLines : public CudaLower {
     compile(fmt::format("graph f({}) {{\n  {} = {}\n  return {}\n}}", signature, results, call, names));
   }
 
-  // Numbers with many equal ones; NaN and infinities among them.
+  // Numbers with many equal ones, NaN and infinities.
   static HostTensor special(DType dtype, const std::vector<int32_t>& sizes, uint64_t seed) {
     HostTensor out = numbers(dtype, sizes, seed);
     const size_t bytes = dtype_size_bytes(dtype);
@@ -86,8 +86,8 @@ TEST_F(CudaLines, TheElementsOfAFunctionAreSortedWhereTheyAreComputed) {
   expect_bits_of_portable({numbers(DType::f32, {4, 500}, 1), numbers(DType::f32, {4, 500}, 2)});
 }
 
-// The first elements of rows, and what is at their positions: which of equal elements portable kernels name is eager's
-// choice on a processor. Sums with 0 make -0, which equals 0, the same.
+// The first elements of rows, and the elements at their positions. The positions of equal elements are eager's choice
+// on a CPU, and may differ. Adding 0 turns -0, which equals 0, into 0.
 std::string first_elements(const char* dtype, int rows, int length, int count, bool largest) {
   return fmt::format(R"(graph f(%x: {0}[{1}, {2}]) {{
   %v: {0}[{1}, {3}], %i: i64[{1}, {3}] = aten.topk(%x, {3}, -1, {4})
@@ -99,7 +99,7 @@ std::string first_elements(const char* dtype, int rows, int length, int count, b
                      dtype, rows, length, count, largest);
 }
 
-// What 40 tiles keep is 200 elements: one more tile.
+// 40 tiles keep 200 elements: one more tile sorts them.
 TEST_F(CudaLines, FewFirstElementsAreSelectedTileByTile) {
   compile_one("%x: f32[1, 40000]", "%v: f32[1, 5], %i: i64[1, 5]", "aten.topk(%x, 5)");
   EXPECT_EQ(launches(), 2u);
@@ -129,8 +129,8 @@ TEST_F(CudaLines, LengthsOfRunTimeAreSorted) {
     expect_bits_of_portable({special(DType::f32, {2, length}, 1)});
 }
 
-// Of equal elements kthvalue names the first and mode the last; portable kernels name those that eager names on a
-// processor.
+// Among equal elements, kthvalue gives the position of the first, mode of the last. The portable kernels give those
+// that eager gives on a CPU.
 TEST_F(CudaLines, OrderStatisticsAreThoseOfSortedRows) {
   for (const int length : {50, 1500}) {
     compile(fmt::format(R"(graph f(%x: f32[2, {}]) {{
@@ -157,10 +157,10 @@ TEST_F(CudaLines, OrderStatisticsAreThoseOfSortedRows) {
   }
 }
 
-// --- running reductions ---
+// --- scans ---
 
 TEST_F(CudaLines, RunningSumsOfAnyLengthAreExactForIntegers) {
-  // Lines of a thread, of a block, and of a few long lines that blocks share.
+  // Lines for a thread, for a block, and few long lines that several blocks share.
   for (const auto& [sizes, kernels] :
        {std::pair(std::vector{5, 32}, 1u), {{3, 1000}, 1u}, {{2, 16384}, 1u}, {{2, 16385}, 3u}, {{1, 60000}, 3u}}) {
     const std::string shape = fmt::format("{}, {}", sizes[0], sizes[1]);

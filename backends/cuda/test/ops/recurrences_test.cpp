@@ -1,4 +1,4 @@
-// Steps that each need the one before.
+// Recurrences, in which each step needs the one before.
 #include "backends/cuda/test/lower_test_support.h"
 
 namespace wick::cuda {

@@ -1,4 +1,4 @@
-// Boxes of images: what they read is known only when they are.
+// Boxes of images: the pixels that they read depend on data.
 #include "backends/cuda/test/lower_test_support.h"
 
 namespace wick::cuda {
@@ -12,7 +12,7 @@ HostTensor boxes_of(const std::vector<float>& values) {
   std::memcpy(out.bytes.data(), values.data(), out.bytes.size());
   return out;
 }
-// Of two images: one larger than the image, one outside of it, one that ends before it begins, one without pixels.
+// Boxes of two images: one larger than the image, one outside it, one that ends before it begins, one without pixels.
 HostTensor boxes() {
   return boxes_of(
       {0, 1.5f, 0.25f, 9.75f, 12, 1, -30, -20, 500.5f, 90, 1, 100, 100, 120, 130, 0, 8, 9, 2, 3, 0, 3, 3, 3, 3});

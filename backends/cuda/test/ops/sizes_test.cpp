@@ -1,4 +1,4 @@
-// Sizes that are known only at run time: of tensors that are made of numbers, and of rows to select from.
+// Sizes known only at run time.
 #include "backends/cuda/test/lower_test_support.h"
 
 namespace wick::cuda {
@@ -43,7 +43,7 @@ TEST_F(CudaSizes, ImagesWithoutElementsStayOutside) {
   EXPECT_EQ(outside, (Nodes{{"aten.avg_pool2d.default", "a tensor is empty"}}));
 }
 
-// Bounds that count from the end, or may: at sizes from none to all.
+// Bounds that are negative, or may be, for sizes from 0 to all.
 TEST_F(CudaSizes, SlicesFromANegativeSize) {
   compile(R"(graph f(%x: f32[3, s0], %n: f32[s1]) {
   range s0: 1..16
@@ -60,7 +60,7 @@ TEST_F(CudaSizes, SlicesFromANegativeSize) {
     expect_like_portable({numbers(DType::f32, {3, 16}, 1), numbers(DType::f32, {n}, 2)}, 1e-6);
 }
 
-// Nobody reads %x: its sizes count, and it is not copied to the device.
+// Nobody reads the elements of %x. Its sizes are used, but it is not copied to the device.
 TEST_F(CudaSizes, SizesOfInputsThatNoKernelReadsAreKnown) {
   compile(R"(graph f(%x: f32[s0, 3, 2 * s1], %y: f32[3]) {
   range s0: 2..9
@@ -72,7 +72,7 @@ TEST_F(CudaSizes, SizesOfInputsThatNoKernelReadsAreKnown) {
 })");
   expect_bits_of_portable({numbers(DType::f32, {2, 3, 2}, 1), numbers(DType::f32, {3}, 2)});
   expect_bits_of_portable({numbers(DType::f32, {7, 3, 10}, 1), numbers(DType::f32, {3}, 2)});
-  void* const library = dlopen(twin().c_str(), RTLD_NOW);  // the one that has run
+  void* const library = dlopen(twin().c_str(), RTLD_NOW);  // the library that has run
   ASSERT_NE(library, nullptr);
   const auto count = reinterpret_cast<uint64_t (*)(const char*)>(dlsym(library, "wick_twin_count"));
   const uint64_t copies = count("copies_to_device");
@@ -81,7 +81,7 @@ TEST_F(CudaSizes, SizesOfInputsThatNoKernelReadsAreKnown) {
   dlclose(library);
 }
 
-// As models with windows and chunks write it: the padded length, divided by the number of blocks.
+// As models with windows and chunks write it: a length padded to a multiple, divided by the number of blocks.
 TEST_F(CudaSizes, RowsThatArePaddedToWholeBlocksAreInside) {
   compile(R"(graph f(%x: f32[s0, 4]) {
   range s0: 1..64
@@ -107,7 +107,7 @@ TEST_F(CudaSizes, SizesOfInputsThatDelegatesDoNotTakeStayOutside) {
   EXPECT_EQ(outside, (Nodes{{"aten.full.default", "the size s0 is none of its inputs"}}));
 }
 
-// %x has a size that only %w tells; nobody needs it.
+// Only %w determines a size of %x, and nobody needs %w.
 TEST_F(CudaSizes, InputsWithSizesThatNobodyTellsStayOutside) {
   const auto outside = outside_of(R"(graph f(%x: f32[s0, s0 * s1], %w: f32[s1], %y: f32[3]) {
   range s0: 2..9
@@ -132,7 +132,7 @@ TEST_F(CudaSizes, MoreElementsThanARowHasFailTheCall) {
   expect_error({numbers(DType::f32, {2, 50}, 1), numbers(DType::f32, {51}, 2)}, "k is larger than the dimension");
 }
 
-// Several symbols that may stand for sizes which agree, or not.
+// Several symbols for sizes that may agree or not.
 TEST_F(CudaSizes, AViewThatKeepsItsElementsIsInsideAndAnotherOneFailsTheCall) {
   compile(R"(graph f(%x: f32[s0, 6], %z: f32[s1, 4]) {
   range s0: 1..16
@@ -212,7 +212,7 @@ TEST_F(CudaSizes, AKernelThatMayNotFitIsInside) {
   expect_error(call(7), "aten.reflection_pad1d.default: it pads by more than it mirrors: 3, wanted at most 2");
 }
 
-// What is stated must be what follows, or kernels would read beyond their operands.
+// Sizes that the model states must be those that follow; otherwise kernels would read outside their operands.
 TEST_F(CudaSizes, StatedSizesAreChecked) {
   compile(R"(graph f(%x: f32[s0], %z: f32[s1]) {
   range s0: 1..16
@@ -249,7 +249,7 @@ TEST_F(CudaSizes, MatmulsAreInsideIfTheirSizesMayAgree) {
                "aten.mm.default: the sizes of its operands do not agree: 9, wanted 10");
 }
 
-// A branch that does not run asks for nothing.
+// A branch that does not run has no requirements.
 TEST_F(CudaSizes, BranchesAskForTheirSizesWhenTheyRun) {
   compile(R"(graph f(%p: bool[], %x: f32[s0, 6], %z: f32[s1, 4]) {
   range s0: 1..16
@@ -310,7 +310,7 @@ TEST_F(CudaSizes, LoopsAskForTheirSizesInTheFirstRound) {
   expect_error(call(0, 3, 2), "aten.mul.Tensor: the sizes of its operands do not broadcast: 2, wanted 5");
 }
 
-// What no plan computes.
+// Expressions that a plan cannot compute.
 TEST_F(CudaSizes, DivisorsThatMayBeZeroStayOutside) {
   const auto outside = outside_of(R"(graph f(%x: f32[s0, 6], %z: f32[s1, 4]) {
   range s0: 0..16

@@ -1,5 +1,5 @@
-// Orthogonal factors and spectra of matrices of more elements than a block has threads. Vectors are unique up to sign:
-// what they make is compared.
+// Orthogonal factors and spectra of matrices with more elements than a block has threads. Vectors are unique only up to
+// their sign, so products of them are compared.
 #include "backends/cuda/test/lower_test_support.h"
 
 namespace wick::cuda::spectra_test {
@@ -7,7 +7,7 @@ namespace {
 
 using CudaSpectra = CudaLower;
 
-// Warps, and blocks of 128 and 256 threads.
+// Sizes for a warp, and for blocks of 128 and 256 threads.
 constexpr int kSizes[] = {9, 40, 66};
 
 TEST_F(CudaSpectra, OrthogonalFactorsOfEverySize) {
@@ -64,7 +64,7 @@ TEST_F(CudaSpectra, SingularValuesAndWhatTheirVectorsMake) {
   }
 }
 
-// A line of zeros, and two equal ones: vectors without a singular value are any that are orthogonal to the others.
+// A row of zeros, and two equal rows: vectors for singular values of 0 are any that are orthogonal to the others.
 TEST_F(CudaSpectra, MatricesOfLowRank) {
   compile(R"(graph f(%x: f32[3, 6]) {
   %z: f32[1, 6] = aten.full([1, 6], 0.0, f32)

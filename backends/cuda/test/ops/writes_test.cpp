@@ -1,4 +1,4 @@
-// Rows that are written where an index names them: many at once, the last one where several have one place.
+// Writes of rows that an index selects, many at once. If several go to one place, the last one stays.
 #include "backends/cuda/test/state/state_test_support.h"
 
 namespace wick::cuda {
@@ -7,14 +7,14 @@ namespace {
 using CudaWrites = CudaLower;
 using CudaStateWrites = CudaState;
 
-// Places in [-size, size), some of them more than once.
+// Places in [-size, size), some of them repeated.
 HostTensor repeated_places(int32_t count, int64_t size) {
   std::vector<int64_t> out;
   for (int32_t i = 0; i < count; ++i) out.push_back(static_cast<int64_t>(i) * 7 % (2 * size) - size);
   return integers(out, {count});
 }
 
-// Few updates are done in order, more at once: each is compared with those behind it.
+// Few updates run in order. More are compared with all later ones, and run at once.
 TEST_F(CudaWrites, TheLastOfSeveralUpdatesOfOneRowStays) {
   for (const int32_t updates : {2, 31, 32, 100}) {
     compile(fmt::format(R"(graph f(%x: bf16[40, 2048], %i: i64[{0}], %v: bf16[{0}, 2048]) {{
@@ -34,7 +34,7 @@ TEST_F(CudaWrites, TheLastOfSeveralUpdatesOfOneRowStays) {
   }
 }
 
-// Dimensions before and behind the named ones, two indices that broadcast, values that do, and elements.
+// Dimensions before and after the indexed ones, two indices that broadcast, values that broadcast, and single elements.
 TEST_F(CudaWrites, UpdatesMayStandAnywhereInTheTensor) {
   compile(
       R"(graph f(%x: f32[3, 20, 9, 16], %i: i64[40], %v: f32[3, 40, 9, 16], %j: i64[8, 1], %k: i64[5], %w: f32[3, 8, 5, 1], %u: f32[40]) {
@@ -73,7 +73,7 @@ TEST_F(CudaWrites, TheirNumberMayBeKnownOnlyAtRunTime) {
         {numbers(DType::f32, {40, 64}, 1), repeated_places(updates, 40), numbers(DType::f32, {updates, 64}, 2)});
 }
 
-// The rows of a prompt, in a cache: nothing else is written, and nothing at the place of a bad index.
+// The rows of a prompt go into a cache: nothing else is written, and a row with a bad index is not written.
 TEST_F(CudaStateWrites, ManyRowsOfACacheAreWrittenInPlace) {
   compile_state({R"(graph a(%x: f32[1, 4, 40, 8], %at: i64[40]) {
   state %cache: f32[1, 4, 64, 8] "cache" = ...
@@ -84,7 +84,7 @@ TEST_F(CudaStateWrites, ManyRowsOfACacheAreWrittenInPlace) {
                  "graph look() {\n  state %cache: f32[1, 4, 64, 8] \"cache\" = ...\n"
                  "  %y: f32[1, 4, 64, 8] = aten.add.Tensor(%cache, 1)\n  update %cache = %cache\n  return %y\n}"});
   const HostTensor rows = numbers(DType::f32, {1, 4, 40, 8}, 3);
-  EXPECT_EQ(written_bytes(plan_of(0)), rows.bytes.size() + 40);  // and which of them stay
+  EXPECT_EQ(written_bytes(plan_of(0)), rows.bytes.size() + 40);  // and the bools that say which updates stay
   expect_like_portable_after({{"a", {rows, repeated_places(40, 64)}}, {"look", {}}});
   const auto module = on_twin();
   std::vector<int64_t> places;

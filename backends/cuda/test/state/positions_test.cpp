@@ -6,7 +6,7 @@ namespace {
 
 class CudaPositions : public CudaState {
  protected:
-  // What stays outside of method a but for the number.
+  // Nodes of method a that stay outside, except for reading the number.
   std::vector<std::string> outside() const {
     std::vector<std::string> out;
     for (const auto& node : result_.methods[0].outside) {
@@ -101,7 +101,7 @@ TEST_F(CudaPositions, ThatMayBeNegativeAndSizesStayOutside) {
   EXPECT_EQ(outside(), wanted);
 }
 
-// 257 is no number of bf16: eager multiplies and divides by that of f32.
+// bf16 has no number 257: eager multiplies and divides by it in f32.
 TEST_F(CudaPositions, ThatAreFactorsOfShortFloatsAreNumbersOfF32) {
   compile_state({R"(graph a(%x: bf16[4, 10], %at: i64[1]) {
   range u0: 0..1000 from_data

@@ -1,4 +1,4 @@
-// Mutable buffers that conditions and loops read, decide by, and give new values to.
+// Mutable buffers that conditions and loops read, depend on, and change.
 #include "backends/cuda/test/state/state_test_support.h"
 
 namespace wick::cuda {
@@ -6,7 +6,7 @@ namespace {
 
 using CudaStateControl = CudaState;
 
-// The cache of a cross attention: the first call fills it, which a buffer remembers.
+// The cache of a cross attention: the first call fills it, and a buffer remembers that it has.
 TEST_F(CudaStateControl, ABufferDecidesWhichBranchFillsAnother) {
   compile_state({R"(graph a(%x: f32[4, 8]) {
   state %cache: f32[4, 8] "cache" = ...
@@ -31,7 +31,7 @@ TEST_F(CudaStateControl, ABufferDecidesWhichBranchFillsAnother) {
   expect_like_portable_after(calls);
 }
 
-// The branch reads the cache as it was before the write behind it, and as it is after the one before it.
+// The branch reads the cache after the earlier write and before the later one.
 TEST_F(CudaStateControl, BranchesReadTheVersionThatTheyAreGiven) {
   compile_state({R"(graph a(%p: bool[], %x: f32[2, 8]) {
   state %cache: f32[8, 8] "cache" = ...
@@ -63,7 +63,7 @@ TEST_F(CudaStateControl, BranchesReadTheVersionThatTheyAreGiven) {
   expect_like_portable_after(calls);
 }
 
-// A loop carries a buffer, reads another one in each round, and a third counts all rounds.
+// A loop carries one buffer and reads another in each round; a third buffer counts the rounds of all calls.
 TEST_F(CudaStateControl, ALoopCarriesABuffer) {
   compile_state({R"(graph a(%n: i64[], %x: f32[4]) {
   state %sum: f32[4] "sum" = [1, 2, 3, 4]
@@ -93,8 +93,8 @@ TEST_F(CudaStateControl, ALoopCarriesABuffer) {
   expect_like_portable_after(calls);
 }
 
-// A loop writes a row of a cache in each round, of a mutable buffer or of one of its own: nothing else is copied. What
-// a body still reads of the rows as they were is kept, and so is what is read behind the loop.
+// A loop writes a row of a cache in each round, which is a mutable buffer or a value of its own. Nothing else is
+// copied, except the old rows that a body still reads, and those that are read after the loop.
 TEST_F(CudaStateControl, ALoopWritesRowsInPlace) {
   const auto text = [](const char* first, const char* inner, const char* carried, const char* behind) {
     return fmt::format(R"(graph a(%n: i64[], %x: f32[1, 8]) {{
@@ -125,7 +125,7 @@ TEST_F(CudaStateControl, ALoopWritesRowsInPlace) {
   const char* const in_other_sizes =
       "    %f: f32[512] = aten.view(%d, [512])\n    %q: f32[8] = aten.view(%u, [8])\n"
       "    %j: f32[512] = aten.slice_scatter(%f, %q, 0, 16, 24)\n    %d_2: f32[64, 8] = aten.view(%j, [64, 8])";
-  const uint64_t rounds = 8 * 4 + 8, all = 64 * 8 * 4;  // numbers that are written besides rows: the state of the loop
+  const uint64_t rounds = 8 * 4 + 8, all = 64 * 8 * 4;  // numbers written besides rows: the loop's own state
   for (const auto& [graph, most] : {std::pair(text("%cache", "", "%d", "%k"), all / 2),
                                     {text("%cache", "", "%c", "%k"), all / 2},
                                     {text("%cache", "", "%d", "%cache"), all + all / 2},
@@ -143,7 +143,7 @@ TEST_F(CudaStateControl, ALoopWritesRowsInPlace) {
   }
 }
 
-// Two caches change places in each round, or one becomes an older version of the other: these are copied.
+// Two caches are exchanged in each round, or one becomes an older version of the other: these are copied.
 TEST_F(CudaStateControl, CarriedCachesThatBecomeEachOtherAreCopied) {
   const char* const change_places =
       "%e: f32[4, 8] = aten.index_put(%c, [%r], %u)\n    %f: f32[4, 8] = aten.mul.Tensor(%e, 0.5)\n"
@@ -177,7 +177,7 @@ TEST_F(CudaStateControl, CarriedCachesThatBecomeEachOtherAreCopied) {
   }
 }
 
-// Draws do not move past each other, whatever is written in between.
+// Draws stay in their order, whatever is written between them.
 TEST_F(CudaStateControl, RandomNumbersMeetBuffersInTheirOrder) {
   compile_state({R"(graph a(%x: f32[4, 8]) {
   state %cache: f32[8, 8] "cache" = ...

@@ -1,5 +1,5 @@
-// Models with key-value caches: where the caches lie, what a step writes, and decoding on streams and in sessions.
-// Statements M5, V6, X2, X3 of docs/cuda.md.
+// Models with key-value caches: where the caches are, what a step writes, and decoding on streams and in sessions.
+// Statements M5, V6, X2, X3 of docs/cuda_proofs.md.
 #include <algorithm>
 
 #include "backends/cuda/test/lower_test_support.h"
@@ -23,7 +23,7 @@ class CudaStateModels : public CudaLower {
     program_ = result_.program.pte.join();
   }
 
-  // All buffers of all methods, which are one delegate each; of each: bytes, and those that a call writes.
+  // The buffers of all methods, each of which is one delegate: their bytes, and the bytes that a call writes.
   std::vector<compiler::DelegateBuffer> held() const {
     std::vector<compiler::DelegateBuffer> out;
     const auto targets = *compiler::find_targets("cuda");
@@ -72,7 +72,7 @@ class CudaStateModels : public CudaLower {
   std::map<std::string, std::vector<int64_t>> tokens_;
 };
 
-// V6: a step of one token writes one row of each cache, and no cache is input or output.
+// V6: a step of one token writes one row of each cache, and no cache is an input or output.
 TEST_F(CudaStateModels, AStepWritesOneRowOfEachStaticCache) {
   for (const char* name : {"llama_static_cache", "mixtral_static_cache"}) {
     auto fixture = testing::expand_fixture(fmt::format("tests/fixtures/models/{}.wfix.gz", name));
@@ -89,7 +89,7 @@ TEST_F(CudaStateModels, AStepWritesOneRowOfEachStaticCache) {
   }
 }
 
-/// Greedy decoding with tensors of the host.
+/// Greedy decoding with host tensors.
 class HostDecoder {
  public:
   HostDecoder(std::unique_ptr<wick::Module> module, const std::vector<int64_t>& prompt) : module_(std::move(module)) {
@@ -115,7 +115,7 @@ class HostDecoder {
   std::vector<int64_t> tokens_;
 };
 
-// M5: one after the other, and two sessions in turns.
+// M5: two sessions, one after the other and alternating.
 TEST_F(CudaStateModels, SessionsDecodeEagersTokensInTurns) {
   compile_decoder(false);
   (void)held();
@@ -130,7 +130,7 @@ TEST_F(CudaStateModels, SessionsDecodeEagersTokensInTurns) {
   EXPECT_EQ(second.tokens(), tokens_["other_tokens"]);
 }
 
-// M5: a Llama in two methods, as transformers exports it for ExecuTorch. A prompt, then two tokens.
+// M5: a Llama in two methods, as transformers exports it for ExecuTorch: a prompt, then two tokens.
 TEST_F(CudaStateModels, TransformersMethodsShareTheirStaticCaches) {
   const std::string folder = "tests/fixtures/decoder/transformers";
   auto prefill = testing::expand_fixture(folder + "_prefill.wfix.gz");
@@ -167,7 +167,7 @@ TEST_F(CudaStateModels, TransformersMethodsShareTheirStaticCaches) {
   }
 }
 
-/// Greedy decoding with tensors of the device, on a stream of the caller: what a call writes is the next one's input.
+/// Greedy decoding with device tensors, on a stream of the caller: the output of a call is the input of the next one.
 class DeviceDecoder {
  public:
   DeviceDecoder(std::unique_ptr<wick::Module> module, CudaStream& memory, const std::vector<int64_t>& prompt,
@@ -232,8 +232,8 @@ class DeviceDecoder {
   uint8_t* slots_ = nullptr;
 };
 
-// X2, X3: replayed graphs take new pointers in each call, two streams and two sessions take turns, and after the first
-// steps nothing is allocated and nothing is copied between host and device but the bits of checks.
+// X2, X3: replayed graphs take new pointers in each call, and two streams and two sessions alternate. After the first
+// steps nothing is allocated, and only status words are copied between host and device.
 TEST_F(CudaStateModels, GraphsFollowPointersStreamsAndSessions) {
   compile_decoder(true);
   (void)held();
@@ -259,7 +259,7 @@ TEST_F(CudaStateModels, GraphsFollowPointersStreamsAndSessions) {
         CudaStream& stream = (i / 2) % 2 ? memory : other;
         const CudaStreamScope scope(stream.handle());
         i == 0 ? decoder.start() : decoder.step();
-        // The next call may be on the other stream, and its input is what this one writes.
+        // The next call may be on the other stream, and reads what this one writes.
         ASSERT_EQ(stream.wait(), Error::Ok);
       }
     }

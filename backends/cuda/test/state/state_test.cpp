@@ -1,5 +1,5 @@
 // Mutable buffers in the memory of delegates: what a call writes, who sees it, who shares it. Statements V4 to V6, M1,
-// M5, X2, X3 of docs/cuda.md.
+// M5, X2, X3 of docs/cuda_proofs.md.
 #include <algorithm>
 
 #include "backends/cuda/test/state/state_test_support.h"
@@ -48,7 +48,7 @@ TEST_F(CudaState, AWriteTouchesTheseRowsOnly) {
     EXPECT_EQ(plan.state_bytes, 4u * 64 * 8 * 4);
     EXPECT_LT(plan.arena_bytes, 4096u);
     const uint64_t moved = write.values[0].tensor.bytes.size();
-    EXPECT_EQ(written_bytes(plan), moved + 4 * 8 * 4);  // and the sum
+    EXPECT_EQ(written_bytes(plan), moved + 4 * 8 * 4);  // and those of the sum
     calls.insert(calls.end(), 2, {fmt::format("m{}", i), write.values});
   }
   expect_like_portable_after(calls);
@@ -79,7 +79,8 @@ TEST_F(CudaState, ReadsOfTheOldVersionSeeTheOldDataAndOtherRowsAreNotCopied) {
   expect_like_portable_after(calls);
 }
 
-// A value that is written into the region that it is read from, and read once more: computed from the old elements.
+// A value is read from a region, written over the same region, and read once more: it must be computed from the old
+// elements.
 TEST_F(CudaState, WhatReplacesTheElementsItIsReadFromIsReadLaterToo) {
   const HostValue x = numbers(DType::f32, {4}, 1);
   for (const char* value : {"aten.mul.Tensor(%row, 0.5)", "aten.view(%row, [4])"}) {
@@ -118,7 +119,7 @@ TEST_F(CudaState, WritesThroughViewsOfOneBufferForAllLayersAreInPlace) {
   expect_like_portable_after({{"a", {x, integers({3}, {1})}}, {"a", {x, integers({60}, {1})}}});
 }
 
-// A version may be given other sizes between the writes, and who reads an older one in any sizes sees that.
+// Between writes a version may be viewed in other sizes. A reader of an older version, in any sizes, sees that version.
 TEST_F(CudaState, WritesToABufferInOtherSizesAreInPlace) {
   compile_state({R"(graph a(%x: f32[2, 1, 8], %at: i64[1], %s: f32[8]) {
   state %cache: f32[1, 2, 64, 8] "cache" = ...
@@ -140,7 +141,7 @@ TEST_F(CudaState, WritesToABufferInOtherSizesAreInPlace) {
   expect_like_portable_after({{"a", {x, integers({2}, {1}), s}}, {"a", {x, integers({60}, {1}), s}}});
 }
 
-// Rows that are written to one place are not read back from the threads that computed them.
+// If rows are written to one place, a reader gets the last one from memory, not those that threads have computed.
 TEST_F(CudaState, WhatIsReadBackIsTheLastOfTheRowsThatWereWrittenThere) {
   compile_state({R"(graph a(%c: f32[4, 8], %x: f32[3, 8], %at: i64[3]) {
   state %s: f32[4, 8] "s" = ...
@@ -171,7 +172,7 @@ TEST_F(CudaState, WhatIsReadBackIsTheLastOfTheRowsThatWereWrittenThere) {
   expect_like_portable_after({{"a", {c, x, integers({1, 1, 2}, {3})}}, {"a", {c, x, integers({3, 0, 3}, {3})}}});
 }
 
-// A buffer that moves by one row, two that change places, a counter, one that takes an input.
+// A buffer that moves by one row, two that are exchanged, a counter, and one that takes an input.
 TEST_F(CudaState, NewValuesOfWholeBuffersComeAfterAllReads) {
   compile_state({R"(graph a(%x: f32[1, 8]) {
   state %window: f32[4, 8] "window" = ...
@@ -200,7 +201,7 @@ TEST_F(CudaState, NewValuesOfWholeBuffersComeAfterAllReads) {
   expect_like_portable_after(calls);
 }
 
-// Zeros take no bytes in the file; other beginnings are constants.
+// Initial zeros take no bytes in the file; other initial values are constants.
 TEST_F(CudaState, BeginsAsTheModelSays) {
   compile_state({R"(graph a(%x: f32[4]) {
   state %zero: f32[4] "zero" = [0, 0, 0, 0]
@@ -266,7 +267,7 @@ TEST_F(CudaState, InterleavedSessionsGiveWhatTheyGiveAlone) {
   }
 }
 
-// A method that only reads what another one writes must not see the constant of its file.
+// A method that only reads a buffer that another one writes must not read the constant of its own file.
 TEST_F(CudaState, AMethodThatOnlyReadsABufferSeesWhatTheOtherWrites) {
   compile_state({kPrefill, R"(graph look(%x: f32[8]) {
   const %keys: f32[1, 2, 16, 8] "layer.keys" = ...
@@ -287,7 +288,7 @@ TEST_F(CudaState, AMethodThatOnlyReadsABufferSeesWhatTheOtherWrites) {
   EXPECT_TRUE(has_numbers());
 }
 
-// Also where the write is part of the kernel that computes the rows, or the bad index is that of a row that is read.
+// Also if the write is part of the kernel that computes the rows, or if the bad index is that of a row that is read.
 TEST_F(CudaState, AWriteWithABadIndexIsNotDone) {
   struct Write {
     std::vector<int32_t> sizes;
@@ -304,7 +305,7 @@ TEST_F(CudaState, AWriteWithABadIndexIsNotDone) {
       {{8, 16},
        "%l: f32[8] = aten.sum.dim_IntList(%x, [1])\n  %r: f32[1, 8] = aten.reshape(%l, [1, 8])\n"
        "  %n: f32[4, 8] = aten.index_put(%s, [%at], %r)"},
-      // The rest are no writes in place.
+      // The following are not writes in place.
       {{1, 8}, "%m: f32[4, 8] = aten.mul.Tensor(%s, 2)\n  %n: f32[4, 8] = aten.index_put(%m, [%at], %x)"},
       {{2, 8},
        "%m: f32[4, 8] = aten.mul.Tensor(%s, 2)\n"
@@ -423,7 +424,7 @@ TEST_F(CudaState, SoIsAConstantOfOtherContents) {
   expect_like_portable_after({look, change, look});
 }
 
-// Elements as those of 16 bits have no kernel: what they are read from must be memory of the program.
+// Reinterpreting elements as 16 bits has no kernel, so what it reads must be memory of the program.
 TEST_F(CudaState, ABufferThatIsUsedOutsideStaysOutside) {
   compile_state({R"(graph a(%x: f32[2, 2]) {
   state %read: f32[2, 2] "read" = ...
@@ -464,7 +465,7 @@ TEST_F(CudaState, ABufferThatOneMethodUsesOutsideIsNobodys) {
   EXPECT_TRUE(states_of(plan_of(0)).empty());
 }
 
-// What the first delegate reads, the second one reads too and changes; a third value goes from one to the other.
+// The second delegate changes buffers that the first one reads. A third value passes from one to the other.
 TEST_F(CudaState, SeveralDelegatesOfAMethodShareBuffers) {
   compile_state({R"(graph a(%x: f32[2, 2]) {
   state %both: f32[2, 2] "both" = ...
@@ -488,7 +489,7 @@ TEST_F(CudaState, SeveralDelegatesOfAMethodShareBuffers) {
 
 // --- any order of reads and writes ---
 
-// NAMEp: two rows, or their halves.
+// Nodes NAMEp .. that read two rows of `of`, or their halves.
 std::string rows_of(const std::string& of, size_t from, const std::string& name, bool halves) {
   const std::string rows =
       fmt::format("  {0}r: f32[2, 4] = aten.slice.Tensor({1}, 0, {2}, {3}, 1)\n", name, of, from, from + 2);
@@ -504,7 +505,7 @@ std::string random_program(uint64_t seed) {
       "  state %t0: f32[8, 4] \"t{0}\" = ...\n",
       seed);
   std::vector<std::string> values = {"%x", "%s0", "%t0"};
-  std::string sources;  // rows that are read at the end, whatever has become of where they came from
+  std::string sources;  // rows to be read at the end, whatever happens to their source in between
   size_t num_sources = 0;
   std::string state[2] = {"%s0", "%t0"};
   for (size_t i = 0; i < 14; ++i) {

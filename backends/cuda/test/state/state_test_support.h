@@ -1,4 +1,4 @@
-// Programs with mutable buffers on the twin, beside the portable kernels. Not for use outside tests.
+// Programs with mutable buffers, on the twin and by the portable kernels. Tests only.
 #pragma once
 #include <memory>
 #include <string>
@@ -13,7 +13,7 @@ using Call = std::pair<std::string, std::vector<HostValue>>;  // method and inpu
 
 class CudaState : public CudaLower {
  protected:
-  // Methods "a", "b", .. of one model, or of one each; graphs have the names of their methods.
+  // Methods "a", "b", .. of one model, or each of its own model. Graphs are named like their methods.
   static std::vector<uint8_t> compile_methods(const std::vector<std::string>& texts, const std::string& backend,
                                               const compiler::TargetSettings& settings, CompileResult* result,
                                               bool one_model = true) {
@@ -64,7 +64,7 @@ class CudaState : public CudaLower {
     return out;
   }
 
-  // The portable kernels are the witness, bit by bit.
+  // Compares with the portable kernels, bit by bit.
   void expect_like_portable_after(const std::vector<Call>& calls) {
     const auto want = open(portable_, ""), got = on_twin();
     ASSERT_TRUE(want && got);

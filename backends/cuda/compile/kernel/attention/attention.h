@@ -1,4 +1,4 @@
-// Attention as a kernel: by tiles of queries, or query by query. C++20.
+// Writes attention kernels: by tiles of queries, or query by query. C++20.
 #pragma once
 #include <vector>
 
@@ -6,18 +6,19 @@
 
 namespace wick::cuda {
 
-/// The loops over the rows of an attention kernel: those that keys or values depend on count independent problems, the
-/// others are the queries of each, those of several heads if they share their keys.
+/// The row loops of an attention kernel. `batch`: the loops that index keys or values; they count independent problems.
+/// `queries`: all other row loops, also the loop over heads if heads share their keys.
 struct AttentionLoops {
   std::vector<Loop> batch, queries;
-  DType factors = DType::f32;  // bf16 or f16 if matrix instructions take queries, keys and values
-  bool causal = false;         // query number m sees the keys up to m / per_position
+  // bf16 or f16 if queries, keys and values have this dtype, so that matrix instructions take them
+  DType factors = DType::f32;
+  bool causal = false;  // query number m sees the keys up to number m / per_position
   Sym per_position = 1;
   AttentionFacts facts;
 };
 AttentionLoops find_attention_loops(const LoopKernel& kernel);
 
-/// The result of a row that sees no key.
+/// The text of the result of a row in which all keys are masked.
 const char* empty_row_text(const LoopKernel& kernel);
 
 KernelSource write_attention(LoweredGraph& graph, const LoopKernel& kernel);

@@ -7,8 +7,8 @@
 namespace wick::cuda {
 namespace {
 
-// A block computes a row of queries: its warps share the keys, a lane takes one key at a time. Then the lanes of a warp
-// share the features of the result.
+// A block computes the results of one query. Its warps share the keys, and each lane scores one key at a time; then the
+// lanes of a warp share the features of the result.
 constexpr uint32_t kThreadsOfBlock = kThreadsOfQuery, kWarps = kThreadsOfBlock / 32;
 
 class AttentionWriter : public KernelWriter {
@@ -83,7 +83,7 @@ class AttentionWriter : public KernelWriter {
     block_.line("    }");
     block_.line("  }");
     block_.line("  const f32 now = maximum(largest, warp_reduce<Maximum>(score));");
-    // No key counts so far: the differences below would be NaN.
+    // All keys so far are masked: the differences below would be NaN.
     block_.line("  if (now == -infinity(0.0f)) continue;");
     block_.line("  const f32 weight = exp(score - now), shrink = exp(largest - now);");
     block_.line("  largest = now;");

@@ -1,5 +1,5 @@
-// Attention by tiles of queries: keys and values go by tile by tile, with a running maximum and sum of each query
-// (Dao, FlashAttention-2).
+// Attention by tiles of queries: a block walks over keys and values tile by tile, with a running maximum and sum for
+// each query (Dao, FlashAttention-2).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -73,7 +73,7 @@ class AttentionTilesWriter : public TileWriter {
 
   Sym query_tiles() const { return ceil_div(extent_of(loops_.queries), Sym(int64_t{schedule_.tile.m})); }
   Sym tiles() const { return query_tiles() * extent_of(loops_.batch); }
-  // Of a thread.
+  // Rows of a thread.
   uint32_t rows() const { return by_matrices_ ? 2 : schedule_.tile.m / (kLanesM * schedule_.warps_m); }
   uint32_t keys_of_warp() const { return schedule_.tile.n / (shares_keys_ ? schedule_.warps_n : 1); }
   uint32_t scores() const { return by_matrices_ ? keys_of_warp() / 2 : rows() * schedule_.tile.n / kLanesN; }
@@ -93,7 +93,7 @@ class AttentionTilesWriter : public TileWriter {
       first = fmt::format("split * {}", text(per_split));
       end = fmt::format("smaller<idx>((split + 1) * {}, {})", text(per_split), keys);
     }
-    // No query of the tile sees a key behind it.
+    // Causal: no query of the tile sees a key at or behind this end.
     if (loops_.causal)
       end = fmt::format("smaller<idx>({}, (m0 + {}) / {} + 1)", end, schedule_.tile.m - 1, text(loops_.per_position));
     block_.line(fmt::format("const idx key_first = {}, key_end = {};", first, end));
@@ -139,7 +139,7 @@ class AttentionTilesWriter : public TileWriter {
     for (const TileFactor* one : {&key_, &value_}) finish_load(indent, *one, in_ring(*one, slot));
   }
 
-  // Copies of the next keys and values run while these are computed. The first step only loads.
+  // Copies of the next keys and values run while the current ones are multiplied. The first iteration only loads.
   void write_steps_ahead() {
     block_.line("u32 now = 1;");
     block_.line(fmt::format("for (idx n0 = key_first - {0}; n0 < key_end; n0 += {0}) {{", schedule_.tile.n));
@@ -172,7 +172,7 @@ class AttentionTilesWriter : public TileWriter {
     block_.line("}");
   }
 
-  // Scores of a tile of keys, weights, and the values that they weigh.
+  // Computes the scores of a tile of keys, their weights, and the weighted sum of the values.
   void write_tile(const char* slot) {
     const std::string key_tile = in_ring(key_, slot), value_tile = in_ring(value_, slot);
     const uint32_t depth = key_.depth, keys = schedule_.tile.n;
@@ -203,7 +203,7 @@ class AttentionTilesWriter : public TileWriter {
         value_.width(), threads_m(), kLanesN, value_tile));
   }
 
-  // Of value e of a thread: the query, and the key, in the tile.
+  // Row (query) and column (key) within the tile of score number `e` of a thread.
   std::string score_row() const {
     return by_matrices_ ? "own_m + lane() / 4 + e % 4 / 2 * 8"
                         : fmt::format("own_m + e / {} * {}", scores() / rows(), threads_m());
@@ -223,8 +223,9 @@ class AttentionTilesWriter : public TileWriter {
     return scope;
   }
 
-  // Scores behind the last query count for nothing, and those behind the last key, which only the last tile has, are
-  // taken out: unless what is read for them would not be there.
+  // Rows past the last query are not stored, whatever their scores. Keys past the last one, which only a block's last
+  // tile has, score -inf. If the score reads memory (a mask), it is computed only for queries and keys that exist, so
+  // that no read is out of bounds.
   bool reads_memory_for_scores() const {
     bool reads = false;
     for_each({attention_.score}, [&](ExpressionPtr e) { reads = reads || e->kind == ExpressionKind::load; });
@@ -265,7 +266,8 @@ class AttentionTilesWriter : public TileWriter {
     if (!reads) take_out_keys_behind();
   }
 
-  // Numbers of each tile that its splits leave in memory.
+  // Adds a buffer in which the splits of a tile leave partial results, `per_tile` numbers for each tile, and returns
+  // its parameter.
   std::string partial_parameter(int64_t per_tile) {
     KernelBuffer partial;
     partial.elements = tiles() * Sym(per_tile);
@@ -291,8 +293,8 @@ class AttentionTilesWriter : public TileWriter {
                     rows_text(), outs(), name, per_tile, counters_parameter(), schedule_.splits, schedule_.threads));
   }
 
-  // The warps' rows come together in shared memory, those of splits in global memory; then all threads share the
-  // results. Only rows of queries do so.
+  // Combines the partial rows of the warps in shared memory and those of splits in global memory. Then all threads
+  // share the results. Rows of the tile past the last query take no part.
   void write_joined_rows() {
     const auto rows = static_cast<uint32_t>(std::min<int64_t>(loops_.facts.queries, schedule_.tile.m));
     const uint32_t width = value_.lines, warps = schedule_.warps_n, splits = schedule_.splits;
@@ -334,7 +336,7 @@ class AttentionTilesWriter : public TileWriter {
     block_.line("}");
   }
 
-  // Of a row and a column of the tile.
+  // Writes the stores of the result at a row and a column of the tile.
   void write_result(const std::string& row, const std::string& column, const std::string& of_element) {
     block_.line(fmt::format("  const idx m = m0 + {}, c = {};", row, column));
     block_.line(
@@ -355,7 +357,7 @@ class AttentionTilesWriter : public TileWriter {
   const AttentionLoops& loops_;
   const Schedule schedule_;
   const bool by_matrices_;
-  const bool shares_keys_;  // each warp has keys of its own, and all queries of the tile
+  const bool shares_keys_;  // each warp has its own keys, and all queries of the tile
   TileFactor query_, key_, value_;
 };
 
@@ -377,7 +379,7 @@ AttentionLoops find_attention_loops(const LoopKernel& kernel) {
     out.factors = factors;
   out.causal = attention.causal && !out.queries.empty() && out.queries.back().variable == kernel.rows.back().variable;
   if (out.causal) {
-    // Tiles hold neighbouring positions, of all heads that share the keys.
+    // A tile holds neighbouring positions, of all heads that share the keys.
     std::rotate(out.queries.begin(), out.queries.end() - 1, out.queries.end());
     out.per_position = extent_of({out.queries.begin() + 1, out.queries.end()});
   }

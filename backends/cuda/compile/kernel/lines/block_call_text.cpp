@@ -1,4 +1,4 @@
-// A function of the vocabulary that a block runs for each row.
+// Writes kernels whose blocks call a function of the vocabulary for each row.
 #include <fmt/format.h>
 
 #include <algorithm>

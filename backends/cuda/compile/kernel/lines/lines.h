@@ -1,4 +1,4 @@
-// Kernels whose columns depend on each other: running reductions and sorted rows. C++20.
+// Writes kernels in which columns of a row depend on each other: running reductions and sorted rows. C++20.
 #pragma once
 #include <vector>
 
@@ -7,10 +7,10 @@
 
 namespace wick::cuda {
 
-/// The expressions of a line, null ones among them.
+/// All expressions of a line, some of them null.
 std::vector<ExpressionPtr*> parts_of(Line& line);
 
-/// A loop over the columns of a row, which has what the kernel's reduction gives.
+/// A scope for a loop over the columns of a row, in which the result of the kernel's reduction is known.
 Scope scope_of_columns(Scope& row, const Loop& column, const char* indent);
 
 KernelSource write_line(LoweredGraph& graph, const LoopKernel& kernel);

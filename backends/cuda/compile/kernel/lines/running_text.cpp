@@ -1,4 +1,4 @@
-// Reductions that run along the columns: a thread or a block for each row.
+// Writes running reductions (scans) over the columns: a thread or a block for each row.
 #include <fmt/format.h>
 
 #include "backends/cuda/compile/kernel/kernel_writer.h"
@@ -10,8 +10,8 @@ namespace {
 
 using compiler::SymScope;
 
-// A block takes rows that are longer, if there are not enough of them to give each a thread, or their elements lie side
-// by side: threads of rows would read them apart.
+// Longer rows get a block each if there are too few of them for a thread each, or if their elements are adjacent in
+// memory: neighbouring threads with a row each would read elements that are far apart.
 constexpr int64_t kShortRow = 32, kRowsForThreads = kMultiprocessors * 128;
 
 class RunningWriter : public KernelWriter {
@@ -44,7 +44,7 @@ class RunningWriter : public KernelWriter {
     return !is_positioned(reduction_.kind) ? "acc" : reduced->number != 0 ? "acc.position" : "acc.value";
   }
 
-  // What stands before the first column.
+  // The value before the first column.
   std::string first() {
     const Line& line = *kernel_.line;
     if (!line.from) return first_value(reduction_);

@@ -1,4 +1,4 @@
-// Sorted rows: a block sorts a row in shared memory, or threads merge two sorted runs.
+// Writes kernels that sort rows: a block sorts a row in shared memory, or threads merge two sorted runs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace wick::cuda {
 namespace {
 
-// Neighbouring elements of a merged run that a thread finds.
+// Neighbouring elements of a merged row that a thread finds.
 constexpr uint32_t kMergedPerThread = 4;
 
 class SortedWriter : public KernelWriter {

@@ -13,7 +13,7 @@ namespace {
 using compiler::SymNode;
 using compiler::SymOp;
 
-// An offset as what data says, an expression of loop variables, and a constant.
+// An offset as a sum: terms that depend on data, an expression of loop variables, and a constant.
 struct Offset {
   std::vector<ExpressionPtr> from_data;
   Sym base = 0;
@@ -42,7 +42,7 @@ Offset offset_of(ExpressionPtr load) {
   return out;
 }
 
-// Loads that differ by constants, by these.
+// Loads whose offsets differ only by constants, keyed by the constant.
 struct Neighbours {
   Offset offset;
   std::map<int64_t, ExpressionPtr> at;
@@ -53,7 +53,7 @@ bool begins_at_multiple(const Offset& offset, int64_t count) {
                                                         [&](ExpressionPtr e) { return is_multiple(count, e); });
 }
 
-// The longest run from there on.
+// The longest run that begins with the load at `first`.
 LoadRun run_from(const Neighbours& all, int64_t first) {
   const auto bytes = static_cast<int64_t>(dtype_size_bytes(all.at.at(first)->dtype));
   for (int64_t count = 16 / bytes; count > 1; count /= 2) {
@@ -97,7 +97,7 @@ std::vector<LoadRun> load_runs(const std::vector<ExpressionPtr>& roots) {
       }
     }
   }
-  // Expressions are made after their parts.
+  // Expressions are created after their arguments, so this puts loads after those that they depend on.
   const auto oldest = [](const LoadRun& run) {
     return (*std::min_element(run.begin(), run.end(), [](auto a, auto b) { return a->id < b->id; }))->id;
   };

@@ -1,4 +1,4 @@
-// Which loads of one thread lie side by side in memory. C++20.
+// Finds loads of one thread that are adjacent in memory. C++20.
 #pragma once
 #include <vector>
 
@@ -6,11 +6,11 @@
 
 namespace wick::cuda {
 
-/// One load, or 2 to 16 of neighbouring elements that have one guard: the first stands at a multiple of their number,
-/// and they are 16 bytes at most.
+/// One load, or 2 to 16 loads of adjacent elements with the same guard. Together they have at most 16 bytes, and the
+/// first element's offset is a multiple of their number, so that one vector load can replace them.
 using LoadRun = std::vector<ExpressionPtr>;
 
-/// All loads that the roots are made of. What a load's place is made of comes before it.
+/// All loads that the roots consist of. A run comes after the loads that its offsets depend on.
 std::vector<LoadRun> load_runs(const std::vector<ExpressionPtr>& roots);
 
 }  // namespace wick::cuda

@@ -1,4 +1,5 @@
-// Reductions whose rows lie side by side in memory: a thread takes neighbouring rows, and threads share their columns.
+// Writes reductions whose rows are adjacent in memory: a thread takes neighbouring rows, and threads share their
+// columns.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,9 +11,9 @@
 namespace wick::cuda {
 namespace {
 
-// That columns which are loaded at once may take, in registers of a thread.
+// The most registers of a thread for columns that are loaded at once.
 constexpr uint64_t kMostWords = 64;
-// That a thread takes all of, if rows are enough: the taps of most windows.
+// If rows are enough, a thread takes up to this many columns alone: the taps of most windows.
 constexpr int64_t kFewColumns = 9;
 
 class StrandsWriter : public KernelWriter {
@@ -69,7 +70,7 @@ class StrandsWriter : public KernelWriter {
     block_.line(foot);
   }
 
-  // Registers for what a thread loads of a column.
+  // Registers for the elements of one column that a thread loads.
   uint64_t words_of_column() const {
     std::set<ExpressionPtr> loads;
     std::vector<ExpressionPtr> roots;
@@ -148,7 +149,7 @@ std::optional<Schedule> choose_strands(LoweredGraph& graph, const LoopKernel& ke
   out.strands = 1;
   const bool are_few = columns <= kFewColumns && rows >= kRowsOfFullDevice;
   while (!are_few && out.strands < 32 && out.strands * 8 <= columns) out.strands *= 2;
-  // Blocks for all multiprocessors, as long as a warp still reads 32 bytes side by side.
+  // Leaves blocks for all multiprocessors, but takes at least 4 rows, so that a warp still reads 32 adjacent bytes.
   const int64_t lanes = out.threads / out.strands;
   const int64_t most = std::clamp<int64_t>(rows / (lanes * kMultiprocessors), 4, 16);
   out.vector = vector_of(graph, kernel, kernel.rows, stores, static_cast<uint32_t>(most));

@@ -1,5 +1,5 @@
-// Maps that store along one loop and load along another: squares pass through shared memory, so that both sides move
-// neighbours at once.
+// Writes maps that store along one loop and load along another, such as transposes. Squares pass through shared memory,
+// so that both sides move adjacent elements at once.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using compiler::SymScope;
 
-// kTurnedSide of the kernels' vocabulary.
+// Equals kTurnedSide of the vocabulary.
 constexpr uint32_t kSide = 64;
 
 struct TurnedLoad {
@@ -21,7 +21,7 @@ struct TurnedLoad {
   uint32_t vector = 1;  // elements that are loaded at once
 };
 struct Turned {
-  size_t along = 0;  // the loop whose neighbours are neighbours in memory for the loads
+  size_t along = 0;  // the loop along which the loads read adjacent elements
   std::vector<TurnedLoad> loads;
   uint32_t vector = 1;  // elements that are stored at once
 };
@@ -34,7 +34,7 @@ bool depends_on(ExpressionPtr offset, const Loop& loop) {
   return symbols.count(loop.variable.symbol_name()) > 0;
 }
 
-// The most neighbours that a load along a loop takes at once; 0 if it goes through memory in another way.
+// The most elements that a load along a loop takes at once; 0 if neighbours along the loop are not adjacent in memory.
 uint32_t vector_along(LoweredGraph& graph, ExpressionPtr load, const std::vector<Loop>& rows, size_t along) {
   for (uint32_t count = 16 / static_cast<uint32_t>(dtype_size_bytes(load->dtype)); count > 1; count /= 2) {
     if (groups_fit({rows[along]}, count) && access_of(graph, load, rows[along], count) == Access::vector) return count;
@@ -107,7 +107,7 @@ class TurnedWriter : public KernelWriter {
   uint32_t threads() const { return source_.schedule.threads; }
   uint32_t loads_of_thread(const TurnedLoad& turned) const { return kSide * kSide / turned.vector / threads(); }
 
-  // Neighbouring blocks store neighbours.
+  // Neighbouring blocks store adjacent squares.
   void begin_block() {
     const Sym side = int64_t{kSide}, across = ceil_div(across_.extent, side), along = ceil_div(along_.extent, side);
     std::vector<Loop> outer;
@@ -136,7 +136,7 @@ class TurnedWriter : public KernelWriter {
   std::string vector_type(const TurnedLoad& turned) const {
     return fmt::format("Vector<{}, {}>", storage_name(turned.load->dtype), turned.vector);
   }
-  // Threads that are neighbours have neighbours in memory.
+  // Neighbouring threads load adjacent elements.
   std::string place_text(const TurnedLoad& turned) const {
     const uint32_t vectors = kSide / turned.vector;
     return fmt::format("const u32 item = k * {}u + thread_x(), line = item / {}u, place = item % {}u * {}u;", threads(),
@@ -174,7 +174,7 @@ class TurnedWriter : public KernelWriter {
                                  fmt::format("square{}[turned_at<{}>(first + static_cast<u32>(e), place)]", i, type)));
   }
 
-  // Lanes share few lines of the result, and read neighbouring words of the squares.
+  // The lanes of a warp store to few rows of the result, and read neighbouring words of the squares.
   void store_square() {
     uint32_t narrowest = 8;
     for (const TurnedLoad& turned : turned_.loads) narrowest = std::min(narrowest, bytes_of(turned));

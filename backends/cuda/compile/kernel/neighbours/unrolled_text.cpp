@@ -1,6 +1,6 @@
-// Maps and reductions whose threads take neighbouring rows that do not load vectors: elements of windows, of images
-// that are resized or padded, of rows that begin anywhere. Each row is written out, so that what several of them read
-// is loaded once, and what turns out to lie side by side at once.
+// Writes maps and reductions in which a thread takes several neighbouring rows whose loads are not vectors: windows,
+// images that are resized or padded, rows that begin anywhere. The text of each row is written out. So an element that
+// several rows read is loaded once, and adjacent elements are loaded at once.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 using compiler::SymScope;
 
-// A kernel for the rows n * count .. n * count + count - 1 along its innermost loop.
+// The rows n * count .. n * count + count - 1 along a kernel's innermost loop, for a thread with number n.
 class UnrolledRows {
  public:
   UnrolledRows(LoweredGraph& graph, const LoopKernel& kernel, uint32_t count)
@@ -34,7 +34,7 @@ class UnrolledRows {
 
   const Sym& group() const { return group_; }
   uint32_t count() const { return count_; }
-  /// Columns that are a loop, and how many are written out in each round.
+  /// The column loops that remain loops, and how many columns (taps) each iteration writes out.
   const std::vector<Loop>& walked() const { return walked_; }
   int64_t taps() const { return tap_ ? tap_->extent.value() : 1; }
 
@@ -97,7 +97,8 @@ class UnrolledRows {
   Sym group_;
 };
 
-// What 32 threads take of a multiprocessor, in clock cycles of which each issues four instructions or moves 128 bytes.
+// Estimates the clock cycles that a warp takes, if a multiprocessor issues four instructions or moves 128 bytes in
+// each.
 class UnrolledCost {
  public:
   UnrolledCost(const UnrolledRows& rows, const std::vector<ExpressionPtr>& roots) {
@@ -112,7 +113,7 @@ class UnrolledCost {
   double cycles() const { return static_cast<double>(operations_) / 4 + static_cast<double>(moves_); }
 
  private:
-  // Between what two neighbouring threads load, in elements.
+  // Elements between the loads of two neighbouring threads.
   static int64_t distance(const UnrolledRows& rows, ExpressionPtr load) {
     if (symbols_of(load).count(rows.group().symbol_name()) == 0) return 0;
     if (load->args[0]->kind != ExpressionKind::index) return rows.count();
@@ -124,10 +125,10 @@ class UnrolledCost {
   int64_t moves_ = 0;
 };
 
-// The same for each row, if these become one thread's. Nothing if their text is too long.
+// The estimate per row if a thread takes `count` rows. Nothing if their text is too long.
 std::optional<double> cost_of_rows(LoweredGraph& graph, const LoopKernel& kernel, uint32_t count) {
   constexpr uint32_t kMostOperations = 640;
-  constexpr double kCyclesOfThreads = 10;  // that find their place
+  constexpr double kCyclesOfThreads = 10;  // to find the rows of a thread
   std::optional<double> out;
   const compiler::Status status = compiler::catch_failure([&] {
     const UnrolledRows rows(graph, kernel, count);
@@ -136,7 +137,7 @@ std::optional<double> cost_of_rows(LoweredGraph& graph, const LoopKernel& kernel
     const auto rounds = static_cast<double>(max_extent(rows.walked()));
     out = (kCyclesOfThreads + rounds * walk.cycles() + stores.cycles()) / count;
   });
-  // An expression that becomes too large.
+  // No estimate for an expression that becomes too large.
   return status.ok() ? out : std::nullopt;
 }
 
@@ -230,7 +231,7 @@ bool stores_vectors(LoweredGraph& graph, const LoopKernel& kernel, uint32_t coun
 }  // namespace
 
 std::optional<Schedule> choose_unrolled(LoweredGraph& graph, const LoopKernel& kernel, uint32_t vector) {
-  // Fewer threads than that leave multiprocessors without work.
+  // Fewer threads than this leave multiprocessors idle.
   constexpr int64_t kThreadsOfDevice = kMultiprocessors * 128;
   const int64_t most = std::min<int64_t>(max_extent(kernel.rows) / kThreadsOfDevice, 16);
   if (most <= vector || !can_unroll(kernel)) return std::nullopt;

@@ -10,10 +10,11 @@
 namespace wick::cuda {
 namespace {
 
-// Of a line that is read for its norms and again: steps of a lane that stay in registers.
+// The most vectors of a line that a lane keeps in registers, if the line is read for its norms and again for its
+// elements.
 constexpr uint32_t kMostUnrolledSteps = 12;
 
-// Whether a lane takes few steps, the same number as others, so that they can stand in registers.
+// Whether all lanes take the same small number of vectors, so that they can keep them in registers.
 bool are_few(const Sym& steps, uint32_t count) {
   const int64_t apart = int64_t{kLanesOfNorm} * count;
   return steps.is_const() && steps.value() % apart == 0 && steps.value() / apart <= kMostUnrolledSteps;
@@ -32,8 +33,6 @@ bool NormedLineWriter::fits_panel(const TileFactor& factor) {
   return factor.load == TileLoad::chunks && factor.along_k;
 }
 
-// The largest parts of the element that norms and the line alone decide, such as a mean: numbers_, which the element
-// reads as results behind the kernel's own.
 void NormedLineWriter::take_out_numbers_of_lines(TileFactor& factor) {
   std::map<ExpressionPtr, ExpressionPtr> known;
   std::vector<ExpressionPtr> open = {factor.element};
@@ -62,8 +61,8 @@ bool NormedLineWriter::mentions_step(ExpressionPtr expression) const {
                      [&](const Loop& loop) { return symbols.count(loop.variable.symbol_name()) > 0; });
 }
 
-// The numbers norm0, norm1 .. of the tile's lines of a factor: some lanes for each line. Lines behind the last one
-// repeat it, so that all lanes of a warp reduce.
+// A few lanes compute the values of a line. Lines past the last one repeat it, so that all lanes of a warp take part in
+// the reductions.
 void NormedLineWriter::write_norms(const TileFactor& factor, uint32_t threads) {
   in_norms_ = true;
   block_.open_inner();
@@ -85,7 +84,7 @@ void NormedLineWriter::write_norms(const TileFactor& factor, uint32_t threads) {
   in_norms_ = false;
 }
 
-// What depends on number `line` of the tile's lines.
+// Begins the text for line number `line` of the tile.
 Scope NormedLineWriter::begin_line(const TileFactor& factor) {
   block_.line(fmt::format("  const idx {0} = smaller<idx>({0}0 + static_cast<idx>(line), {1} - 1);", factor.line,
                           text(extent_of(factor.line_loops))));
@@ -98,7 +97,7 @@ Scope NormedLineWriter::begin_line(const TileFactor& factor) {
   return line;
 }
 
-// What the first norm and the elements read of a line is loaded once.
+// Loads once what both the first norm and the elements read of a line.
 void NormedLineWriter::hold_loads(Scope& line, const TileFactor& factor) {
   const Sym steps = extent_of(kernel_.columns);
   if (!are_few(steps, factor.chunk())) return;
@@ -127,7 +126,7 @@ void NormedLineWriter::hold_loads(Scope& line, const TileFactor& factor) {
   }
 }
 
-// A loop of some lanes over `steps` steps, `count` at once. Those of a panel's lines are unrolled if they are few.
+// A loop over `steps` steps for the lanes of a line, `count` steps at once. It is unrolled for a panel if it is short.
 void NormedLineWriter::begin_steps(Scope& line, const char* name, const Sym& steps, uint32_t count) {
   const int64_t apart = int64_t{kLanesOfNorm} * count;
   if (panel_ && are_few(steps, count)) {
@@ -164,7 +163,7 @@ void NormedLineWriter::write_norm(Scope& line, size_t index) {
   line.line(fmt::format("{0} = warp_reduce<{1}, {2}>({0});", acc, combiner(norm.kind), kLanesOfNorm));
 }
 
-// A line's normed elements go to shared memory while the first tiles of the other factor are copied.
+// The normed elements go to shared memory while the first tiles of the other factor are copied.
 void NormedLineWriter::write_panel(const TileFactor& factor, uint32_t width, uint32_t threads) {
   in_norms_ = true;
   block_.open_inner();

@@ -1,4 +1,4 @@
-// Norms of the lines of one factor of a product, such as those of a layer norm before a linear layer. C++20.
+// Matmuls in which the lines of one factor are normed, such as a layer norm before a linear layer. C++20.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,27 +7,28 @@
 
 namespace wick::cuda {
 
-/// A writer of kernels that multiply tiles of two factors. The elements of one of them may depend on norms of their
-/// line: the kernel's reductions before the last one.
+/// A writer of kernels that multiply tiles of two factors. The elements of one factor may depend on norms of their
+/// line, which are the kernel's reductions before the last one.
 class NormedLineWriter : public TileWriter {
  protected:
   using TileWriter::TileWriter;
 
   size_t num_norms() const { return kernel_.reductions.size() - 1; }
-  /// Takes out the largest parts of the element that norms and the line alone decide, such as a mean: numbers_, which
-  /// the element reads as results behind the kernel's own.
+  /// Hoists parts of the factor's element into values per line (numbers_): the largest f32 subexpressions that read a
+  /// norm and do not depend on the step, such as a mean. The element then reads value i as reduction number
+  /// kernel_.reductions.size() + i.
   void take_out_numbers_of_lines(TileFactor& factor);
-  /// Writes the numbers norm0, norm1 .. of the tile's lines to shared memory, ahead of loaders that read them.
+  /// Writes the values of the tile's lines, as norm0, norm1 .., to shared memory before the loaders that read them.
   void write_norms(const TileFactor& factor, uint32_t threads);
-  /// Whether write_panel() can write the factor.
+  /// Whether write_panel() can write this factor.
   static bool fits_panel(const TileFactor& factor);
-  /// Writes the tile's lines, normed, to shared memory: `width` steps from k_begin on.
+  /// Writes the normed elements of the tile's lines to shared memory: `width` steps from k_begin on.
   void write_panel(const TileFactor& factor, uint32_t width, uint32_t threads);
-  /// What a norm's result, or a number of a line, is called where it is read.
+  /// The text of a norm's result, or of a value per line.
   std::string norm_text(ExpressionPtr reduced, const TileFactor& factor) const;
 
-  const TileFactor* panel_ = nullptr;   // the factor whose steps all stay in shared memory
-  std::vector<ExpressionPtr> numbers_;  // of each line of the normed factor
+  const TileFactor* panel_ = nullptr;   // the factor whose steps all stay in shared memory; null: none
+  std::vector<ExpressionPtr> numbers_;  // values for each line of the normed factor
 
  private:
   static bool reads_norm(ExpressionPtr expression);

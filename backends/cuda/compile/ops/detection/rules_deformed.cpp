@@ -1,4 +1,4 @@
-// Convolutions whose taps lie where offsets say.   Source: torchvision::deform_conv2d.
+// Convolutions whose taps are moved by offsets from a tensor.   Source: torchvision::deform_conv2d.
 #include <fmt/format.h>
 
 #include "backends/cuda/compile/ops/arithmetic.h"
@@ -36,11 +36,11 @@ class DeformedConvolution {
 
  private:
   struct Place {
-    ExpressionPtr low, high, t;  // neighbours, or -1 outside; what lies between them
+    ExpressionPtr low, high, t;  // the neighbouring indices, or -1 outside; the fraction between them
     ExpressionPtr inside;
   };
 
-  // Dimension d of the tap: where the kernel lies, moved by an offset.
+  // Dimension d of a tap's position: the regular position plus an offset.
   Place place(const Draft& draft, size_t d, ExpressionPtr offset) {
     const std::string side = d == 0 ? "h" : "w";
     const auto argument = [&](const char* name) {

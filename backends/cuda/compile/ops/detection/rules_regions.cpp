@@ -1,5 +1,5 @@
-// Boxes of images in bins. Source: torchvision::roi_align, roi_pool, ps_roi_align, ps_roi_pool. A block computes the
-// bins of one channel of a box, by a function of the vocabulary (text/regions.h).
+// Boxes of images, divided into bins. Source: torchvision::roi_align, roi_pool, ps_roi_align, ps_roi_pool. A block
+// computes the bins of one channel of a box, by a function of the vocabulary (text/regions.h).
 #include <algorithm>
 #include <limits>
 
@@ -13,8 +13,8 @@ namespace {
 using compiler::SymScope;
 using compiler::Verdict;
 
-constexpr int64_t kMaxSamplingRatio = 32;  // that a program may ask for
-constexpr int64_t kMaxSamples = 1 << 16;   // that a bin may get by the size of its box
+constexpr int64_t kMaxSamplingRatio = 32;  // the most that a program may ask for
+constexpr int64_t kMaxSamples = 1 << 16;   // the most that a bin may get by the size of its box
 constexpr int64_t kMaxBins = 65535;        // along a side
 
 class Regions {
@@ -28,7 +28,7 @@ class Regions {
         y_(node.result(0)),
         lane_(y_->dtype() == DType::f64 ? ScalarType::f64 : ScalarType::f32) {}
 
-  // By the samples that an argument asks for, or by the size of each box.
+  // The number of samples is an argument, or follows from the size of each box.
   void align(bool own_channels, bool aligned) {
     const int64_t fixed = node_.static_integer("sampling_ratio");
     BlockCall call = begin("align_region");
@@ -91,7 +91,7 @@ class Regions {
     return {buffer, pool_.multiply(line, pool_.index(bins())), true};
   }
 
-  // The image, the boxes, the numbers of their images.
+  // The image, the boxes, and the number of the image of each box.
   void add_operands(BlockCall& call, const Draft& draft) {
     call.places.push_back({image_in_.buffer, pool_.index(image_in_.first), false});
     call.places.push_back({boxes_in_.buffer, boxes_in_.offset(pool_, {box_of(draft)}), false});
@@ -116,7 +116,7 @@ class Regions {
     return pool_.cast(l_.element(boxes_, {box, pool_.index(which)}), lane_);
   }
 
-  // In which image each box lies.
+  // A buffer with the number of the image of each box.
   uint32_t numbers_of_images() {
     const Sym boxes = boxes_->sizes()[0];
     const uint32_t out = l_.scratch(DType::i32, boxes),
@@ -129,7 +129,7 @@ class Regions {
     return out;
   }
 
-  // How many samples the bins of each box get, down and along.
+  // A buffer with the number of samples of each box's bins, along y and along x.
   uint32_t samples_of_boxes(bool aligned) {
     const Sizes sizes = {boxes_->sizes()[0], 2};
     const uint32_t out = l_.scratch(DType::i32, compiler::numel(sizes)),
@@ -151,7 +151,7 @@ class Regions {
     return out;
   }
 
-  // Result 1, where each bin reads a channel of its own: that channel.
+  // Defines result 1 if each bin reads a channel of its own: the number of that channel.
   void define_channels() {
     const Value* channels = node_.result(1);
     if (channels->num_uses() == 0) return;

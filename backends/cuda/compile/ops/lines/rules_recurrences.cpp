@@ -1,5 +1,5 @@
-// Operators whose steps each need the one before: a block walks through them, by a function of the vocabulary
-// (text/recurrences.h).
+// Recurrences, in which each step needs the one before: a block walks through the steps, by a function of the
+// vocabulary (text/recurrences.h).
 #include "backends/cuda/compile/ops/op_rule.h"
 #include "backends/cuda/compile/ops/stored_operand.h"
 
@@ -15,12 +15,12 @@ std::vector<ExpressionPtr> indices(ExpressionPool& pool, const std::vector<Sym>&
   return out;
 }
 
-// Where the operand's elements of a row of the kernel begin: its first dimensions are those of the row.
+// The operand's first element for a row of the kernel: its first dimensions are those of the row.
 BlockCall::Place place_of(ExpressionPool& pool, const StoredOperand& operand, const Indices& row, bool writes = false) {
   return {operand.buffer, operand.offset(pool, row), writes};
 }
 
-// One channel of a signal for each block.
+// A block for each channel of a signal.
 void lower_recursive_filter(Lowering& l, const Node& node) {
   ExpressionPool& pool = l.pool();
   const Value *x = node.tensor("input_signal_windows"), *a = node.tensor("a_coeff_flipped"), *y = node.result();
@@ -40,7 +40,7 @@ void lower_recursive_filter(Lowering& l, const Node& node) {
   l.finish_stores(std::move(draft));
 }
 
-// A key head for each block, a column of its state for each thread.
+// A block for each key head, a thread for each column of its state.
 void lower_gated_delta_rule(Lowering& l, const Node& node) {
   ExpressionPool& pool = l.pool();
   const Value *key = node.tensor("key"), *value = node.tensor("value"), *y = node.result(0);

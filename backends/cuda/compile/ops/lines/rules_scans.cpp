@@ -1,11 +1,12 @@
-// Running reductions along a dimension: sums, products, extremes.
+// Running reductions (scans) along a dimension: sums, products, extremes.
 #include "backends/cuda/compile/ops/lines/scan.h"
 #include "backends/cuda/compile/ops/op_rule.h"
 
 namespace wick::cuda {
 namespace {
 
-// Sums and products run in the type of the result, to whose dtype elements are converted first; 16-bit floats in f32.
+// Sums and products are computed in the type of the result: elements are converted to its dtype first, and 16-bit
+// floats are added in f32.
 template <ReductionKind kind>
 void lower_running(Lowering& l, const Node& node) {
   ExpressionPool& pool = l.pool();
@@ -21,7 +22,7 @@ void lower_running(Lowering& l, const Node& node) {
     return x->dtype() == dtype ? given : pool.rounded(given, dtype);
   };
   scan.element = element;
-  if (x->rank() == 0) {  // a number is the line of itself
+  if (x->rank() == 0) {  // a scalar is a line of one element
     l.define(node.result(0), [element, &pool, dtype](const Indices& at) { return pool.rounded(element(at), dtype); });
     if (node.results().size() > 1)
       l.define(node.result(1), [&pool](const Indices&) { return pool.constant(0, 0, ScalarType::i64); });

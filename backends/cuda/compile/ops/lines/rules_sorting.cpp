@@ -13,8 +13,8 @@ using compiler::Verdict;
 // In rows of at most this length, each element is compared with all others.
 constexpr int64_t kShortSortedRow = 32;
 
-// Where each element of a short row stands in the sorted row: how many elements come before it. Equal elements keep
-// their order; NaN is the largest.
+// The position of each element of a short row in the sorted row: the number of elements that come before it. Equal
+// elements keep their order; NaN is the largest.
 void rank_elements(Lowering& l, const LineSort& sort, const StoreSorted& store) {
   ExpressionPool& pool = l.pool();
   const Sym length = length_of_line(sort.sizes, sort.dim);
@@ -68,7 +68,7 @@ void lower_sort(Lowering& l, const Node& node) {
 void lower_topk(Lowering& l, const Node& node) {
   const Value* x = node.tensor("self");
   const Sym length = length_of_line(x->sizes(), dim_argument(node, "dim", x->rank())), kept = node.integer("k");
-  // Whether k fits the row may be known only at run time.
+  // Whether k is at most the length of a row may be known only at run time.
   ExpressionPtr checked = nullptr;
   if (!no_larger(kept, length))
     checked = l.checked_index(l.pool().index(kept), length + 1, false, l.add_check("k is larger than the dimension"));
@@ -77,7 +77,8 @@ void lower_topk(Lowering& l, const Node& node) {
 
 // --- order statistics ---
 
-// A line of a node's operand becomes one element: along an argument "dim", or all elements as one line.
+// Reduces each line of a node's operand to one element. The lines are along argument "dim"; without it all elements are
+// one line.
 class Statistic {
  public:
   Statistic(Lowering& l, const Node& node)
@@ -91,7 +92,7 @@ class Statistic {
   static bool is_flat(const Node& node) { return node.op->parsed->find("dim") < 0; }
   const Sym& length() const { return length_; }
 
-  // All elements as they are.
+  // If lines have one element, defines the result as this element and returns true.
   bool is_single() {
     if (!length_.is(1)) return false;
     Lowering& l = l_;
@@ -116,7 +117,7 @@ class Statistic {
     return pool_.load(lines_.keys, dtype_of(lines_.type), offset(draft, column));
   }
 
-  // The result is the first of the elements that equal the one of this rank.
+  // The result is the first of the elements that equal the one at this rank.
   void finish_at_rank(Draft draft, ExpressionPtr rank) {
     const ExpressionPtr before =
         pool_.call(ScalarType::boolean, "is_before<false>({0}, {1})", {key(draft, draft.columns[0]), key(draft, rank)});
@@ -158,8 +159,8 @@ void lower_kthvalue(Lowering& l, const Node& node) {
   lines.finish_at_rank(lines.draft(), rank);
 }
 
-// The lower of the middle ones in the stable order. `skips_nan`: of the numbers; else NaN is the median of lines that
-// have one.
+// The lower of the two middle elements in the stable order. `skips_nan`: of the elements that are not NaN; otherwise
+// the median of a line with NaN is NaN.
 void median(Lowering& l, const Node& node, bool skips_nan) {
   Statistic lines(l, node);
   if (lines.is_single()) return;
@@ -182,13 +183,13 @@ void median(Lowering& l, const Node& node, bool skips_nan) {
 void lower_median(Lowering& l, const Node& node) { median(l, node, false); }
 void lower_nanmedian(Lowering& l, const Node& node) { median(l, node, true); }
 
-// The smallest of the most frequent elements, the last one of them.
+// The smallest of the most frequent elements, at its last position.
 void lower_mode(Lowering& l, const Node& node) {
   Statistic lines(l, node);
   if (lines.is_single()) return;
   ExpressionPool& pool = l.pool();
   lines.sort(lines.length());
-  // Where the run of equal elements begins that a sorted element lies in. NaN equals nothing.
+  // For each sorted element, where the run of elements that equal it begins. NaN equals nothing.
   Draft runs = lines.draft();
   const ExpressionPtr column = runs.columns[0], is_later = pool.less(pool.index(0), column);
   pool.push_guard(is_later);

@@ -9,10 +9,11 @@ namespace {
 
 using compiler::SymScope;
 
-// A few lines that are longer than this are shared by blocks: each takes a part.
+// Lines longer than this are divided into parts for several blocks, if there are few of them.
 constexpr int64_t kLongestLine = 16384, kPart = 4096, kFewLines = 264;
 
-// The elements of each part are reduced, then these totals run, then each part goes on from the parts before it.
+// Three kernels: the first reduces each part, the second scans these totals, the third continues each part from the
+// parts before.
 class PartedScan {
  public:
   PartedScan(Lowering& l, const LineScan& scan)
@@ -50,7 +51,7 @@ class PartedScan {
     if (positioned_) stores.push_back({totals.positions, DType::i64, offset, l_.position(draft, reduced), nullptr});
   }
 
-  // Rows are the parts of all lines.
+  // The rows are the parts of all lines.
   ScanDraft draft() {
     Sizes rows = lines_;
     rows.push_back(parts_);
@@ -100,7 +101,7 @@ class PartedScan {
     if (positioned_) line.from_position = pool_.select(is_later, line.from_position, none);
   }
 
-  // What changes nothing in front of a line.
+  // The value that changes nothing if it comes before a line.
   ExpressionPtr nothing() {
     if (scan_.kind == ReductionKind::log_sum_exp) return pool_.number(-INFINITY, scan_.type);
     const int64_t number = scan_.kind == ReductionKind::product ? 1 : 0;
@@ -111,7 +112,7 @@ class PartedScan {
   ExpressionPool& pool_;
   const LineScan& scan_;
   const DType stored_;
-  Sizes lines_;  // the dimension of lines as 1
+  Sizes lines_;  // the sizes with 1 in the dimension of lines
   Sym length_, parts_;
   bool positioned_ = false;
 };

@@ -1,4 +1,4 @@
-// Reductions that run along the lines of a tensor: as many kernels as their length takes. C++20.
+// Scans: running reductions along the lines of a tensor, by as many kernels as their length takes. C++20.
 #pragma once
 #include "backends/cuda/compile/lowering.h"
 
@@ -6,14 +6,15 @@ namespace wick::cuda {
 
 struct LineScan {
   Sizes sizes;
-  size_t dim = 0;  // of lines
+  size_t dim = 0;  // along which lines run
   ReductionKind kind = ReductionKind::sum;
   ScalarType type = ScalarType::f32;
-  Element element;  // of `type`
+  Element element;  // has type `type`
 };
 
-/// The last kernel of a scan, without stores: `reduced` is what all elements of the line up to `at` make, in the order
-/// of the line. Kinds with positions count them in the line. `inside`: which columns count; null: all.
+/// The last kernel of a scan, without stores. `reduced` is the reduction of all elements of the line up to and
+/// including the one at `at`. Positions, for kinds that have them, count within the line. `inside`: the columns that
+/// exist; null: all.
 struct ScanDraft {
   Draft draft;
   Indices at;

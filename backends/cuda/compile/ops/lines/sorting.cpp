@@ -7,8 +7,8 @@ namespace {
 
 using compiler::SymScope;
 
-// Columns that a block sorts, and how many first elements of runs it sorts again: where more are kept, runs are merged
-// two by two.
+// The most columns that a block sorts, and the most elements of a run that are kept for sorting again; if more are
+// kept, runs are merged in pairs instead.
 constexpr int64_t kLongestTile = 1024, kMostSelected = kLongestTile / 4;
 
 int64_t most(const Sym& size) { return SymScope::range(size).max; }
@@ -30,13 +30,13 @@ class Sorter {
   }
 
  private:
-  // A kernel over the lines and `runs` of each of them.
+  // A kernel whose rows are the runs of all lines, `runs` for each line.
   Draft draft(const Sym& runs, const Sym& columns) {
     Sizes rows = lines_;
     rows.push_back(runs);
     return draft_of_lines(l_, rows, columns);
   }
-  // Splits a draft's rows.
+  // The line and the run of a draft's row.
   ExpressionPtr line_of(const Draft& draft) {
     return l_.join(Indices(draft.rows.begin(), draft.rows.end() - 1), lines_);
   }
@@ -54,7 +54,7 @@ class Sorter {
     return key;
   }
 
-  // `capacity` elements of each run are stored, those behind the last one without a position.
+  // Stores `capacity` elements of each run. Those past the run's last element have no position.
   void finish(Draft draft, ExpressionPtr key, const Sym& runs, const Sym& capacity, const Sym& columns) {
     const ExpressionPtr position = l_.position(draft, key), column = draft.columns[0];
     if (most(runs) <= 1) {
@@ -105,7 +105,7 @@ class Sorter {
     finish(std::move(draft), key, runs_, selects ? sort_.kept : Sym(kLongestTile), columns);
   }
 
-  // A block sorts what several runs have kept.
+  // A block sorts the elements that several runs have kept.
   void select_again() {
     const Sym joined = kLongestTile / std::max<int64_t>(most(sort_.kept), 1), columns = joined * capacity_;
     const Sym runs = ceil_div(runs_, joined);
@@ -152,7 +152,7 @@ class Sorter {
   const ScalarType type_;
   Sizes lines_;
   Sym length_ = 1;
-  // Of what the last kernel has stored.
+  // The runs that the last kernel has stored.
   Sym runs_, capacity_;
   uint32_t keys_ = 0, positions_ = 0;
 };

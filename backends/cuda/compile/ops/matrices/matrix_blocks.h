@@ -1,4 +1,4 @@
-// Batches of matrices in f64, and functions of the vocabulary that a block runs for each of them. C++20.
+// Rules for batches of matrices: a block runs a function of the vocabulary on each matrix, in f64. C++20.
 #pragma once
 #include <vector>
 
@@ -11,7 +11,7 @@ inline const Sym& rows_of(const Value* a) { return a->sizes()[a->rank() - 2]; }
 inline const Sym& columns_of(const Value* a) { return a->sizes().back(); }
 inline Sym flag(bool value) { return value ? 1 : 0; }
 
-/// Matrices or lines of f64, one for each element of the batch.
+/// A matrix or a vector of f64 for each element of the batch, in a buffer.
 struct Matrices {
   uint32_t buffer = 0;
   Sym area;
@@ -22,26 +22,26 @@ class MatrixBlocks {
   MatrixBlocks(Lowering& l, const Node& node, const Value* batch_of_matrices)
       : l_(l), pool_(l.pool()), node_(node), batch_(batch_of(batch_of_matrices)), matrices_(compiler::numel(batch_)) {}
 
-  /// What an operand holds, transposed or not.
+  /// A copy of an operand, transposed or not.
   Matrices copy(const Value* x, bool transposed = false);
   Matrices identity(const Sizes& sizes);
-  /// Each element as said.
+  /// Matrices with the given elements.
   Matrices filled(const Sizes& sizes, const Element& element);
-  /// Room for `numbers` of each matrix.
+  /// Uninitialized memory: `numbers` f64 for each matrix.
   Matrices room(const Sym& numbers) { return {l_.scratch(DType::f64, matrices_ * numbers), numbers}; }
 
-  /// Result `index` is what lies in a buffer, transposed or not.
+  /// Defines result `index` as the contents of a buffer, transposed or not.
   void give(size_t index, uint32_t buffer, DType held, bool transposed = false);
-  /// Result `index` has no elements.
+  /// Defines result `index`, which has no elements.
   void give_nothing(size_t index);
 
  protected:
   struct Place {
     uint32_t buffer;
-    Sym size;  // of a matrix
+    Sym size;  // elements of one matrix
     bool writes;
   };
-  /// Small matrices take a warp.
+  /// Emits a kernel that runs the call. Blocks for small matrices are one warp.
   void run(BlockCall call, const Sym& area, const std::vector<Place>& places);
   std::vector<ExpressionPtr> indices(const std::vector<Sym>& numbers);
   void require_zero(uint32_t info, const char* message);
@@ -53,7 +53,7 @@ class MatrixBlocks {
   const Sym matrices_;
 };
 
-// Whether the node's first operand holds matrices with elements, or square ones.
+// Whether the node's first operand holds matrices that are not empty, or square ones.
 inline constexpr char kEmptyMatrix[] = "a matrix is empty";
 bool has_elements(const Value* x);
 compiler::Verdict has_matrices(const Node& node, const compiler::TargetContext& context);

@@ -1,4 +1,4 @@
-// Factors of matrices, and what is computed from them: a block for each matrix, in f64, rounded once.
+// LU and Cholesky factors of matrices, and results computed from them: a block for each matrix, in f64, rounded once.
 #include <algorithm>
 
 #include "backends/cuda/compile/ops/arithmetic.h"
@@ -13,7 +13,7 @@ using compiler::Verdict;
 struct Factors {
   Matrices lu;
   uint32_t pivots = 0, info = 0;
-  Sym count;  // of pivots
+  Sym count;  // the number of pivots
 };
 
 class Factoring : public MatrixBlocks {
@@ -65,7 +65,7 @@ class Factoring : public MatrixBlocks {
     run(std::move(call), a.area, {{a.buffer, a.area, false}, {right.buffer, right.area, true}});
   }
 
-  // Pivots of an operand, each a row that there is.
+  // A copy of an operand of pivots, each checked to be a row of the matrix.
   uint32_t checked_pivots(const Value* pivots, const Sym& rows) {
     const uint32_t out = l_.scratch(DType::i32, compiler::numel(pivots->sizes())),
                    check = l_.add_check("a pivot is out of range");
@@ -79,7 +79,7 @@ class Factoring : public MatrixBlocks {
     return out;
   }
 
-  // In which order the swaps leave `rows` rows.
+  // The permutation of `rows` rows that the swaps make.
   uint32_t order(uint32_t pivots, const Sym& count, const Sym& rows) {
     const uint32_t out = l_.scratch(DType::i32, matrices_ * rows);
     BlockCall call;
@@ -139,7 +139,7 @@ void lower_triangular(Lowering& l, const Node& node) {
   f.give(0, right.buffer, DType::f64);
 }
 
-// The upper factor is the lower one of the transposed matrix, transposed.
+// The upper factor is the transpose of the lower factor of the transposed matrix.
 void lower_cholesky(Lowering& l, const Node& node) {
   const Value* a = node.tensor("self");
   Factoring f(l, node, a);
@@ -150,7 +150,7 @@ void lower_cholesky(Lowering& l, const Node& node) {
   f.give(1, info, DType::i32);
 }
 
-// The product of the diagonal, with a sign for each swap; or its sign and the sum of logarithms.
+// The product of the diagonal of U, negated for each swap; or its sign and the sum of its elements' logarithms.
 void lower_determinant(Lowering& l, const Node& node) {
   ExpressionPool& pool = l.pool();
   const Value* a = node.tensor("A");
@@ -185,7 +185,7 @@ void lower_determinant(Lowering& l, const Node& node) {
   f.give(count + 1, factors.pivots, DType::i32);
 }
 
-// L and U are parts of one matrix, P a column for each row that the swaps have moved.
+// L and U are parts of one matrix. Column j of P has its one in row order[j], the row that the swaps bring to place j.
 void lower_lu_unpack(Lowering& l, const Node& node) {
   const Value *lu = node.tensor("LU_data"), *pivots = node.tensor("LU_pivots");
   const auto constant = [](ExpressionPool& pool, int64_t number, ScalarType type) {
@@ -235,7 +235,7 @@ bool same_batch(const Value* a, const Value* b, size_t rest) {
   return same_sizes;
 }
 
-// A right side for each matrix, and of its size.
+// There must be a right side for each matrix, of fitting size.
 Verdict right_side_fits(const Node& node, const compiler::TargetContext& context) {
   const Value *a = node.tensor(node.op->parsed->args[0].name), *b = node.tensor("B");
   if (Verdict square = is_square(node, context); !square.taken) return square;

@@ -14,7 +14,7 @@ class Spectra : public MatrixBlocks {
  public:
   using MatrixBlocks::MatrixBlocks;
 
-  // R and the reflectors of Q, and what these are scaled by.
+  // R with the Householder vectors of Q, and the scales of these.
   struct Reflectors {
     Matrices a, scales;
   };
@@ -26,7 +26,7 @@ class Spectra : public MatrixBlocks {
     return out;
   }
 
-  // The first `wanted` columns of their product.
+  // The first `wanted` columns of the product of reflectors, Q.
   Matrices product(const Reflectors& of, const Sym& rows, const Sym& columns, const Sym& wanted) {
     const Matrices out = room(rows * wanted);
     BlockCall call =
@@ -37,7 +37,7 @@ class Spectra : public MatrixBlocks {
     return out;
   }
 
-  // Result `index` is the upper triangle of matrices of that many columns.
+  // Defines result `index` as the upper triangle of `a`, whose matrices have as many columns as the result.
   void give_upper(size_t index, const Matrices& a) {
     const Value* y = node_.result(index);
     if (y->num_uses() == 0) return;
@@ -53,7 +53,7 @@ class Spectra : public MatrixBlocks {
     });
   }
 
-  // Values and vectors as columns. Only one triangle is read.
+  // Eigenvalues, and eigenvectors as columns. Reads only one triangle of `a`.
   std::pair<Matrices, Matrices> eigen(const Value* a, bool upper) {
     const Sym& n = rows_of(a);
     const Matrices mirrored = filled(a->sizes(), [&](const Indices& at) {
@@ -75,7 +75,7 @@ class Spectra : public MatrixBlocks {
     return {values, vectors};
   }
 
-  // Values, and vectors as lines: those of the longer side, `wanted` of them, and those of the shorter one.
+  // Singular values, and singular vectors as rows: `wanted` of them for the longer side, and all for the shorter side.
   struct Singular {
     Matrices values, longer, shorter;
   };
@@ -155,7 +155,7 @@ void lower_eigh(Lowering& l, const Node& node) {
 
 bool is_wide(const Value* a) { return !no_larger(columns_of(a), rows_of(a)); }
 
-// A = U diag(S) Vh: of a wide matrix, the vectors of the longer side are those of Vh.
+// A = U diag(S) Vh. If the matrix is wide, the vectors of the longer side are the rows of Vh.
 void lower_svd(Lowering& l, const Node& node) {
   const Value* a = node.tensor("A");
   const bool wide = is_wide(a), vectors = node.boolean("compute_uv");
@@ -183,7 +183,8 @@ Verdict side_is_known(const Node& node, const compiler::TargetContext&) {
   if (!has_elements(a)) return Verdict::no(kEmptyMatrix);
   return agreed(no_larger(columns_of(a), rows_of(a)) || no_larger(rows_of(a), columns_of(a)));
 }
-// At least as many rows as columns as scales, and these for each matrix.
+// The matrix must have at least as many rows as columns, and at most as many scales as columns; scales are there for
+// each matrix.
 Verdict scales_fit(const Node& node, const compiler::TargetContext&) {
   const Value *a = node.tensor("input"), *scales = node.tensor("tau");
   if (!has_elements(a)) return Verdict::no(kEmptyMatrix);

@@ -1,7 +1,8 @@
-// Kernel vocabulary on a device: matrix instructions of a warpgroup, four warps whose first one's number is a multiple
-// of four. For sm_90a alone. Factors lie in shared memory, in rows of 128 bytes (text/tile_layout.h, swizzled_place);
-// instructions read them while threads go on, and a thread may neither touch its sums nor replace a tile before it has
-// waited. With w the warp's number in its group, g = lane / 4 and t = lane % 4 a lane holds
+// Kernel vocabulary on a device: matrix instructions of a warpgroup (four consecutive warps, the first with a number
+// that is a multiple of four). For sm_90a alone. Factors lie in shared memory, in rows of 128 bytes
+// (text/tile_layout.h, swizzled_place). Instructions read them while threads go on: before a thread has waited, it may
+// neither touch its sums nor replace a tile. With w the warp's number in its group, g = lane / 4 and t = lane % 4 a
+// lane holds
 //   of[0][j][i]: row 16 w + g + 8 (i / 2), column 8 j + 2 t + i % 2    of a 64 x kN matrix
 namespace wick_text {
 namespace {
@@ -11,21 +12,21 @@ struct WarpgroupSums {
   f32 of[1][kN / 8][4];
 };
 
-/// A factor in shared memory, for an instruction: where it begins; bytes between its groups of 8 rows, and across k
-/// between its blocks of 64 lines.
+/// The descriptor of a factor in shared memory: its address, the bytes between groups of 8 rows, and the bytes between
+/// blocks of 64 lines, for factors that are not along k.
 WICK_FUNCTION u64 shared_matrix(const void* at, u32 group_bytes, u32 block_bytes) {
   return static_cast<u64>(shared_address(at) >> 4 & 0x3fffu) | static_cast<u64>(block_bytes >> 4) << 16 |
          static_cast<u64>(group_bytes >> 4) << 32 | u64{1} << 62;
 }
-/// Between a thread's own writes to shared memory, or the end of its copies there, and the barrier behind which
+/// To be called between a thread's own writes to shared memory (or the end of its copies) and the barrier after which
 /// instructions read what it wrote.
 WICK_FUNCTION void warpgroup_publish() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
-/// Before the first instruction, and wherever the thread has touched its sums.
+/// To be called before the first instruction, and whenever the thread has touched its sums.
 template <u32 kN>
 WICK_FUNCTION void warpgroup_begin(WarpgroupSums<kN>&) {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
-/// Instructions from the last call on are a group.
+/// The instructions since the last call become a group.
 template <u32 kN>
 WICK_FUNCTION void warpgroup_commit(WarpgroupSums<kN>&) {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
@@ -76,7 +77,7 @@ WICK_FUNCTION void warpgroup_wait(WarpgroupSums<kN>& sums) {
   WICK_WARPGROUP(type, 128, WICK_NAMES_64, "%64", "%65", "%66", "%67", WICK_SUMS_32(0), WICK_SUMS_32(8))      \
   WICK_WARPGROUP(type, 256, WICK_NAMES_128, "%128", "%129", "%130", "%131", WICK_SUMS_32(0), WICK_SUMS_32(8), \
                  WICK_SUMS_32(16), WICK_SUMS_32(24))
-/// Adds the product of 64 lines and 16 steps of `left` with the columns of `right`.
+/// Adds the products of 64 lines and 16 steps of `left` with the lines of `right`.
 WICK_WARPGROUP_SIZES(bf16)
 WICK_WARPGROUP_SIZES(f16)
 #undef WICK_WARPGROUP_SIZES

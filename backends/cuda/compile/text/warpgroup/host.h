@@ -1,6 +1,6 @@
-// Kernel vocabulary on the host: matrix instructions of a warpgroup (device.h). An instruction reads its
-// factors twice, when it is given and when somebody waits for it: a device may do so at any time between. Until then
-// the sums are NaN.
+// Kernel vocabulary on the host: matrix instructions of a warpgroup (device.h). An instruction reads its factors twice:
+// when it is issued and when a thread waits for it, because a device may read at any time between. Until then the sums
+// are NaN.
 namespace wick_text {
 namespace {
 
@@ -30,7 +30,7 @@ WICK_FUNCTION u64 shared_matrix(const void* at, u32 group_bytes, u32 block_bytes
 }
 WICK_FUNCTION void warpgroup_publish() {}
 
-/// The number at a line and a step of a factor that an instruction reads.
+/// The element at a line and a step of a factor that an instruction reads.
 WICK_FUNCTION f32 element_of_matrix(u64 matrix, bool along_k, bool is_bf16, u32 line, u32 k, int source_line) {
   const u64 begin = (matrix & 0x3fff) << 4, block = (matrix >> 16 & 0x3fff) << 4, group = (matrix >> 32 & 0x3fff) << 4;
   const u64 linear = begin + (along_k ? line / 8 * group + line % 8 * 128 + k * 2
@@ -45,7 +45,7 @@ WICK_FUNCTION f32 element_of_matrix(u64 matrix, bool along_k, bool is_bf16, u32 
   return is_bf16 ? f32_of_bits(static_cast<u32>(bits) << 16) : f32_of_f16_bits(bits);
 }
 
-/// The thread's sums of 16 products, exact; returns a digest of what it read.
+/// The thread's sums of 16 exact products each. Returns a digest of the elements that it read.
 template <u32 kN>
 WICK_FUNCTION u64 products_of(const WarpgroupProduct& p, f64 (&sums)[kN / 8][4]) {
   const u32 first = thread_x() / 32 % 4 * 16 + lane() / 4;
