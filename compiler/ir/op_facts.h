@@ -1,5 +1,5 @@
-// What a row says about its operator besides the schema: the answers to what passes, analyses and backends ask. Answers
-// are joined with `|`, as in  kPointwise | kOverwrites | Binary::add | ranges::add
+// OpFacts: what a row says about its operator besides the schema, for passes, analyses and backends. Facts are joined
+// with `|`, as in  kPointwise | kOverwrites | Binary::add | ranges::add
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -28,58 +28,57 @@ enum OpFlags : uint64_t {
   kComputed = 1u << 7,       // has a value the compiler computes itself (prim ops on scalars)
   kOverwrites = 1u << 8,     // element i of argument 0 is read before or when element i of the result is written, or
                              // argument 0 is copied first: the result may lie exactly over argument 0
-  kIterative = 1u << 9,      // sweeps over its matrices many times: costs far more than a product of their size
+  kIterative = 1u << 9,      // sweeps over its matrices many times: costs far more than a matmul of their size
   kPointwise = 1u << 10,  // element i of the only result depends only on elements i of the tensor operands, by the same
                           // rule for all i; they are arguments of tensor type and broadcast to the result
-  kCommutative =
-      1u << 11,         // the first two operands may change places: equal results, but for which NaN comes out of two
-  kMutates = 1u << 12,  // eager and the kernel write arguments, Tensor(a!). A node is pure: the new values of these
-                        // arguments are its last results, and the kernel writes them where the arguments lie
-  kLlmLibrary = 1u << 13,  // stock's kernel is in its library of operators for language models, which a program links
-                           // beside its own kernels: profile stock decomposes
-  kNoResult = 1u << 14,    // kMutates: what it returns itself holds nothing (eager leaves it uninitialised)
-  kScratch = 1u << 15,     // memory that its only reader overwrites: planned, but nothing computes it
+  kCommutative = 1u << 11,  // swapping the first two operands changes nothing, except which of two NaNs results
+  kMutates = 1u << 12,      // eager and the kernel write arguments, Tensor(a!). A node is pure: the new values of these
+                            // arguments are its last results, and the kernel writes them where the arguments lie
+  kLlmLibrary = 1u << 13,   // stock's kernel is in its library of operators for language models, which a program links
+                            // beside its own kernels: profile stock decomposes
+  kNoResult = 1u << 14,     // kMutates: its own result has no defined contents (eager leaves it uninitialised)
+  kScratch = 1u << 15,      // memory that its only reader overwrites: planned, but no instruction writes it
 
   // Elements.
-  kMoves = 1u << 16,  // moves data only: each element of the first result is one of an operand's, or a fill
+  kMoves = 1u << 16,  // data movement: each element of the first result is an element of an operand, or a fill value
   kSelectsElements =
-      1u << 17,       // not kMoves, but each element of the first result is an element of an operand, or a bound
-  kWhole = 1u << 18,  // elements of the result are whole numbers, infinite or NaN; whole numbers stay what they are
-  kIdempotent = 1u << 19,    // f(f(x)) = f(x), NaN and the sign of zero too
+      1u << 17,            // not kMoves, but each element of the first result is an element of an operand, or a bound
+  kWhole = 1u << 18,       // each element of the result is a whole number, infinite or NaN; whole numbers do not change
+  kIdempotent = 1u << 19,  // f(f(x)) = f(x), NaN and the sign of zero too
   kNonNegative = 1u << 20,   // elements of the result are positive, +0 or NaN
-  kReduction = 1u << 21,     // reduces dimensions; the reduction of one element is that element, but sums lose -0
+  kReduction = 1u << 21,     // reduces dimensions; the reduction of one element is that element, but a sum loses -0
   kReinterprets = 1u << 22,  // kView: the same bytes as elements of another dtype
-  kStorage = 1u << 23,      // sizes, strides and offset count in the storage of argument 0; in the IR, where an operand
-                            // lies row by row, in its elements
-  kPermutes = 1u << 24,     // kView: the dimensions in another order
-  kQuantizes = 1u << 25,    // makes integers of real numbers
-  kDequantizes = 1u << 26,  // and real numbers of these
-  kFakeQuantizes = uint64_t{1} << 32,  // real numbers, rounded to those that integers stand for
+  kStorage = 1u << 23,   // sizes, strides and offset refer to the storage of argument 0; in the IR, where every operand
+                         // is in row-major order, to its elements
+  kPermutes = 1u << 24,  // kView: reorders the dimensions
+  kQuantizes = 1u << 25,               // turns real numbers into integers
+  kDequantizes = 1u << 26,             // turns those integers into real numbers
+  kFakeQuantizes = uint64_t{1} << 32,  // rounds real numbers to those that integers represent
   kWeightedSum = 1u << 27,             // constant operands are weights: assumed to be finite, like inputs
   kScores = 1u << 28,  // may stand between a matmul and a softmax: the result is finite if the operands are
 
   // NaN, infinities, signs of zero.
   kPassesNan = 1u << 29,                      // NaN stays NaN, or spreads
   kPassesInfinity = 1u << 30,                 // an infinity stays one, or becomes NaN
-  kTestsForNan = uint64_t{1} << 31,           // tells whether there is a NaN
+  kTestsForNan = uint64_t{1} << 31,           // its result tells whether the operand holds NaN
   kDependsOnZeroSign = uint64_t{1} << 33,     // f(-0) and f(0) are different numbers (1 / x)
   kDependsOnZeroSignOf1 = uint64_t{1} << 34,  // the same, of operand 1
   kNoNegativeZero = uint64_t{1} << 35,        // no element of the result is -0
-  kElements = uint64_t{1} << 37,              // reads and writes elements as they are stored, whatever they stand for
-  kPartwise = uint64_t{1} << 36,              // of complex numbers: the same of their real and imaginary parts
-  kBackendOnly = uint64_t{1} << 40,           // of a backend (add_ops sets it): no other backend is asked about it
-  kFills = uint64_t{1} << 38,                 // a new tensor of one number, its only scalar argument
+  kElements = uint64_t{1} << 37,              // reads and writes the stored elements of quantized tensors
+  kPartwise = uint64_t{1} << 36,              // does the same to the real and to the imaginary parts of complex numbers
+  kBackendOnly = uint64_t{1} << 40,           // from a backend (add_ops sets it): no other backend is asked about it
+  kFills = uint64_t{1} << 38,                 // makes a tensor filled with its only scalar argument
   kAlsoInPlace = uint64_t{1} << 39,           // eager has it in place too: add_.Tensor beside add.Tensor
-  kPassesBoth = (1u << 29) | (1u << 30),      // both
-  kMayUnderflow = uint64_t{1} << 43,          // of ordinary numbers it makes numbers above 0 and below 2^-126 (e^-90)
-  kKeepsZero = uint64_t{1} << 44,  // not kMoves, kSelectsElements or a sum, and no curve says it: where an operand is 0
-                                   // or very small, the result is, or may be (tanh, a select)
-  kDependsOnSubnormals = uint64_t{1} << 45,  // neither kDependsOnZeroSign nor a curve says it: of 0 and of numbers
-                                             // below 2^-126 it makes different numbers (lgamma)
+  kPassesBoth = (1u << 29) | (1u << 30),      // kPassesNan and kPassesInfinity
+  kMayUnderflow = uint64_t{1} << 43,  // may turn numbers of ordinary size into subnormal ones, below 2^-126 (e^-90)
+  kKeepsZero = uint64_t{1} << 44,     // the result is, or may be, 0 or very small where an operand is (tanh, a select).
+                                      // Not stated for kMoves, kSelectsElements, sums, and if the curve shows it
+  kDependsOnSubnormals = uint64_t{1} << 45,  // gives different numbers for 0 and for subnormal operands (lgamma). Not
+                                             // stated with kDependsOnZeroSign or if the curve shows it
 
   // Kernels.
-  kExactKernel = uint64_t{1} << 46,       // kNoStock, with a decomposition that is less exact: only profile stock and
-                                          // backends without this operator decompose
+  kExactKernel = uint64_t{1} << 46,  // kNoStock; the decomposition is less exact than the kernel: only profile stock
+                                     // and backends without this operator decompose
   kNoComplexInStock = uint64_t{1} << 41,  // stock's kernel computes no complex numbers, eager does
   kNoKernel = uint64_t{1} << 42,  // neither kernel nor decomposition: instructions of the program compute it, or
                                   // a pass writes it as other operators
@@ -87,24 +86,25 @@ enum OpFlags : uint64_t {
 
 constexpr OpFlags operator|(OpFlags a, OpFlags b) { return OpFlags(uint64_t{a} | uint64_t{b}); }
 
-/// How large results are, for numbers of at most the largest of the operands.
+/// Upper bound of a result's magnitude. L is the largest magnitude among the operands.
 enum class Growth : uint8_t {
   unknown,
-  keeps,      // no larger
+  keeps,      // at most L
   gate,       // at most 6
   unit,       // at most 1
-  one,        // at most 2, of finite numbers
-  little,     // at most 1 larger, of finite numbers
-  six_times,  // an intermediate product with 6
-  between,    // what the bounds among the arguments are
-  sum,        // that of the operands
+  one,        // at most 2 if the operands are finite
+  little,     // at most L + 1 if the operands are finite
+  six_times,  // at most L, unless the intermediate value 6 * L overflows
+  between,    // at most the larger bound among the arguments; L counts too if one bound is absent
+  sum,        // the sum of the operands' bounds
   product,
-  power,     // as large as any
-  total,     // of all elements of operand 0
-  matrices,  // no larger than that, unless a product of matrices, or a norm's sum of squares, nearly overflows
+  power,     // no bound
+  total,     // the sum of all elements of operand 0
+  matrices,  // a matmul or a norm: assumed to stay below overflow if the operands that are not constants have bounds
 };
 
-/// The function of arguments 0 and 1, tensors or numbers. Sums: argument 2 is the factor of a summand.
+/// The binary function that the operator computes of arguments 0 and 1, tensors or numbers. In add, sub and rsub
+/// argument 2 (alpha) multiplies one term.
 enum class Binary : uint8_t {
   none,
   add,
@@ -118,14 +118,14 @@ enum class Binary : uint8_t {
   le,
   gt,
   ge,
-  conjunction,  // of bools; bitwise of integers
+  conjunction,  // `and` of bools; bitwise for integers
   disjunction,
 };
 
 constexpr bool is_comparison(Binary function) { return function >= Binary::eq && function <= Binary::ge; }
 
-/// The operator limits argument 0 to [low, high], and does nothing else. Arguments of these names, where they are not
-/// None, give the bounds instead.
+/// The operator only clamps argument 0 to [low, high]. `low_arg` and `high_arg` name arguments that, unless None,
+/// replace these bounds.
 struct Clamp {
   double low = -__builtin_inf(), high = __builtin_inf();
   const char *low_arg = nullptr, *high_arg = nullptr;
@@ -133,20 +133,20 @@ struct Clamp {
   explicit constexpr operator bool() const { return low_arg || low > -__builtin_inf(); }
 };
 
-/// How the elements of argument 0 move, for those that map dimensions to dimensions.
+/// The data movement of argument 0, for operators that map dimensions to dimensions.
 enum class Movement : uint8_t { none, view, permute, expand, slice, select, roll, index_select };
 
-/// Which arguments of a product of matrices are what; right == 0: it is none.
+/// The arguments of a matmul, by index. right == 0: the operator is no matmul.
 struct Gemm {
   uint8_t left = 0, right = 0;
-  int8_t term = -1;    // what is added
-  uint8_t rank = 0;    // of `right`; 0: any
+  int8_t term = -1;    // the argument that is added; -1: none
+  uint8_t rank = 0;    // rank of `right`; 0: any
   bool turns = false;  // `right` is transposed
 
   explicit constexpr operator bool() const { return right != 0; }
 };
 
-/// The operator adds to argument 0 what `op` makes of arguments 1 and 2, times a number.
+/// The operator adds a multiple of op(argument 1, argument 2) to argument 0.
 struct Summand {
   const char* op = nullptr;
 };
@@ -154,28 +154,28 @@ struct Summand {
 inline constexpr Gemm kMatrices{0, 1, -1, 2}, kBatches{0, 1, -1, 3}, kAnyMatrices{0, 1}, kLinear{0, 1, 2, 2, true},
     kMatricesAndTerm{1, 2, 0, 2}, kBatchesAndTerm{1, 2, 0, 3};
 
-/// In which dtype eager reads the numbers (Scalar arguments, and numbers in the place of a tensor) of a call.
+/// The dtype in which eager reads the numbers of a call: Scalar arguments, and numbers in the place of a tensor.
 enum class Numbers : uint8_t {
   any,       // as they are
-  wrap,      // arguments 0 and 1 as elements of the dtype it computes in, integers modulo 2^bits; the others: fit
-  fit,       // as elements of the result's dtype; eager refuses a number that is beyond it
-  fit_wide,  // the same, but 16-bit floats as f32
+  wrap,      // arguments 0 and 1: in the dtype that the operator computes in, integers modulo 2^bits; others: as `fit`
+  fit,       // in the dtype of the result; eager refuses a number beyond its range
+  fit_wide,  // as `fit`, but in f32 if the result is a 16-bit float
 };
 
-/// The range of the results (compiler/ir/value_range.h). Null: for finite operands a finite number of any size, never
-/// NaN; for operands that may be infinite or NaN, that too. Overflow does not count (ValueRange). Functions that make
-/// NaN or an infinity of ordinary numbers (acos, 1 / x) need a rule: ranges::unknown at least.
+/// The range of the results (compiler/ir/value_range.h). Null: any finite number if operands and number arguments are
+/// finite; also infinities or NaN if one of them may be infinite or NaN. Overflow does not count (ValueRange).
+/// Functions that give NaN or an infinity for ordinary numbers (acos, 1 / x) need a rule, at least ranges::unknown.
 using RangeFn = ValueRange (*)(const RangeCall& call);
-/// What becomes of an element of operand `index` that is not finite, where kPassesNan and kPassesInfinity cannot say
-/// it.
+/// Whether NaN and infinities in operand `index` reach the result. Needed only where kPassesNan and kPassesInfinity
+/// cannot express it.
 using PassingFn = Passing (*)(const Node& node, size_t index);
-/// The operator on numbers: arguments 0 and 1.
+/// The operator as a function of two numbers, arguments 0 and 1.
 using CurveFn = double (*)(double x, double y);
-/// In whose memory a result lies in eager (compiler/ir/sharing.h): a write to one is then seen through the other. Null:
-/// always in memory of its own.
+/// The operand in whose memory a result lies in eager (compiler/ir/sharing.h): a write to one is then seen through the
+/// other. Null: the result always has memory of its own.
 using SharesFn = Sharing (*)(const SharingCall& call);
-/// The version of `before` whose view is `after`; `view` are the view's arguments, 0 apart. Null where an element of
-/// `before` is reached by several ways.
+/// The viewed tensor after a write through the view: `before`, with the viewed elements replaced by `after`. `view`:
+/// the view's arguments; argument 0 is not read. Null if the view may reach an element of `before` twice.
 using WriteFn = Value* (*)(Builder& builder, const Args& view, Value* before, Value* after);
 
 struct OpFacts {

@@ -40,10 +40,25 @@ ValueRange hull_of(const std::vector<ValueRange>& ranges) {
   return out;
 }
 
+namespace {
+
+// Whether a number among the arguments is an infinity or NaN.
+bool has_special_number(const Node& node) {
+  const Args& args = node.args();
+  return std::any_of(args.begin(), args.end(),
+                     [](const Arg& arg) { return arg.is<double>() && !std::isfinite(arg.as<double>()); });
+}
+
+}  // namespace
+
 ValueRange range_of_results(const RangeCall& call) {
   if (call.node.op->facts.range) return call.node.op->facts.range(call);
   const ValueRange all = hull_of(call.tensors);
   ValueRange out;
+  if (has_special_number(call.node)) {
+    out.above = out.below = out.nan = true;
+    return out;
+  }
   out.above = out.below = all.is_infinite();
   out.nan = !all.is_finite();
   return out;

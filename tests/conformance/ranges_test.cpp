@@ -1,11 +1,13 @@
-// Does the analysis of ranges hold for every operator? Kernels decide: the cases of each operator run on finite numbers
-// of ordinary size, and the results must lie in the ranges that the analysis states for them.
+// Does the analysis of ranges hold for every operator? Kernels decide: the cases of each operator run on finite
+// elements of ordinary size, with their number arguments as they are and at their edges, and the results must lie in
+// the ranges that the analysis states for them.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 
 #include "backends/xnnpack/compile/target.h"
@@ -130,6 +132,59 @@ TEST(ValueRanges, HoldWhatKernelsMakeOfOrdinaryNumbers) {
   for (const std::string_view op : kVariances)
     EXPECT_EQ(wrong.erase(std::string(op)), 1u) << op << " need not be among the exceptions";
   for (const auto& [op, found] : wrong) ADD_FAILURE() << op << ": " << found;
+}
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// The case with each number argument (Scalar or float) at each edge, others as they are.
+std::vector<std::pair<std::string, Case>> at_edges(const Case& test) {
+  const compiler::OpDef* def = compiler::find_op(test.op);
+  std::vector<std::pair<std::string, Case>> out;
+  if (!def) return out;
+  for (const compiler::ArgSpec& spec : def->parsed->args) {
+    if (spec.type != compiler::ArgType::scalar && spec.type != compiler::ArgType::real) continue;
+    for (const double edge : {0.0, -0.0, 1.0, -1.0, -2.5, kInfinity, -kInfinity, kNan}) {
+      Case changed = test;
+      const auto given = std::find_if(changed.inputs.begin(), changed.inputs.end(),
+                                      [&](const auto& input) { return input.name == spec.name; });
+      if (given == changed.inputs.end()) {
+        changed.inputs.push_back({spec.name, {}});
+        changed.inputs.back().arg.emplace<double>(edge);
+      } else {
+        given->arg.emplace<double>(edge);
+      }
+      out.emplace_back(fmt::format("{}={}", spec.name, edge), std::move(changed));
+    }
+  }
+  return out;
+}
+
+// Operators that take the root of a variance plus epsilon, which is positive in a model.
+bool takes_root_of_variance(std::string_view op) {
+  return op.find("batch_norm") != std::string_view::npos || op == "aten.instance_norm.default" ||
+         op == "aten._transformer_encoder_layer_fwd.default";
+}
+
+// An infinite or NaN number, and 0 as a divisor, make results that are not finite of finite elements.
+TEST(ValueRanges, HoldWhatKernelsMakeOfNumbersAtTheirEdges) {
+  constexpr size_t kCases = 3;  // of an operator
+  std::map<std::string, size_t> cases_of;
+  size_t calls = 0;
+  for (const char* family : kFamilies) {
+    if (std::string_view(family) == "dtypes") continue;
+    const auto cases = read_cases(kFolder, family);
+    ASSERT_TRUE(cases.ok()) << compiler::render(cases.diag());
+    for (const Case& test : *cases) {
+      if (!counts(test) || test.error || takes_root_of_variance(test.op) || cases_of[test.op]++ >= kCases) continue;
+      for (const auto& [what, changed] : at_edges(test)) {
+        const std::string found = check(changed);
+        ++calls;
+        if (!found.empty()) ADD_FAILURE() << test.op << " with " << what << shapes(test) << ": " << found;
+      }
+    }
+  }
+  EXPECT_GE(calls, 2000u);
 }
 
 }  // namespace

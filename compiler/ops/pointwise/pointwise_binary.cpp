@@ -13,7 +13,7 @@ namespace {
 
 using Results = std::vector<Value*>;
 
-// A Python number in a tensor slot: the overload that takes a Scalar, or a 0-d constant.
+// For a Python number in a tensor slot: the overload that takes a Scalar. Operators without one take a 0-d constant.
 struct NumberForm {
   std::string_view tensor, scalar;
 };
@@ -52,14 +52,14 @@ Results decompose_number_operand(Builder& b, Node& node) {
   const DType dtype = is_floating(result) ? result : promote(Args{args[0], args[1]});
   for (size_t i = 0; i < 2; ++i) {
     if (!is_number(args[i])) continue;
-    // Its category must not change: 2.5 stays floating beside integers.
+    // The category of the number must stay: 2.5 is floating beside integers, too.
     const DType own = is_float_number(args[i]) && is_integral(dtype) ? DType::f32 : dtype;
     args[i] = Compose(b).tensor(args[i], own);
   }
   return {b.call(node.op->name(), args)};
 }
 
-// Stock adds a number only where the result has the tensor's dtype.
+// Stock adds a number only if the result has the tensor's dtype.
 Results decompose_add_scalar(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   const DType dtype = node.result()->dtype();
@@ -67,7 +67,7 @@ Results decompose_add_scalar(Builder& b, Node& node) {
   return {b.call("aten.add.Scalar", {b.cast(x, dtype), node.arg(1), node.arg(2)})};
 }
 
-// Integers: x - floor(x / y) * y. Stock's kernel gives the remainder of the division towards zero.
+// Integers: x - floor(x / y) * y. Stock's kernel truncates the quotient instead.
 Results decompose_remainder(Builder& b, Node& node) {
   const DType dtype = node.result()->dtype();
   const bool integers = is_integral(dtype) && dtype != DType::boolean;
@@ -76,7 +76,7 @@ Results decompose_remainder(Builder& b, Node& node) {
   if (scalar && !integers) return {};
   Compose c(b);
   Value *x = node.tensor("self"), *divisor = tensor_or_null(node.arg(1));
-  // Mixed operands: stock computes with less than the result's precision.
+  // For operands of several dtypes, stock computes with less precision than the result has.
   const bool mixed = x->dtype() != dtype || (divisor && divisor->dtype() != dtype);
   if (!integers && !mixed) return {};
   x = b.cast(x, dtype);
@@ -92,12 +92,12 @@ void infer_divide_mode(Node& node) {
   infer_broadcast(node);
 }
 
-// Eager reads the only element of a divisor as f32 beside f16 and bf16, and does not round the quotient before `mode`.
+// For f16 and bf16, eager reads a divisor of one element as f32, and does not round the quotient before `mode`.
 Results divide_by_element(Builder& b, Node& node, const char* mode) {
   const DType dtype = node.result()->dtype();
   Value *x = tensor_or_null(node.arg(0)), *y = tensor_or_null(node.arg(1));
   if (!x || !y || !is_16_bit(dtype) || !is_element(y)) return {};
-  if (y->dtype() == dtype && y->rank() == 0) return {};  // as kernels do it
+  if (y->dtype() == dtype && y->rank() == 0) return {};  // kernels compute this alike
   return {b.cast(Compose(b).div_mode(b.cast(b.cast(x, dtype), DType::f32), b.cast(y, DType::f32), mode), dtype)};
 }
 
@@ -108,13 +108,13 @@ Results decompose_divide_mode(Builder& b, Node& node) {
   if (Results in_f32 = divide_by_element(b, node, mode.c_str()); !in_f32.empty()) return in_f32;
   const Value *x = tensor_or_null(node.arg(0)), *y = tensor_or_null(node.arg(1));
   if (mode == "trunc" && x && y && is_16_bit(node.result()->dtype()) && y->rank() > 0) {
-    Compose c(b);  // eager rounds the quotient first
+    Compose c(b);  // eager rounds the quotient before truncating
     return {c.unary("aten.trunc", c.div(node.arg(0), node.arg(1)))};
   }
   return decompose_number_operand(b, node);
 }
 
-// exp(exponent * log(base)), in double precision: the exponential turns roundings of the product into relative ones.
+// exp(exponent * log(base)), in double precision: exp turns an absolute error of the product into a relative error.
 Value* complex_power(Compose& c, const Arg& base, const Arg& exponent, DType dtype) {
   const auto operand = [&](const Arg& arg) { return c.b.cast(c.b.cast(c.tensor(arg, dtype), dtype), DType::c128); };
   return c.b.cast(c.exp(c.mul(operand(exponent), c.log(operand(base)))), dtype);
@@ -128,7 +128,7 @@ Results decompose_pow(Builder& b, Node& node) {
   return {complex_power(c, node.arg(0), node.arg(1), dtype)};
 }
 
-// base ** exponent with a literal exponent: the cases eager computes by multiplication.
+// base ** exponent for the literal exponents that eager computes by multiplication.
 Results decompose_pow_scalar(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
@@ -150,7 +150,7 @@ Results decompose_pow_scalar(Builder& b, Node& node) {
     return *exponent == 2 && x->dtype() == dtype ? Results{c.mul(x, x)} : Results{};
   }
   const double rounded = dtype == DType::bf16 ? half_number(*exponent, dtype) : *exponent;
-  const bool by_products = dtype != DType::f16;  // each of which is rounded
+  const bool by_products = dtype != DType::f16;  // eager rounds each product
   if (rounded == 2) return {c.mul(x, x)};
   if (rounded == 3 && by_products) return {c.mul(c.mul(x, x), x)};
   if (rounded == -2 && by_products) return {c.unary("aten.reciprocal", c.mul(x, x))};
@@ -185,7 +185,7 @@ void infer_ordered(Node& node) {
   require(!is_complex(node.result()->dtype()), "complex numbers have no order");
 }
 
-// fmax, fmin: NaN counts as missing.
+// fmax and fmin ignore a NaN operand if the other one is a number.
 Results decompose_f_extreme(Builder& b, Node& node, const char* target) {
   Compose c(b);
   Value *x = node.tensor("self"), *y = node.tensor("other");
@@ -197,7 +197,7 @@ Results decompose_f_extreme(Builder& b, Node& node, const char* target) {
 Results decompose_fmax(Builder& b, Node& node) { return decompose_f_extreme(b, node, "aten.maximum"); }
 Results decompose_fmin(Builder& b, Node& node) { return decompose_f_extreme(b, node, "aten.minimum"); }
 
-// Infinite beside an infinite side, even if the other side is NaN.
+// If one side is infinite, the result is infinite, even if the other side is NaN.
 Results decompose_hypot(Builder& b, Node& node) {
   Compose c(b);
   const DType dtype = node.result()->dtype();
@@ -216,8 +216,8 @@ Results decompose_hypot(Builder& b, Node& node) {
   })};
 }
 
-// log(exp(x) + exp(y)) = log1p(exp(low - high)) + high, ordered by real parts. Of equal infinite real parts eager takes
-// one operand, or adds powers.
+// log(exp(x) + exp(y)) = log1p(exp(low - high)) + high, ordered by real parts. If both real parts are the same
+// infinity, eager takes one operand (-inf) or adds the powers (+inf).
 Value* complex_logaddexp(Compose& c, Value* x, Value* y) {
   Value *a = c.call("aten.real", {x}), *b = c.call("aten.real", {y}), *less = c.compare("lt", a, b);
   Value *low = c.where(less, x, y, x->dtype()), *high = c.where(less, y, x, x->dtype());
@@ -246,7 +246,7 @@ Results decompose_logaddexp(Builder& b, Node& node) {
   })};
 }
 
-// The form of two tensors takes numbers.
+// The .Tensor overload takes numbers, too.
 Results decompose_scalar_tensor(Builder& b, Node& node) {
   const std::string_view name = node.op->name();
   return {b.call(std::string(name.substr(0, name.rfind('.'))) + ".Tensor", node.args())};
@@ -268,7 +268,7 @@ Results decompose_xlogy(Builder& b, Node& node) {
   return {c.where(c.unary("aten.isnan", y), y, out, dtype)};
 }
 
-// 0 of NaN, as of negative numbers.
+// NaN gives 0, as negative numbers do.
 Results decompose_heaviside(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
@@ -376,7 +376,7 @@ const OpDef kPointwiseBinaryRows[] = {
            "bf16[2]{=7, 3}, bf16[1]{=0.1}, rounding_mode=trunc")},
     {"aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", infer_divide_mode,
      decompose_divide_mode, "aten::div.Scalar_mode_out",
-     kPointwise | Numbers::wrap | kAlsoInPlace | kDependsOnSubnormals,
+     kPointwise | Numbers::wrap | kAlsoInPlace | kPassesNan | kDependsOnSubnormals | ranges::div,
      Cases("f32[6], 0.75, rounding_mode=None", "i64[6]{=-1, 2, 8, -5, -7, -8}, -4, rounding_mode=floor",
            "f32[6], 0.75, rounding_mode=trunc", "bf16[3]{=-2.09375, 2.59375, 7}, 0.1, rounding_mode=trunc")},
     {"aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", infer_sum, nullptr,
@@ -385,14 +385,15 @@ const OpDef kPointwiseBinaryRows[] = {
          Growth::sum,
      Cases("f32[5], 3", "f16[5], -2", "f32[3], 2, 3", "bf16[3]{=1, 2, -3}, 1.003, 1.003")},
     {"aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", infer_sum, decompose_rsub_tensor,
-     nullptr, kPointwise | Numbers::wrap | kPassesBoth | Binary::rsub | ranges::rsub,
+     nullptr, kPointwise | Numbers::wrap | kPassesBoth | Binary::rsub | curves::rsub | ranges::rsub | Growth::sum,
      Cases("f32[3, 4], f32[4]", "i64[3], i64[3], alpha=2")},
     {"aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_remainder,
      "aten::remainder.Tensor_out",
      kPointwise | Numbers::wrap | kKeepsZero | curves::remainder | kAlsoInPlace | ranges::modulo,
      Cases("f32[5], f32[]", "i8[7], i8[7]", "f32[0, 3], f32[1, 3]")},
     {"aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", infer_broadcast, decompose_scalar_remainder,
-     nullptr, kPointwise | Numbers::wrap, Cases("5, f32[3, 4]{range=1.1..4.6}", "7, i64[3, 4]{range=1..9}")},
+     nullptr, kPointwise | Numbers::wrap | ranges::unknown,
+     Cases("5, f32[3, 4]{range=1.1..4.6}", "7, i64[3, 4]{range=1..9}")},
     {"aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, decompose_remainder,
      "aten::remainder.Scalar_out",
      kPointwise | Numbers::wrap | kKeepsZero | curves::remainder | kAlsoInPlace | ranges::modulo,
@@ -408,7 +409,8 @@ const OpDef kPointwiseBinaryRows[] = {
      kPointwise | Numbers::wrap | kDependsOnZeroSignOf1 | kDependsOnSubnormals | ranges::floor_divide,
      Cases("f32[5], 3", "f32[0, 3], f32[1, 3]", "f16[5], -2", "bf16[3]{=3, 7, -3}, f32[]{=1.003}")},
     {"aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, decompose_floor_divide, nullptr,
-     kPointwise | Numbers::wrap | kAlsoInPlace, Cases("i64[4], 3", "f32[4], 0.5")},
+     kPointwise | Numbers::wrap | kAlsoInPlace | kDependsOnSubnormals | ranges::floor_divide,
+     Cases("i64[4], 3", "f32[4], 0.5")},
     {"aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", infer_broadcast, decompose_pow,
      "aten::pow.Tensor_Tensor_out", kPointwise | kDependsOnZeroSign | ranges::unknown,
      Cases("f32[2, 3], f32[3]", "f16[7], f16[7]", "f32[0, 3], f32[1, 3]", "c64[2, 3], c64[3]", "f64[3], c64[2, 1]")},

@@ -44,7 +44,7 @@ void infer_where(Node& node) {
   const Args operands{node.arg("self"), node.arg("other")};
   set_result(node, promote(operands), broadcast(condition->sizes(), broadcast_all(operands)));
   const DType dtype = node.result()->dtype();
-  if (is_16_bit(dtype)) return;  // numbers beyond it become infinite
+  if (is_16_bit(dtype)) return;  // larger numbers become infinite
   for (const char* name : {"self", "other"}) require_fits(node, name, dtype);
 }
 
@@ -78,8 +78,8 @@ void infer_addcdiv(Node& node) {
   if (!is_floating(node.result()->dtype()) && !is_complex(node.result()->dtype())) reject("addcdiv of integers");
 }
 
-// x + y or x - y in `dtype`. add and sub multiply complex numbers by their alpha, which makes a NaN of 0 times an
-// infinite part; the sums within eager's ternary operators do not.
+// combine(x, y), a sum or difference, in `dtype`. On complex numbers add and sub multiply by alpha, and 0 times an
+// infinite part is NaN. The sums within eager's ternary operators do not, so they are computed on the parts.
 template <typename Combine>
 Value* combined_parts(Compose& c, DType dtype, Value* x, Value* y, const Combine& combine) {
   if (!is_complex(dtype)) return combine(x, y);
@@ -94,13 +94,13 @@ Value* plain_difference(Compose& c, DType dtype, Value* x, Value* y) {
   return combined_parts(c, dtype, x, y, [&](Value* a, Value* b) { return c.sub(a, b); });
 }
 
-// self + combine(value * tensor1, tensor2), all of the result's dtype. What f16 holds may have products that it does
-// not.
+// self + combine(value * tensor1, tensor2), in the dtype of the result. 16-bit floats are computed in f32: in f16
+// products may overflow.
 template <typename Combine>
 Value* with_scaled(Builder& b, Node& node, const Combine& combine) {
   Compose c(b);
   const auto compute = [&](Value* self, Value* first, Value* second) {
-    // Of complex numbers, a product by 1 makes NaN, too.
+    // For complex numbers even a product by 1 may give NaN.
     const bool has_factor = literal(node.arg("value")) != 1.0 || is_complex(first->dtype());
     if (has_factor) first = c.mul(first, node.arg("value"));
     return plain_sum(c, node.result()->dtype(), self, combine(c, first, second));
@@ -131,12 +131,12 @@ Value* interpolated(Compose& c, Value* start, Value* end, const Arg& by) {
   const auto high_by = [&](const Arg& rest) { return plain_difference(c, dtype, end, c.mul(delta, rest)); };
   if (auto weight = literal(by)) return std::abs(*weight) < 0.5 ? low() : high_by(1.0 - *weight);
   Value* weight = by.as<Value*>();
-  // Of a complex weight, c.sub(1, weight) multiplies it by 1.
+  // c.sub(1, weight) would multiply a complex weight by 1.
   Value* high = high_by(is_complex(dtype) ? c.add(c.neg(weight), 1) : c.sub(1, weight));
   return c.where(c.compare("lt", c.abs(weight), 0.5), low(), high);
 }
 
-// Differences of numbers that f16 holds may be infinite in f16.
+// 16-bit floats are computed in f32: in f16 differences may overflow.
 Results decompose_lerp(Builder& b, Node& node) {
   Compose c(b);
   return {in_float(b, node.tensor("self"), [&](Value* start) {
@@ -183,7 +183,8 @@ const OpDef kPointwiseTernaryRows[] = {
          Growth::keeps,
      Cases("bf16[2, 3], bool[3], 1", "bool[2, 3], bool[3], true", "f32[3, 4], bool[3, 4], 2.0")},
     {"aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", infer_masked_fill,
-     decompose_masked_fill_tensor, nullptr, kPointwise | kKeepsZero | kAlsoInPlace,
+     decompose_masked_fill_tensor, nullptr,
+     kPointwise | kKeepsZero | kAlsoInPlace | passing::select | ranges::select | Growth::keeps,
      Cases("f32[2, 3], bool[2, 1], i64[]{=3}", "f32[2, 3], bool[2, 1], f32[]{=2.5}")},
     {"aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", infer_three,
      decompose_addcmul, nullptr, kPointwise | Numbers::fit_wide | kAlsoInPlace | Summand{"aten.mul.Tensor"},

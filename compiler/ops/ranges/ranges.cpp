@@ -286,6 +286,8 @@ ValueRange floor_divide(const RangeCall& call) { return with_flags(ValueRange(),
 ValueRange modulo(const RangeCall& call) {
   const auto divisor = call.argument("other");
   ValueRange out;
+  out.above = !divisor || divisor->above;  // eager: -1 % inf is inf
+  out.below = !divisor || divisor->below;
   out.nan = !first_range(call).is_finite() || !divisor || !divisor->is_finite() || divisor->holds(0);
   return out;
 }
@@ -297,14 +299,19 @@ ValueRange pow(const RangeCall& call) {
 
 ValueRange clamp(const RangeCall& call) {
   const bool tanh = call.node.op->parsed->find("min_val") >= 0;
-  const auto low = call.argument(tanh ? "min_val" : "min"), high = call.argument(tanh ? "max_val" : "max");
-  if (!low && !high) return first_range(call);
-  ValueRange out = clamped(first_range(call), low ? low->min : -kInfinity, high ? high->max : kInfinity);
-  for (const auto& bound : {low, high}) {
-    if (bound && bound->nan) return may_be_all();
-    if (bound && bound->is_infinite()) return with_flags(out, hull_of(call.tensors));
+  const char *min = tanh ? "min_val" : "min", *max = tanh ? "max_val" : "max";
+  const auto low = call.argument(min), high = call.argument(max);
+  if ((low && low->nan) || (high && high->nan)) return may_be_all();
+  const ValueRange& x = first_range(call);
+  const bool is_unknown = (!low && !call.node.is_none(min)) || (!high && !call.node.is_none(max));
+  if (is_unknown) return with_flags({}, x);  // a number that the program computes
+  ValueRange out = clamped(x, low && !low->below ? low->min : -kInfinity, high && !high->above ? high->max : kInfinity);
+  out.above = (x.above || (low && low->above)) && (!high || high->above);
+  out.below = (high && high->below) || (x.below && (!low || low->below));
+  if (low && high && (low->above || low->min > high->max)) {  // the upper bound wins
+    out = including(out, high->min);
+    out = including(out, high->max);
   }
-  if (low && high && low->min > high->max) out = including(out, high->max);
   return out;
 }
 
@@ -383,6 +390,11 @@ ValueRange variance(const RangeCall& call) {
 }
 
 ValueRange norm(const RangeCall& call) {
+  // Equal elements have no variance: with an epsilon of 0 their norm is 0 / 0.
+  if (call.node.op->parsed->find("eps") >= 0 && !call.node.is_none("eps")) {
+    const auto eps = call.argument("eps");
+    if (!eps || !eps->is_finite() || eps->min <= 0) return may_be_all();
+  }
   ValueRange out;
   out.nan = !first_range(call).is_finite();
   return out;
@@ -429,6 +441,14 @@ ValueRange logaddexp(const RangeCall& call) {
 
 ValueRange nan_to_num(const RangeCall&) { return {}; }
 
+ValueRange elu(const RangeCall& call) {
+  for (const char* name : {"alpha", "scale", "input_scale"}) {
+    const auto factor = call.argument(name);
+    if (!factor || !factor->is_finite()) return may_be_all();
+  }
+  return with_flags({}, clamped(first_range(call), 0, kInfinity));
+}
+
 // The range of a function of the only tensor, x.
 #define CURVE(name, expression)              \
   ValueRange name(const RangeCall& call) {   \
@@ -438,7 +458,6 @@ ValueRange nan_to_num(const RangeCall&) { return {}; }
 CURVE(abs, magnitude_of(x))
 CURVE(relu, clamped(x, 0, kInfinity))
 CURVE(relu6, clamped(x, 0, 6))
-CURVE(elu, with_flags({}, clamped(x, 0, kInfinity)))
 CURVE(gelu, rectified(x, -0.2, true))
 CURVE(silu, rectified(x, -0.3, true))
 CURVE(mish, rectified(x, -0.4, true))

@@ -22,7 +22,7 @@ void infer_embedding(Node& node) {
   set_result(node, weight->dtype(), std::move(sizes));
 }
 
-// Rows of `self` that `indices` names, scaled down to max_norm where their norm is larger.
+// Scales the rows of `self` that `indices` names down to max_norm, where their norm is larger.
 Results decompose_embedding_renorm(Builder& b, Node& node) {
   Value *table = node.tensor("self"), *indices = node.tensor("indices");
   require_rank(table, 2, "embedding_renorm_: self");
@@ -60,7 +60,7 @@ void infer_gather(Node& node) {
   const Value *x = node.tensor("self"), *index = node.tensor("index");
   index_dim(node);
   set_result(node, x->dtype(), index->sizes());
-  if (numel(index->sizes()).is(0)) return;  // eager looks at nothing else of an empty index
+  if (numel(index->sizes()).is(0)) return;  // eager does not check an empty index further
   require(is_index(index->dtype()), "gather: the index is not i32 or i64");
   const bool fits = std::max<size_t>(x->rank(), 1) == std::max<size_t>(index->rank(), 1);  // 0-d counts as 1-d
   if (!fits) reject("gather: ranks differ");
@@ -81,7 +81,8 @@ Results decompose_gather(Builder& b, Node& node) {
   Value* vector = b.cast(b.reshape(index, {Sym(1)}), DType::i64);
   return {b.reshape(b.call("aten.gather", {x, 0, vector}), {})};
 }
-// Negative indices along a dimension count from the end. Those into all elements and those of gather do not.
+// Adds the size to negative indices, which count from the end in take_along_dim with a `dim`. Without one, and in
+// gather, they do not.
 Value* count_from_end(Builder& b, Value* index, const Sym& size) {
   Compose c(b);
   return c.where(c.compare("lt", index, 0), c.add(index, size), index, index->dtype());
@@ -118,7 +119,7 @@ Results decompose_take(Builder& b, Node& node) {
 
 // --- x[i, :, j] ---
 
-// Indices as long as the rank; masks count once per dimension they cover.
+// Indices, padded to the rank of x. A mask of rank n is followed by n - 1 nulls.
 struct Advanced {
   Values indices;  // null: the whole dimension
   bool has_mask = false;
@@ -144,7 +145,8 @@ Advanced advanced_of(const Node& node) {
   return out;
 }
 
-// Index tensors broadcast together; their sizes go where they are, or first if they are not neighbours.
+// Index tensors are broadcast together. Their sizes replace the indexed dimensions if these are neighbours, else they
+// come first.
 Sizes indexed_sizes(const Value* x, const Values& indices) {
   Sizes together;
   size_t first = indices.size(), last = 0, count = 0;
@@ -168,7 +170,7 @@ Sizes indexed_sizes(const Value* x, const Values& indices) {
 void infer_index(Node& node) {
   const Value* x = node.tensor("self");
   const Advanced a = advanced_of(node);
-  if (a.has_mask) {  // as many results as true elements: preset by the importer
+  if (a.has_mask) {  // the size is the number of true elements, which the importer has preset
     if (!node.result()->type.is_tensor() || node.result()->rank() == 0)
       reject("index by a mask needs its result type from the exported program");
     if (node.result()->dtype() != x->dtype()) reject("index: the result has a different dtype");
@@ -177,7 +179,7 @@ void infer_index(Node& node) {
   set_result(node, x->dtype(), indexed_sizes(x, a.indices));
 }
 
-// Narrow integral indices are widened.
+// Converts integer indices to i64.
 Results decompose_index(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   const Advanced a = advanced_of(node);
@@ -198,7 +200,7 @@ void infer_index_put(Node& node) {
   const Value* x = node.tensor("self");
   const Value* values = node.tensor("values");
   const Advanced a = advanced_of(node);
-  // Beside a mask eager writes one value of another dtype.
+  // With a mask, eager takes a single value of another dtype.
   if (x->dtype() != values->dtype() && !(a.has_mask && numel(values->sizes()).is(1)))
     reject("index_put: the values have a different dtype");
   if (!a.has_mask) {
@@ -226,7 +228,7 @@ Results decompose_index_put(Builder& b, Node& node) {
   return {b.call("aten.index_put", {x, given, values, accumulate})};
 }
 
-// Indices into dimensions of `x`, cut to [-size, size - 1].
+// Indices into the dimensions of `x`, clamped to [-size, size - 1].
 Values cut_indices(Compose& c, const Value* x, Values indices) {
   require(indices.size() <= x->rank(), "index: too many indices");
   for (size_t i = 0; i < indices.size(); ++i) {
@@ -238,7 +240,7 @@ Values cut_indices(Compose& c, const Value* x, Values indices) {
   return indices;
 }
 
-// Where `mask` is not set, indices may be out of range, and what they name is not read: the result is `fill`.
+// Where `mask` is false, indices may be out of range and the result is `fill`.
 Results decompose_masked_index(Builder& b, Node& node) {
   Compose c(b);
   Value *x = node.tensor("self"), *mask = node.tensor("mask");
@@ -278,7 +280,7 @@ void infer_index_write(Node& node) {
   infer_same(node);
 }
 
-// index_put with the index in its place
+// index_put with the index for dimension `dim`
 Value* put_along(Builder& b, Value* x, int64_t dim, Value* index, Value* source, bool accumulate) {
   Values indices(static_cast<size_t>(dim), nullptr);
   indices.push_back(index);
@@ -297,7 +299,7 @@ Results decompose_index_write(Builder& b, Node& node) {
   Value* source = c.tensor(node.arg(fill ? "value" : "source"), x->dtype());
   if (add && literal(node.arg("alpha")) != 1.0) source = c.mul(source, node.arg("alpha"));
   source = fill ? b.reshape(source, {}) : b.reshape(source, sizes);
-  // Leading whole dimensions: the values of index_put follow the index in its place.
+  // Dimensions before the indexed one are whole, so the values of index_put have the index in the same dimension.
   Value* out = put_along(b, x, dim, index, source, add);
   return {scalar ? b.reshape(out, {}) : out};
 }
@@ -328,7 +330,7 @@ void infer_scatter_reduce(Node& node) {
   infer_scatter(node);
 }
 
-// Sums of complex numbers are those of their parts.
+// Complex numbers are summed part by part.
 Results decompose_scatter_add(Builder& b, Node& node) {
   Value *x = node.tensor("self"), *index = node.tensor("index"), *source = node.tensor("src");
   if (!is_complex(x->dtype())) return decompose_narrow_index(b, node);
@@ -374,7 +376,7 @@ Results decompose_strided_scatter(Builder& b, Node& node) {
   return args[1] == node.arg(1) ? Results{} : Results{b.call("aten.as_strided_scatter", std::move(args))};
 }
 
-// where(on the diagonal, source, self): the source lies along the rows of the two dimensions.
+// where(on the diagonal, source, self). The source is aligned with the rows of dim1 and broadcast along dim2.
 Results decompose_diagonal_scatter(Builder& b, Node& node) {
   Compose c(b);
   Value *x = node.tensor("self"), *source = converted_source(b, node);
@@ -482,7 +484,7 @@ const OpDef kIndexingRows[] = {
      decompose_narrow_index, "aten::scatter.src_out", kAlsoInPlace | kPassesBoth | ranges::operands | Growth::keeps,
      Cases("f32[3, 4], 1, i64[3, 4]{index<3}, f32[3, 4]", "f32[3, 4], 0, i32[1, 4]{index<3}, f32[1, 4]")},
     {"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", infer_scatter,
-     decompose_narrow_index, "aten::scatter.value_out", kAlsoInPlace | Numbers::fit,
+     decompose_narrow_index, "aten::scatter.value_out", kAlsoInPlace | Numbers::fit | ranges::select,
      Cases("f32[3, 4], 1, i64[3, 4]{index<3}, 1.5", "f32[3, 3], -1, i64[1, 3]{=2, 0, 1}, 2.5")},
     {"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
      infer_scatter_reduce, decompose_narrow_index, "aten::scatter.reduce_out", kNoStock | kAlsoInPlace,

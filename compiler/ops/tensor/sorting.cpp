@@ -48,7 +48,7 @@ void infer_topk(Node& node) {
   set_result(node, 1, DType::i64, sizes);
 }
 
-// Of one element, as in routers with a single group of experts.
+// The top 1 of one element is that element, as in routers with a single group of experts.
 Results decompose_topk(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   if (x->rank() == 0 || !node.integer("k").is(1)) return {};
@@ -83,7 +83,7 @@ void infer_where_indices(Node& node) {
     if (result->rank() != 1 || result->dtype() != DType::i64) reject("where: a result is not a vector of i64");
   }
 }
-// Values, the number of each element's value, counts; those not asked for are empty vectors.
+// Results: the values, for each element the index of its value, the counts. Results not asked for are empty vectors.
 void infer_unique(Node& node) {
   infer_preset(node);
   const Value* x = node.tensor("self");
@@ -102,7 +102,7 @@ Results decompose_argwhere(Builder& b, Node& node) {
   set_result(*found, DType::i64, node.result()->sizes());
   return {found->result()};
 }
-// Values along a dimension (or of the flat tensor), the number of each one's value, counts.
+// Results: the values along a dimension (or of the flat tensor), for each element the index of its value, the counts.
 void infer_unique_consecutive(Node& node) {
   infer_preset(node);
   const Value* x = node.tensor("self");
@@ -141,16 +141,16 @@ void infer_vector_result(Node& node) {
 
 // --- positions ---
 
-// So many elements make a tree of two constants of 32 KiB each. Longer sequences are searched on an interval, so that a
-// program of many searches has no constants out of proportion to it.
+// A tree of this many elements has two constants of 32 KiB each. Longer sequences are searched by intervals, so that
+// the constants of a program with many searches stay in proportion.
 constexpr int64_t kMostInTree = (int64_t{1} << 12) - 1;
 
-// The binary search of eager among `length` elements, as a tree. Node i of a level has the children 2i, if its element
-// stops the search, and 2i + 1 in the next level; levels follow each other in `elements`.
+// Eager's binary search among `length` elements, as a tree. The children of node i of a level are nodes 2i (if the
+// element stops the search) and 2i + 1 of the next level. `elements` holds the levels one after the other.
 struct SearchTree {
   int64_t levels = 0;
-  std::vector<int64_t> elements;   // that a node looks at
-  std::vector<int64_t> positions;  // the results, for the nodes behind the last level
+  std::vector<int64_t> elements;   // the index of the element that each node compares
+  std::vector<int64_t> positions;  // the results: the positions at the nodes behind the last level
 
   explicit SearchTree(int64_t length) {
     struct Interval {
@@ -161,7 +161,7 @@ struct SearchTree {
       std::vector<Interval> next;
       for (const auto [low, high] : level) {
         const int64_t middle = low + (high - low) / 2;
-        const bool done = low == high;  // one level before its neighbours; what it looks at changes nothing
+        const bool done = low == high;  // ends one level before its neighbours; its comparison changes nothing
         elements.push_back(std::min(middle, length - 1));
         next.push_back({low, done ? low : middle});
         next.push_back({done ? low : middle + 1, high});
@@ -172,9 +172,9 @@ struct SearchTree {
   }
 };
 
-// The position of each element of `x` [.., m] in the rows of `sorted` [.., n]. What stops the search is an element of
-// `sorted` that is not less than that of `x`, or greater than it if `right`; NaN stops nothing. Both forms take a few
-// operators for each step and one copy of `sorted`: the tree of up to 2*n elements, the interval of n + 1.
+// The functions below find the position of each element of `x` [.., m] in the rows of `sorted` [.., n]. An element of
+// `sorted` stops the search if it is >= that of `x`, or > if `right`; NaN never does. Both forms take a few operators
+// for each step and one copy of `sorted`: the tree of up to 2*n elements, the interval of n + 1.
 
 // 0 < n <= kMostInTree
 Value* search_tree(Compose& c, Value* sorted, Value* x, bool right) {
@@ -182,13 +182,13 @@ Value* search_tree(Compose& c, Value* sorted, Value* x, bool right) {
   const auto count = [](const std::vector<int64_t>& values) { return Sym(static_cast<int64_t>(values.size())); };
   const int64_t dim = static_cast<int64_t>(sorted->rank()) - 1;
   Value* elements = c.index_select(sorted, dim, c.constant_i64(tree.elements, {count(tree.elements)}));
-  // Numbers of nodes in `elements`: 2^level - 1 + i. The children of node i have 2i + 1 and 2i + 2.
+  // Node i of a level has number 2^level - 1 + i in `elements`. The children of number k are 2k + 1 and 2k + 2.
   Value* node = nullptr;
   int64_t level = 0;
   do {  // there is at least one level
     Value* at = node ? c.b.call("aten.gather", {elements, dim, node}) : c.b.slice(elements, dim, 0, 1);
     Value* stops = c.compare(right ? "gt" : "ge", at, x);
-    // Behind the last level they count from 0.
+    // The nodes behind the last level are numbered from 0.
     const int64_t first = level + 1 < tree.levels ? 1 : 2 - (int64_t{1} << tree.levels);
     Value* step = c.where(stops, first, first + 1, DType::i64);
     node = node ? c.b.call("aten.add.Tensor", {step, node, 2}) : step;
@@ -198,8 +198,8 @@ Value* search_tree(Compose& c, Value* sorted, Value* x, bool right) {
   return c.b.reshape(positions, node->sizes());
 }
 
-// Any n, in the steps that the largest one needs. Where low and high are equal, a step keeps them; it may read an
-// element behind the last one.
+// For any n, in as many steps as its upper bound needs. Where low and high are equal, a step keeps them, and may read
+// the padding element behind the last one.
 Value* search_interval(Compose& c, Value* sorted, Value* x, bool right) {
   const Sym n = sorted->sizes().back();
   const int64_t most = std::min<int64_t>(SymScope::range(n).max, std::numeric_limits<int32_t>::max());
@@ -216,7 +216,7 @@ Value* search_interval(Compose& c, Value* sorted, Value* x, bool right) {
   return low;
 }
 
-// `x` has the leading sizes of `sorted`, unless that is a vector.
+// `x` has the same leading sizes as `sorted`, unless `sorted` is a vector.
 Value* positions_in(Compose& c, Value* sorted, Value* x, bool right, DType dtype) {
   const Sizes sizes = x->sizes();
   const bool in_vector = sorted->rank() == 1;
@@ -228,7 +228,7 @@ Value* positions_in(Compose& c, Value* sorted, Value* x, bool right, DType dtype
   return c.b.cast(positions, dtype);
 }
 
-// What is sought among boundaries of `dtype`: a fraction stays one beside integers.
+// The searched number or tensor, for boundaries of `dtype`. A float number stays one beside integer boundaries.
 Value* number_or_tensor(Compose& c, const Arg& sought, DType dtype) {
   return c.tensor(sought, is_float_number(sought) && is_integral(dtype) ? DType::f64 : dtype);
 }
@@ -240,7 +240,7 @@ Results decompose_bucketize(Builder& b, Node& node) {
   return {positions_in(c, boundaries, x, node.boolean("right"), node.boolean("out_int32") ? DType::i32 : DType::i64)};
 }
 
-// Where each element of self belongs.
+// The position at which each element of self would be inserted.
 void infer_position(Node& node) {
   set_result(node, node.boolean("out_int32") ? DType::i32 : DType::i64, node.tensor("self")->sizes());
 }
@@ -306,7 +306,7 @@ const OpDef kSortingRows[] = {
      Cases("f32[3, 4]", "f32[3, 5]{distinct}, -1, false", "i64[9]")},
     {"aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor "
      "indices)",
-     infer_sort, nullptr, "aten::sort.values_stable", kNoStock | kKeepsZero,
+     infer_sort, nullptr, "aten::sort.values_stable", kNoStock | kKeepsZero | kPassesBoth | ranges::operands,
      Cases("f32[3, 4], stable=true", "i64[5]{=2, 1, 2, 1, 0}, stable=true, dim=0, descending=true")},
     {"aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", infer_argsort, decompose_argsort,
      nullptr, kPure, Cases("f32[3, 4], 1", "f32[3, 4], -1, true", "f32[3, 5]{distinct}")},
