@@ -177,7 +177,7 @@ std::string modules_text(const std::vector<PlaceFacts>& places) {
 }
 
 // The report on its payload, if a target can read it.
-compiler::DelegateReport says_of(const DelegateMeta& meta) {
+compiler::DelegateReport payload_report(const DelegateMeta& meta) {
   for (const compiler::Target* target : compiler::known_targets()) {
     if (!target->delegate.id || std::string_view(meta.id) != target->delegate.id || !target->reporting.delegate)
       continue;
@@ -196,7 +196,7 @@ std::vector<DelegateRow> delegates_of(const MethodMeta& method, const MethodFact
     DelegateRow& row = rows.emplace_back();
     row.id = printable(method.delegate(i).id);
     row.payload_bytes = method.delegate(i).payload.size();
-    row.says = says_of(method.delegate(i));
+    row.says = payload_report(method.delegate(i));
     if (i >= facts.delegates.size()) continue;
     const DelegateFacts& known = facts.delegates[i];
     row.num_nodes = known.num_nodes;

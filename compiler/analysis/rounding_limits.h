@@ -10,7 +10,7 @@ namespace wick::compiler {
 /// The error of rounding a number to the nearest element, in steps.
 constexpr double kOwnRounding = 0.5;
 /// The smallest difference that counts in an int16 tensor, in its steps.
-constexpr double kStepsOfGrain = 4;
+constexpr double kSignificantInt16Steps = 4;
 /// The largest error of an element that the rounding of its operands may cause, in differences that count. A backend
 /// computes in floats where the error could be larger.
 constexpr double kMostError = 0.75;
@@ -24,7 +24,7 @@ constexpr double kFloatError = 0x1p-7;
 constexpr double kFloatErrorOfLargest = 1e-5;
 
 /// The smallest difference that counts, in steps: one step of int8, several of int16.
-constexpr double steps_that_count(DType dtype) { return dtype == DType::i16 ? kStepsOfGrain : 1; }
+constexpr double steps_that_count(DType dtype) { return dtype == DType::i16 ? kSignificantInt16Steps : 1; }
 
 /// The largest distance, in steps, between two programs' elements for one number. Each program rounds; one of them
 /// computes with an operator of a backend.

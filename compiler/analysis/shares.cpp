@@ -41,7 +41,7 @@ bool are_shares(const Value* value) {
 }
 
 // Elements between 0 and 1: a softmax or sigmoid, or elements picked from one.
-bool are_parts_of_one(const Value* value) {
+bool are_probabilities(const Value* value) {
   const Node* node = value->producer;
   const bool picked = node && (node->is("aten.topk.default") || node->is("aten.gather.default"));
   if (picked) node = node->result() == value ? node->tensor_or_null(0)->producer : nullptr;
@@ -81,7 +81,7 @@ bool is_share_of_sum(const Node& node) {
   if (!sum || !sum->is("aten.sum.dim_IntList") || sum->tensor_or_null(0) != x || !sum->boolean("keepdim")) return false;
   const auto dims = sum->static_ints("dim");
   return dims.size() == 1 && wrap_dim(dims[0], x->rank()) + 1 == static_cast<int64_t>(x->rank()) &&
-         (below ? are_parts_of_one(x) : are_shares(x));
+         (below ? are_probabilities(x) : are_shares(x));
 }
 
 bool has_ordinary_element(const Value* value, size_t dim) {

@@ -233,7 +233,7 @@ bool hands_on(const Node& node, const SmallNumbers& numbers, const ValueRanges& 
 }
 
 // Whether the node itself distinguishes 0 from numbers below 2^-126 in operand `index`.
-bool tells_small_numbers(const Node& node, size_t index, const ValueRanges& ranges) {
+bool distinguishes_subnormals(const Node& node, size_t index, const ValueRanges& ranges) {
   const bool compares = is_comparison(node.op->facts.binary) || node.is("aten.threshold.default");
   if (compares) return compares_near_zero(node, index, ranges);
   if (node.is(Binary::div) && index == 1) return !is_share_of_sum(node);
@@ -250,7 +250,7 @@ bool tells_small_numbers(const Node& node, size_t index, const ValueRanges& rang
 bool SmallNumbers::tells(const Node& node, const ValueRanges& ranges) const {
   const auto operands = node.operands();
   for (size_t i = 0; i < operands.size(); ++i) {
-    if (may_vanish(operands[i]) && tells_small_numbers(node, i, ranges)) return true;
+    if (may_vanish(operands[i]) && distinguishes_subnormals(node, i, ranges)) return true;
   }
   return false;
 }
@@ -275,7 +275,7 @@ SmallNumbers::SmallNumbers(const Graph& graph, const ValueRanges& ranges) {
     const bool ratio =
         node.is(Binary::div) && operands.size() == 2 && may_vanish(operands[1]) && !is_share_of_sum(node);
     for (size_t i = 0; i < operands.size(); ++i) {
-      const bool told = asked || ratio || tells_small_numbers(node, i, ranges);
+      const bool told = asked || ratio || distinguishes_subnormals(node, i, ranges);
       if (told && may_vanish(operands[i])) matter_.insert(operands[i]);
     }
   }

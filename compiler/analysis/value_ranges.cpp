@@ -132,7 +132,7 @@ bool leaves_nan(const Node& comparison) {
 }
 
 // Whether the node itself distinguishes NaN from finite numbers. A test for equality with an infinity does not.
-bool tells_nan(const Node& node) {
+bool distinguishes_nan(const Node& node) {
   if (node.is(Binary::eq) || node.is(Binary::ne)) {
     const auto number = literal(node.arg(1));
     if (number && std::isinf(*number)) return false;
@@ -192,7 +192,7 @@ KnownRanges ValueRanges::constants() const {
   return known;
 }
 
-bool ValueRanges::hands_on_half_overflow(RangeCall call) const {
+bool ValueRanges::passes_on_half_overflow(RangeCall call) const {
   const auto operands = call.node.operands();
   bool overflows = false;
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -217,7 +217,7 @@ void ValueRanges::find_ranges(const Graph& graph) {
     const bool weighed = node->op->has(kWeightedSum);
     for (const Value* operand : operands)
       call.tensors.push_back(weighed && operand->is_constant() ? ValueRange() : of(operand));
-    const bool hands_on_overflow = hands_on_half_overflow(call);
+    const bool hands_on_overflow = passes_on_half_overflow(call);
     ValueRange range;
     const Status known = catch_failure([&] { range = range_of_node(call); });
     for (const Value* result : node->results()) {
@@ -250,7 +250,7 @@ void ValueRanges::find_readers(const Graph& graph) {
       if (nan || !passing.nan || indices) hides_nan_.insert(operands[i]);
       // An operator that need not pass on NaN (fmod, a threshold) may still do so, and a branch or loop may test for
       // NaN.
-      const bool asks = tells_nan(node) || asked || !node.graphs.empty();
+      const bool asks = distinguishes_nan(node) || asked || !node.graphs.empty();
       if (asks && may_be_nan(*operands[i])) asks_for_nan_.insert(operands[i]);
       // An operator may turn an infinity into NaN, which readers may then hide.
       if (infinity || nan || !passing.infinity || indices) hides_infinity_.insert(operands[i]);

@@ -35,7 +35,7 @@ class ValueRanges {
   const SmallNumbers& small_numbers() const { return small_numbers_; }
 
  private:
-  bool hands_on_half_overflow(RangeCall call) const;
+  bool passes_on_half_overflow(RangeCall call) const;
   void find_ranges(const Graph& graph);
   void find_readers(const Graph& graph);
 

@@ -13,7 +13,7 @@ namespace {
 constexpr int kMaxDepth = 8;
 
 // Whether the node gives another number for -0 than for 0: 1 / x, pow(x, -1).
-bool tells_zeros(const Node& node, size_t operand) {
+bool distinguishes_zero_signs(const Node& node, size_t operand) {
   if (node.op->has(kDependsOnZeroSign)) return true;
   if (node.op->has(kDependsOnZeroSignOf1)) return operand == 1;
   if (!node.is("aten.pow.Tensor_Scalar")) return false;
@@ -72,7 +72,7 @@ ZeroSigns::ZeroSigns(const Graph& graph) {
                        });
     const auto operands = node.operands();
     for (size_t i = 0; i < operands.size(); ++i) {
-      if (asked || tells_zeros(node, i)) matter_.insert(operands[i]);
+      if (asked || distinguishes_zero_signs(node, i)) matter_.insert(operands[i]);
     }
   }
 }

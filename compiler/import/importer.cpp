@@ -101,7 +101,7 @@ class Importer {
       notes_.push_back(fmt::format("exported for sizes of 2 and more: {}; 1 is also accepted and takes the same path",
                                    printable(relaxed)));
     }
-    for (const std::string& symbol : numbers_that_are_no_sizes()) {
+    for (const std::string& symbol : int_inputs_that_are_no_sizes()) {
       if (auto it = graph_.ranges.find(symbol); it != graph_.ranges.end() && it->second.min == 0)
         it->second.min = std::numeric_limits<int64_t>::min();
     }
@@ -188,7 +188,7 @@ class Importer {
 
   // Symbols of int inputs that no tensor's size depends on. The exporter takes every int for a size and records that it
   // is at least 0, which neither eager nor the exported program requires of these.
-  std::set<std::string, std::less<>> numbers_that_are_no_sizes() const {
+  std::set<std::string, std::less<>> int_inputs_that_are_no_sizes() const {
     std::set<std::string, std::less<>> symbols, sizes;
     for (size_t i = 0; i < program_.input_specs.size(); ++i) {
       const auto* sym = std::get_if<pt2::SymIntArg>(&program_.graph.inputs[i]);

@@ -20,7 +20,7 @@ Values read_on_both_sides(const std::vector<Node*>& members, uint32_t unit, cons
   return values;
 }
 
-void give_to_delegates(Graph& graph, Value* from, Value* to, const DeviceReaders& readers) {
+void redirect_delegate_readers(Graph& graph, Value* from, Value* to, const DeviceReaders& readers) {
   const std::vector<Node*> users = from->users();
   for (Node* user : users) {
     if (readers.unit[readers.index.at(user)] == kNoGroup) continue;

@@ -18,6 +18,6 @@ struct DeviceReaders {
 Values read_on_both_sides(const std::vector<Node*>& members, uint32_t unit, const DeviceReaders& readers);
 
 /// Redirects the readers of `from` that lie in delegates to `to`.
-void give_to_delegates(Graph& graph, Value* from, Value* to, const DeviceReaders& readers);
+void redirect_delegate_readers(Graph& graph, Value* from, Value* to, const DeviceReaders& readers);
 
 }  // namespace wick::compiler

@@ -479,7 +479,7 @@ class Partitioner {
       delegate.output_origins.push_back(output->producer ? output->producer->origin : nullptr);
       Value* result = graph_.add_result(call, output->type, output->name);
       if (const auto [known, fresh] = first.try_emplace(output, result); !fresh) {
-        give_to_delegates(graph_, known->second, result, readers);
+        redirect_delegate_readers(graph_, known->second, result, readers);
       } else if (output->producer) {
         std::swap(result->name, output->name);
         graph_.replace(output, result);

@@ -228,12 +228,12 @@ class PutBack {
     const Node* made = copy_node(node, graph_, values_);
     brought_.emplace(made, &node);
     refused_.clear();
-    for (const Value* result : node.results()) take_name(*result, *values_.at(result));
+    for (const Value* result : node.results()) swap_name(*result, *values_.at(result));
     for (const Value* result : node.results()) adopt(*result, *values_.at(result));
   }
 
   // Gives `made` the name that `value` has in the copy. The value of the graph with that name gets the name of `made`.
-  void take_name(const Value& value, Value& made) {
+  void swap_name(const Value& value, Value& made) {
     if (value.name == made.name) return;
     const auto owner = by_name_.find(value.name);
     if (owner == by_name_.end()) return;

@@ -56,7 +56,7 @@ void set_memory(Method::State& state, Tensor& tensor, void* data, size_t capacit
 
 /// Undoes what a view instruction did. The data becomes null if the memory that the tensor had at load is too small for
 /// its shape: then only a new view may give it memory.
-void go_home(Method::State& state, Tensor& tensor) {
+void restore_memory(Method::State& state, Tensor& tensor) {
   const Home& home = state.homes[&tensor - state.tensors];
   tensor.data = tensor.nbytes() <= home.capacity_bytes ? home.data : nullptr;
   tensor.capacity_bytes = home.capacity_bytes;
@@ -211,7 +211,7 @@ Error Executor::run() {
     if (!input.is_set) return fail(state_, Error::InvalidState, "an input was not set since the last execution");
     state_.values[meta.input(i)] = EValue::of_tensor(input.tensor);
   }
-  for (uint32_t i = 0; state_.homes && i < state_.num_tensors; ++i) go_home(state_, state_.tensors[i]);
+  for (uint32_t i = 0; state_.homes && i < state_.num_tensors; ++i) restore_memory(state_, state_.tensors[i]);
   if (state_.unbounded()) state_.unbounded()->begin_execution();
   Error error = Error::Ok;
   for (uint32_t chain = 0; error == Error::Ok && chain < meta.num_chains(); ++chain) error = run_chain(chain);
@@ -276,7 +276,7 @@ Tensor* Method::input_in_place(size_t index) {
   if (index >= state.meta.num_inputs() || !state.inputs[index].tensor) return nullptr;
   if (state.meta.input_value(index).tensor.storage != Storage::planned) return nullptr;
   InputSlot& input = state.inputs[index];
-  if (state.homes) go_home(state, *input.tensor);
+  if (state.homes) restore_memory(state, *input.tensor);
   if (!input.tensor->data) return nullptr;
   input.is_set = true;
   return input.tensor;

@@ -1,4 +1,4 @@
-// Reads tests/fixtures/cases/*.cases.gz: one call of one operator, its arguments and what eager PyTorch returns.
+// Reads tests/fixtures/cases/*.cases.gz. A case is one call of one operator: its arguments and eager PyTorch's results.
 #pragma once
 #include <map>
 #include <optional>
@@ -12,18 +12,18 @@
 
 namespace wick::conformance {
 
-/// A tensor as eager has it; `value.bytes` is row-major whatever the strides.
+/// A tensor as eager holds it. `value.bytes` is row-major, whatever the strides.
 struct CaseTensor {
   HostTensor value;
   std::vector<int64_t> strides;
-  int64_t offset = 0;       // in its storage
-  bool conjugated = false;  // eager conjugates what is stored when it reads
+  int64_t offset = 0;       // first element in its storage, in elements
+  bool conjugated = false;  // eager conjugates the stored elements when it reads them
 };
 
-/// What one schema return holds.
+/// The expected result for one return of the schema.
 struct Expected {
   enum class Kind { tensor, tensors, number, none } kind = Kind::none;
-  std::vector<CaseTensor> tensors;  // kind tensor: one
+  std::vector<CaseTensor> tensors;  // exactly one for kind tensor
   HostValue number;
 };
 
@@ -32,32 +32,33 @@ struct Case {
   size_t line = 0;         // in the unpacked file, from 1
   std::string arguments;   // JSON text of the inputs, for messages
   std::vector<compiler::pt2::NamedArgument> inputs;
-  std::vector<std::pair<std::string, CaseTensor>> tensors;  // by number: t0, t1, ..
+  std::vector<std::pair<std::string, CaseTensor>> tensors;  // named t0, t1, .. in this order
   std::vector<Expected> expect;
   std::vector<std::pair<std::string, CaseTensor>> mutated;
   std::optional<std::string> error;
-  std::string text;  // of a case in an operator's row (OpDef::cases): the row's words
+  std::string text;  // family opdef: the case as the operator's row states it (OpDef::cases)
   bool shape_only = false;
-  /// In tests/fixtures/sharing: for each tensor among the results the tensor in whose memory it lies, or "".
+  /// Only in tests/fixtures/sharing: for each result tensor, the name of the tensor whose memory it shares, or "".
   std::vector<std::string> shares;
-  std::optional<int64_t> never;  // a line for an operator: no result of so many calls lies in memory of an operand
+  std::optional<int64_t> never;  // the line stands for this many calls, none of whose results shares memory
 };
 
-/// The last is about dtypes: where others than eager and our kernels are asked, it is left out.
+/// The last family, dtypes, repeats cases in other dtypes. Tests that are not about dtypes leave it out.
 inline constexpr const char* kFamilies[] = {"pointwise",      "binary",    "movement", "reduction",
                                             "linear_algebra", "neural",    "indexing", "creation",
                                             "quantized",      "functions", "opdef",    "dtypes"};
-/// Numbers beside tensors that cannot hold them, and tensors of several dtypes: about values only.
+/// `numbers`: number arguments that the tensor's dtype cannot represent. `mixes`: tensors of several dtypes. Both test
+/// values only, so one setting suffices.
 inline constexpr const char* kDtypeFamilies[] = {"numbers", "mixes"};
 
-/// All cases of a family, or with WICK_CASES_PART=3/16 in the environment every 16th, from number 3 on.
+/// All cases of a family. With WICK_CASES_PART=3/16 in the environment, every 16th case, starting at number 3.
 /// Errors: file_io, corrupt_file, usage.
 compiler::Result<std::vector<Case>> read_cases(const std::string& folder, const std::string& family);
 
-/// Does the environment ask for a part? Then not everything that a list names has a case.
+/// Whether WICK_CASES_PART selects a part of the cases. Then some entries of lists of exceptions have no case.
 bool is_part_wanted();
 
-/// Of every operator of all families the first `most` cases that eager accepts, by operator.
+/// For every operator, by name: the first `most` cases of all families that eager accepts.
 compiler::Result<std::map<std::string, std::vector<Case>>> first_cases(const std::string& folder, size_t most);
 
 }  // namespace wick::conformance

@@ -29,7 +29,7 @@ pt2::SymInt symbol(int64_t size) {
   return {0, expr};
 }
 
-// Every size above 1 becomes a symbol; equal sizes share it.
+// Every size above 1 becomes a symbol. Equal sizes share one.
 void make_dynamic(pt2::ExportedProgram& program, pt2::TensorMeta& meta, bool bounded) {
   for (pt2::SymInt& size : meta.sizes) {
     if (size.value < 2) continue;
@@ -45,7 +45,8 @@ void add_output(pt2::ExportedProgram& program, pt2::Argument arg) {
   program.output_specs.push_back({pt2::OutputKind::user_output, std::move(arg), ""});
 }
 
-// What the file says of results: their sizes, their sizes as far as they are symbols, or nothing.
+// What the file records about the results: static sizes; sizes with symbols in them; nothing; sizes of which the one
+// that depends on values is an unbounded symbol.
 enum class Recorded { sizes, symbols, nothing, size_by_values };
 
 bool is_data_dependent(const Case& test) {
@@ -53,7 +54,7 @@ bool is_data_dependent(const Case& test) {
   return def && def->has(compiler::kDataDependent);
 }
 
-// The dimension of a result whose size the operands' values decide.
+// The dimension of a result whose size depends on values of the operands.
 size_t dim_by_values(const Case& test, size_t rank) {
   for (const pt2::NamedArgument& input : test.inputs) {
     const auto* dim = input.name == "dim" ? std::get_if<int64_t>(&input.arg) : nullptr;
@@ -72,7 +73,7 @@ void make_size_unbounded(pt2::ExportedProgram& program, const Case& test, pt2::T
   meta.sizes[dim] = {0, expr};
 }
 
-// Masks select as many elements as their values say: the exporter has a symbol for them.
+// The number of elements that a mask selects depends on its values: the exporter records it as a symbol.
 bool selects_by_mask(const Case& test) {
   if (!test.op.starts_with("aten.index.Tensor")) return false;
   for (const auto& [name, tensor] : test.tensors) {
@@ -81,7 +82,7 @@ bool selects_by_mask(const Case& test) {
   return false;
 }
 
-// Operators with a shape function say themselves what sizes they give.
+// With dynamic sizes nothing is recorded for operators with a shape function: it infers the sizes.
 Recorded what_to_record(const Case& test, Operands operands) {
   if (operands == Operands::untyped_results) return Recorded::nothing;
   if (operands == Operands::unbounded_inputs && is_data_dependent(test)) return Recorded::size_by_values;
@@ -91,7 +92,8 @@ Recorded what_to_record(const Case& test, Operands operands) {
   return def && def->infer ? Recorded::nothing : Recorded::symbols;
 }
 
-// Sizes of a result that are sizes of an input become its symbol; the others one of their own, if values decide them.
+// A size of a result that equals a size of an input becomes the input's symbol. Any other size becomes the new symbol
+// u0 if `by_values`.
 void make_symbolic(pt2::ExportedProgram& program, pt2::TensorMeta& meta, bool by_values) {
   for (pt2::SymInt& size : meta.sizes) {
     if (program.range_constraints.count(fmt::format("s{}", size.value))) {
@@ -105,7 +107,7 @@ void make_symbolic(pt2::ExportedProgram& program, pt2::TensorMeta& meta, bool by
   }
 }
 
-// The result names of the node, in the form its returns have.
+// The names of the node's results for return `index`, as the kind of argument that the return has.
 pt2::Argument result_argument(pt2::ExportedProgram& program, const Case& test, size_t index, Recorded recorded) {
   const Expected& expected = test.expect[index];
   switch (expected.kind) {
@@ -118,7 +120,7 @@ pt2::Argument result_argument(pt2::ExportedProgram& program, const Case& test, s
         return pt2::SymFloatArg{name, 0};
       }
       if (test.op.starts_with("aten.sym_")) {
-        program.graph.sym_int_values[name] = {expected.number.integer, nullptr};  // torch records what it knows
+        program.graph.sym_int_values[name] = {expected.number.integer, nullptr};  // torch records the known value
       } else {
         auto expr = std::make_shared<pt2::SymExpr>();
         expr->text = "Symbol('u0', integer=True)";
@@ -145,7 +147,7 @@ pt2::Argument result_argument(pt2::ExportedProgram& program, const Case& test, s
   return pt2::TensorArg{list.names[0]};
 }
 
-// Of a call that eager refuses nothing is recorded: one tensor for each return.
+// Adds one tensor for each return, without types: eager refuses the call, so nothing is known about its results.
 void add_unknown_results(pt2::ExportedProgram& program, pt2::Node& node, const std::string& op) {
   const compiler::OpDef* def = compiler::find_op(op);
   const size_t count = def ? def->parsed->returns.size() : 1;
@@ -171,7 +173,7 @@ pt2::Payload payload_of(const std::string& name, const CaseTensor& tensor) {
   return payload;
 }
 
-// A size of tensor number `tensor` becomes the symbol.
+// Makes the dimensions of tensor number `tensor` that `size` names the symbol s0.
 void make_dynamic(pt2::ExportedProgram& program, pt2::TensorMeta& meta, size_t tensor, const OneSize& size) {
   for (const auto& [number, dim] : size.places) {
     if (number != tensor) continue;

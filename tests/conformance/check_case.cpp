@@ -26,7 +26,7 @@ std::string_view first_dtype(const Case& test) {
 
 constexpr std::string_view kNoRounding = "no rounding explains it: ";
 
-// What the roundings of several steps may come to, in parts of the largest element.
+// An upper bound of the rounding error of several steps, relative to the largest element.
 double rounded_parts(DType dtype) {
   switch (dtype) {
     case DType::f16: return 0x1p-6;
@@ -60,7 +60,7 @@ std::string check_tensor(const Case& test, const HostValue& value, const CaseTen
   const auto quirks = quirk ? std::vector<size_t>(quirk->elements) : std::vector<size_t>();
   std::string wrong = difference(got, want.value, tolerance, quirks);
   if (wrong.empty() || !may_be_rounded(test)) return wrong;
-  // Steps of eager's in a narrow dtype overflow where one in a wide one does not.
+  // Eager rounds each step to the narrow dtype and so may overflow where Wick's wider steps do not.
   if (shape_difference(got, want.value).empty()) overlook_infinite(got, want.value);
   double parts = rounded_parts(want.value.dtype);
   for (const auto& [name, operand] : test.tensors) parts = std::max(parts, rounded_parts(operand.value.dtype));
@@ -74,7 +74,7 @@ std::string check_number(const HostValue& got, const HostValue& want) {
         got.tag == Tag::real && (got.real == want.real || (got.real != got.real && want.real != want.real));
     return same ? "" : fmt::format("got {}, expected {}", got.real, want.real);
   }
-  // A truth value read from a tensor is an integer in the program.
+  // The program represents a bool that is read from a tensor as an integer.
   const int64_t wanted = want.tag == Tag::boolean ? want.boolean : want.integer;
   const int64_t found = got.tag == Tag::boolean ? got.boolean : got.integer;
   const bool same = (got.tag == Tag::boolean || got.tag == Tag::integer) && found == wanted;
@@ -88,8 +88,8 @@ const CaseTensor* find(const std::vector<std::pair<std::string, CaseTensor>>& li
   return nullptr;
 }
 
-// The library takes numbers below the least normal one for zero, and of infinities and NaN something else may come out
-// (the nodes' notes say so).
+// The XNNPACK library flushes subnormal numbers to zero. Nodes with a note may treat infinities and NaN differently
+// from eager.
 bool is_extreme(float value, bool noted) {
   const float magnitude = std::fabs(value);
   return (magnitude != 0 && magnitude < 0x1p-126f) || (noted && !std::isfinite(magnitude));

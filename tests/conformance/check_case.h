@@ -1,4 +1,4 @@
-// Do the outputs of a case's program hold what eager says?
+// Compares the outputs of a case's program with eager's results.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,34 +9,35 @@
 
 namespace wick::conformance {
 
-/// Which elements count: all, or those that are finite in eager.
+/// Which elements are compared: all, or only those that are finite in eager.
 enum class Elements { all, finite };
 
-/// "" if each output agrees within the tolerance of the operator, with its exceptions, and `absolute`, else what
-/// differs first.
+/// "" if each output agrees within the operator's tolerance, its exceptions considered; else a description of the first
+/// difference. `absolute` is the least absolute tolerance.
 std::string check_outputs(const Case& test, const CompiledCase& compiled, const std::vector<HostValue>& outputs,
                           Elements which = Elements::all, double absolute = 0);
 
-/// What the case's operator allows for results like `want`.
+/// The tolerance of the case's operator for a result with the dtype and elements of `want`.
 Tolerance tolerance_for(const Case& test, const HostTensor& want);
 
-/// Elements that come, element by element, of numbers that the XNNPACK library treats otherwise get what eager says:
-/// those below the least normal one and, of programs with notes, those near the largest and NaN.
+/// Copies elements of `want` to `got` where an input of the same dtype and sizes has, at the same position, a number
+/// that the XNNPACK library treats differently from eager: a subnormal one or, if a node has a note (`noted`), an
+/// infinity or NaN.
 void overlook_extremes(const Case& test, bool noted, HostTensor& got, const HostTensor& want);
 
-/// Does eager compute the call, of an operator that is a function of its operands, none of more than `max_elements`
-/// elements?
+/// Whether eager computes the call, the operator is a function of its operands (not random, no effects, no writes), and
+/// no operand has more than `max_elements` elements.
 bool is_small_function(const Case& test, size_t max_elements);
-/// Is the operator among kUntested?
+/// Whether kUntested lists the operator.
 bool is_untested(std::string_view op);
 bool is_expected_failure(const Case& test);
-/// The exceptions of a family by operator and dtype; none of most families.
+/// The exceptions of a family by operator and dtype; empty for most families.
 Span<const DtypeException> dtype_exceptions(std::string_view family);
 /// The exception for the case's operator and dtype, or null.
 const DtypeException* dtype_exception(const Case& test);
-/// The exception for a case of family mixes that explains this failure, or null; "": the first one.
+/// The exception for a case of family mixes that explains this failure, or null. With "", the operator's first one.
 const DtypeException* mix_exception(const Case& test, std::string_view failure = "");
-/// Is this failure the one that the exception is for? The compiler, not the program, must be what refuses.
+/// Whether the exception covers this failure. A refusal must come from the compiler, not from the program.
 bool explains(const DtypeException& exception, std::string_view failure);
 /// The case's tensors, for messages: " t0: f32[2, 3]".
 std::string shapes(const Case& test);

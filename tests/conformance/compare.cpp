@@ -19,7 +19,7 @@ T load(const uint8_t* at) {
   return value;
 }
 
-// Elements of floating dtypes, complex ones as two.
+// Element `i` of a floating dtype; a complex element counts as two.
 double element(DType dtype, const std::vector<uint8_t>& bytes, size_t i) {
   switch (dtype) {
     case DType::f16: return Half::to_float(load<uint16_t>(&bytes[i * 2]));

@@ -42,7 +42,8 @@ constexpr Setting kUnbounded = {"unbounded", compiler::Profile::automatic, IsaLe
                                 Operands::unbounded_inputs};
 constexpr Setting kDynamic = {"dynamic", compiler::Profile::automatic, IsaLevel::avx512, Operands::dynamic_inputs};
 
-// "" if the case holds in this setting, else why not. With dynamic sizes the compiler may refuse.
+// "" if the case holds in this setting, else why not. If `refused` is not null, the compiler may refuse the case;
+// `refused` counts these.
 std::string run_case(const Case& test, const Setting& setting, size_t* refused = nullptr) {
   auto compiled = compile_case(test, setting.profile, setting.operands);
   if (!compiled.ok()) {
@@ -80,7 +81,7 @@ TEST_P(Conformance, EveryCaseGivesWhatEagerGives) {
   ASSERT_TRUE(cases.ok()) << compiler::render(cases.diag());
   Tally total;
   std::map<std::string, Tally> operators;
-  std::set<const DtypeException*> parted;  // of kMixExceptions
+  std::set<const DtypeException*> parted;  // entries of kMixExceptions that a case needed
   for (const Case& test : *cases) {
     if (filter && test.op.find(filter) == std::string::npos) continue;
     const DtypeException* exception = dtype_exception(test);
@@ -125,7 +126,7 @@ TEST_P(Conformance, EveryCaseGivesWhatEagerGives) {
     EXPECT_EQ(parted.count(&entry), 1u) << entry.op << " no longer parts from eager: take it off the list";
 }
 
-// Runs the cases of a family that `takes` names with symbols as sizes.
+// Runs the cases of a family whose operator `takes` accepts, with symbols as sizes.
 void run_symbolic(const char* family, const Setting& setting, bool (*takes)(const compiler::OpDef&)) {
   const char* filter = std::getenv("WICK_CASES");
   auto cases = read_cases(cases_folder(), family);
@@ -151,7 +152,7 @@ void run_symbolic(const char* family, const Setting& setting, bool (*takes)(cons
   EXPECT_EQ(failed, 0u);
 }
 
-// Sizes that depend on values come from the exported file.
+// Leaves out data-dependent operators: the size of their results comes from the exported file.
 TEST_P(Conformance, DynamicSizesGiveTheSameOrAreRefused) {
   run_symbolic(GetParam(), kDynamic, [](const compiler::OpDef& def) { return !def.has(compiler::kDataDependent); });
 }

@@ -1,10 +1,10 @@
-// Every operator case with the CUDA backend, against eager PyTorch. The kernels run on the host: all those of a family
-// are one twin library (backends/cuda/twin), and the delegate's runtime takes it for the driver. Threads run in
-// ascending, descending and random order, with the same bits.
+// Runs every operator case with the CUDA backend and compares with eager PyTorch. The kernels run on the host: those of
+// a family form twin libraries (backends/cuda/twin), which replace the driver for the delegate's runtime. Threads run
+// in ascending, descending and random order and must give the same bits.
 //   WICK_CUDA_DEVICE=cuda:0     on a device instead of the twin, compiled for WICK_CUDA_GPU (sm_90) or all targets
 //   WICK_CASES=add.Tensor       only operators whose name contains the text
-//   WICK_CASES_PART=3/16        only every 16th case from the one at 3; parts are 0/16 to 15/16
-//   WICK_CASES_VERBOSE=1        every failure, not the first few of each operator, and what no kernel takes
+//   WICK_CASES_PART=3/16        only every 16th case, starting at number 3; parts are 0/16 to 15/16
+//   WICK_CASES_VERBOSE=1        every failure, not the first few of each operator, and the nodes that no kernel takes
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ namespace {
 
 constexpr const char* kFolder = "tests/fixtures/cases";
 constexpr size_t kShownPerOperator = 3;
-// A library of more kernels takes long to compile in one piece.
+// A library with more kernels takes too long to compile in one piece.
 constexpr size_t kKernelsPerTwin = 400;
 
 struct Setting {
@@ -48,7 +48,7 @@ struct Built {
 // NOLINTNEXTLINE(concurrency-mt-unsafe)
 const char* const kDevice = std::getenv("WICK_CUDA_DEVICE");
 
-// Takes what only moves elements, too.
+// The CUDA target, which here takes partitions of views too.
 const compiler::Target& target() {
   static const compiler::Target target = [] {
     compiler::Target out = cuda::kTarget;
@@ -66,13 +66,15 @@ compiler::CompileOptions options_of_run() {
   return options;
 }
 
-// Among equal integers these name the first one here, and another one on a processor: the elements count.
+// Whether an index may differ from eager's: among equal integers these operators return the index of the first one,
+// and eager on a processor that of another one. Then only the values are compared.
 bool has_equal_elements(const Case& test) {
   return (test.op == "aten.topk.default" || test.op == "aten.kthvalue.default") &&
          !is_floating(test.tensors[0].second.value.dtype);
 }
 
-// A constant cannot change; sizes that depend on values come from the exported file.
+// Weights cannot be mutated. With symbolic sizes, data-dependent operators are left out: the size of their results
+// comes from the exported file.
 bool fits(const Case& test, const Setting& setting) {
   const compiler::OpDef* def = compiler::find_op(test.op);
   if (setting.operands == Operands::dynamic_inputs) return def && !def->has(compiler::kDataDependent);
@@ -87,7 +89,7 @@ std::vector<HostValue> inputs_of(const Built& built) {
   return inputs;
 }
 
-// The kernels of all delegates, those in branches and loops too.
+// Adds the kernels of all delegates, including those in branches and loops.
 void collect_kernels(const compiler::Graph& graph, std::map<std::string, cuda::KernelText>& kernels) {
   for (const auto& delegate : graph.delegates) {
     for (const auto& kernel : *static_cast<const std::vector<cuda::KernelText>*>(delegate->kept.get()))
@@ -122,8 +124,8 @@ class CudaCases : public ::testing::TestWithParam<const char*> {
   }
 
  private:
-  // The cases of the operators' rows are those of the other families in short: sizes known only at run time add
-  // nothing. The other families than kFamilies are about values: one setting shows them.
+  // Whether other families cover this setting. Family opdef holds short forms of the cases of other families, so
+  // symbolic sizes add nothing. Families outside kFamilies are about values, for which one setting is enough.
   bool is_known(const Setting& setting) const {
     const std::string_view family = GetParam();
     const bool is_about_values = std::find(std::begin(kFamilies), std::end(kFamilies), family) == std::end(kFamilies);
@@ -176,7 +178,7 @@ class CudaCases : public ::testing::TestWithParam<const char*> {
     return path;
   }
 
-  // "" or why there are none.
+  // Runs the program. "" with its outputs, or why there are none.
   std::string run_module(const Built& built, const std::string& twin, bool* loads, std::vector<HostValue>* outputs) {
     ModuleOptions options;
     options.kernels = {portable_kernels()};
@@ -204,9 +206,9 @@ class CudaCases : public ::testing::TestWithParam<const char*> {
     return difference.empty() && !kDevice ? run_in_other_orders(built, twin, outputs) : difference;
   }
 
-  // A kernel that lacks a barrier gives other bits if its threads run in another order.
+  // Runs the threads in descending and random order. A kernel that lacks a barrier then gives other bits.
   std::string run_in_other_orders(const Built& built, const std::string& twin, const std::vector<HostValue>& first) {
-    void* const library = dlopen(twin.c_str(), RTLD_NOW);  // the one that runs
+    void* const library = dlopen(twin.c_str(), RTLD_NOW);  // the library that the runtime has loaded
     if (!library) return "the twin has gone";
     const auto set_order = reinterpret_cast<void (*)(uint32_t, uint64_t)>(dlsym(library, "wick_twin_set_order"));
     std::string wrong;

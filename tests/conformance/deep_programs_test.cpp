@@ -1,7 +1,7 @@
-// However many operators stand behind each other, the compiler takes no more of the stack: it walks along operands and
-// users without recursion, or stops at a depth. Chains of calls of an operator are compiled for each target.
+// Compiles chains of calls of one operator for each target. The compiler's use of the stack must not grow with the
+// length of the chain: the compiler walks along operands and users without recursion, or limits the depth.
 //   WICK_CASES=add.Tensor       only operators whose name contains the text
-//   WICK_CASES_ALL=1            every operator, not one of kStep
+//   WICK_CASES_ALL=1            every operator, not one in kStep
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -20,12 +20,12 @@ namespace {
 using compiler::Target;
 
 constexpr size_t kStep = 100;
-// Where a depth is limited, its limit is reached in the shorter chain.
+// Every limit on depth is below kShort, so both chains reach it.
 constexpr size_t kShort = 250, kLong = 600;
-// Less than the smallest frame of a function.
+// Smaller than any stack frame.
 constexpr size_t kMaxBytesPerCall = 16;
 
-// Runs work on a stack of its own and returns the bytes of it that were written.
+// Runs work on a separate stack and returns how many bytes of it were written.
 class MeasuredStack {
  public:
   size_t run(const std::function<void()>& work) {
@@ -50,7 +50,7 @@ class MeasuredStack {
   std::vector<uint8_t> stack_ = std::vector<uint8_t>(size_t{2} << 20);
 };
 
-// Errors: what the compiler says.
+// Compiles the chain. Errors: the compiler's.
 compiler::Status compile_chain(const Case& test, size_t operand, size_t length, const Target* target) {
   compiler::CompileOptions options;
   if (target) {

@@ -1,6 +1,6 @@
-// Whatever the sizes of its operands, and whatever numbers stand among its arguments, a call of an operator compiles or
-// is refused: nothing crashes, nothing is an internal error. The first cases of each operator lose all dimensions of
-// operands, or all elements, and get complex numbers.
+// Compiles calls with degenerate operands: 0-d ones, ones with a dimension of size 0, complex ones, and complex number
+// arguments, derived from the first case of each operator. The compiler must compile or refuse each call; it must not
+// crash or report an internal error.
 //   WICK_CASES=add.Tensor       only operators whose name contains the text
 //   WICK_CASES_ALL=1            every case of every family, not the first one of each operator
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ using compiler::Target;
 
 constexpr long kMaxSeconds = 300;  // for one operator, also under sanitizers
 
-// A change of the operands, in words, and the call with it.
+// A changed call, and the change in words.
 struct Variant {
   std::string change;
   Case call;
@@ -46,7 +46,7 @@ void resize(CaseTensor& tensor, std::vector<int32_t> sizes) {
     tensor.strides[d - 1] = tensor.strides[d] * std::max(tensor.value.sizes[d], 1);
 }
 
-// The contiguous call, of which nothing is known but the operands.
+// The call with contiguous operands.
 Case bare(const Case& test) {
   Case out = test;
   for (auto& [name, tensor] : out.tensors) resize(tensor, tensor.value.sizes);
@@ -59,7 +59,7 @@ void make_empty(CaseTensor& tensor, int32_t size) {
   resize(tensor, std::move(sizes));
 }
 
-// All operands together, so that their sizes still fit, and each one alone.
+// Adds calls with all operands changed together, so that their sizes still fit, and with each one changed alone.
 void add_degenerate(const Case& test, std::vector<Variant>& out) {
   Case all = test;
   for (auto& [name, tensor] : all.tensors) resize(tensor, {});
@@ -84,7 +84,7 @@ void add_degenerate(const Case& test, std::vector<Variant>& out) {
   }
 }
 
-// Complex operands and, one after the other, complex numbers.
+// Adds calls with complex numbers for more and more of the number arguments, with complex and with real operands.
 void add_complex(const compiler::OpDef& def, const Case& test, std::vector<Variant>& out) {
   Case complex = test;
   for (auto& [name, tensor] : complex.tensors) {
@@ -111,7 +111,8 @@ void add_complex(const compiler::OpDef& def, const Case& test, std::vector<Varia
   }
 }
 
-// The types of results are those that the operators state; composites, which state none, are decomposed.
+// Imports the call without recorded result types: shape functions infer them. Composites without a shape function are
+// decomposed.
 Result<Function> imported(const Case& test) {
   ASSIGN_OR_RETURN(Function function, import_case(test, Operands::untyped_results));
   RETURN_IF_ERROR(compiler::catch_failure([&] {
@@ -131,7 +132,7 @@ compiler::TargetRequest request_for(const Target& target) {
   return request;
 }
 
-// Facts and verdicts about nodes as the file has them, of which passes leave few.
+// Computes ranges and verdicts for the imported nodes. The pipeline would replace most of these nodes first.
 void ask_all_about(const compiler::Graph& graph) {
   const compiler::ValueRanges ranges(graph);
   for (const Target* target : compiler::known_targets()) {
@@ -151,7 +152,7 @@ struct Counts {
   size_t calls = 0, compiled = 0, refused = 0;
 };
 
-// "" unless it is an internal error. `target` null: for portable kernels alone.
+// The text of an internal error, or "". `target` null: portable kernels only.
 std::string try_compile(const Case& test, const Target* target, Counts& counts) {
   Result<Function> function = imported(test);
   compiler::CompileOptions options;
@@ -181,7 +182,8 @@ struct Operator {
   const std::vector<Case>* cases;
 };
 
-// Every variant of an operator's cases for every target. A crash leaves `progress` behind, an internal error a line.
+// Compiles every variant of an operator's cases for every target. After a crash `progress` names the call; internal
+// errors are printed.
 void try_operator(const Operator& tried, testing::Progress& progress, Counts& counts) {
   std::vector<const Target*> targets = {nullptr};
   targets.insert(targets.end(), compiler::known_targets().begin(), compiler::known_targets().end());

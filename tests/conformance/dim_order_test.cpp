@@ -1,5 +1,5 @@
-// Every kernel honours the dim orders of its tensors, or refuses them: the operator cases with values in dim orders
-// other than 0, 1, 2 ..
+// Runs the operator cases with tensors in dim orders other than 0, 1, 2 .. Every kernel must honor the dim orders of
+// its tensors or refuse them.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 using compiler::Graph;
 using compiler::Value;
 
-// Channels last; of matrices, columns first.
+// Channels last; for rank 2, column-major.
 std::vector<uint8_t> other_order(size_t rank) {
   std::vector<uint8_t> order(rank);
   std::iota(order.begin(), order.end(), uint8_t{0});
@@ -50,7 +50,7 @@ struct Change {
 };
 constexpr Change kChanges[] = {{"inputs", reorder_inputs}, {"results", reorder_results}, {"all", reorder_all}};
 
-// "" if the case holds, "refused .." if a kernel says so, else why not.
+// "" if the case holds, "refused .." if a kernel refuses, else why it fails.
 std::string run_case(const Case& test, const Change& change, IsaLevel isa) {
   const auto compiled = compile_case(test, {}, Operands::inputs, change.apply);
   if (!compiled.ok()) return "does not compile: " + compiler::render(compiled.diag());
@@ -76,14 +76,14 @@ TEST_P(DimOrders, AreHonouredOrRefused) {
   for (const Case& test : *cases) {
     if (filter && test.op.find(filter) == std::string::npos) continue;
     if (test.error || is_expected_failure(test)) continue;
-    // Its strides are those of the storage, as in eager: another dim order is another tensor.
+    // as_strided addresses the storage by strides, as in eager: with another dim order it reads other elements.
     if (test.op.starts_with("aten.as_strided")) continue;
     const compiler::OpDef* def = compiler::find_op(test.op);
     const bool pointwise = def && def->has(compiler::kPointwise) && def->kernel;
     for (const Change& change : kChanges) {
       for (const IsaLevel isa : {IsaLevel::baseline, IsaLevel::avx512}) {
         const std::string wrong = run_case(test, change, isa);
-        // compiler/layout counts on pointwise kernels to take any dim order that their tensors share.
+        // compiler/layout relies on it that pointwise kernels take any dim order that all their tensors share.
         const bool must_run = pointwise && change.apply == reorder_all;
         const bool is_refused = wrong.starts_with("refused") && !must_run;
         ++(wrong.empty() ? passed : is_refused ? refused : failed);

@@ -1,9 +1,9 @@
-// A program that compiles runs for every size that its ranges allow: each dimension of each operand of each operator is
-// known only at run time in turn, and one loaded program is called with sizes below, at and above the traced one, with
-// 0 and 1 where the operator takes them, and with smaller ones after larger ones. Judge: portable kernels, compiled for
-// the sizes of the call.
+// Tests that a program that compiles runs for every size that its ranges allow. In turn, each dimension of each operand
+// of each operator becomes dynamic. One loaded program is called with sizes below, at and above the traced one, with 0
+// and 1 where the operator takes them, and with smaller sizes after larger ones. The reference: portable kernels,
+// compiled for the sizes of the call.
 //   WICK_CASES=add.Tensor       only operators whose name contains the text
-//   WICK_CASES_PER_OPERATOR=n   how many cases of each operator; 2
+//   WICK_CASES_PER_OPERATOR=n   how many cases of each operator; default 2
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -28,11 +28,11 @@ namespace {
 
 constexpr const char* kFolder = "tests/fixtures/cases";
 constexpr size_t kCasesPerOperator = 2;
-constexpr int64_t kMaxSize = 64;  // of a dimension that changes
+constexpr int64_t kMaxSize = 64;  // largest traced size of a dimension that changes
 constexpr size_t kMaxElements = 4096;
 constexpr double kRounding = 1e-4;
 
-// Takes what only moves elements, too.
+// The XNNPACK target, which here takes pure data movement too.
 const compiler::Target& target() {
   static const compiler::Target target = [] {
     compiler::Target out = xnnpack::kTarget;
@@ -42,7 +42,8 @@ const compiler::Target& target() {
   return target;
 }
 
-// As the program is written: nothing is left out because its results have no elements.
+// Options without the passes of phase optimize: they remove nodes whose results are empty, and then no kernel judges
+// the call.
 compiler::CompileOptions judge_options() {
   compiler::CompileOptions options;
   for (const compiler::Pass& pass : compiler::pass_table()) {
@@ -57,7 +58,8 @@ compiler::CompileOptions options_of(bool delegates) {
   return options;
 }
 
-// Numbers with few digits, so that roundings matter little; extremes are for other tests.
+// Replaces the elements by moderate numbers with few digits, so that rounding matters little. Other tests use extreme
+// numbers.
 void calm(HostTensor& tensor) {
   constexpr float kSteps = 64, kMost = 1024;
   const size_t step = dtype_size_bytes(tensor.dtype);
@@ -76,7 +78,7 @@ void calm(HostTensor& tensor) {
   }
 }
 
-// The tensor with `size` elements along `dim`: its own again and again.
+// Changes the size of dimension `dim`, repeating the tensor's elements along it.
 void resize(CaseTensor& tensor, size_t dim, int64_t size) {
   HostTensor& value = tensor.value;
   size_t inner = dtype_size_bytes(value.dtype), outer = 1;
@@ -101,7 +103,7 @@ Case resized(const Case& test, const OneSize& at, int64_t size) {
   return out;
 }
 
-// One program, loaded; or why there is none.
+// A loaded program, or why there is none.
 struct Program {
   CompiledCase compiled;
   std::unique_ptr<Module> module;
@@ -141,7 +143,8 @@ struct Call {
   std::vector<HostValue> inputs, wanted;
 };
 
-// Eager rounds halves of a single element otherwise than those of several, which a program for all sizes does not.
+// Whether all tensors have one element and one is a 16-bit float. Eager rounds these differently from larger tensors; a
+// program with dynamic sizes does not.
 bool is_single_half(const Case& test) {
   const auto is_one = [](const auto& tensor) {
     const HostTensor& value = tensor.second.value;
@@ -154,7 +157,7 @@ bool is_single_half(const Case& test) {
          std::all_of(test.tensors.begin(), test.tensors.end(), is_one);
 }
 
-// The operator's results at this size; nothing if it does not take the size.
+// The call at this size with the expected results; nothing if the operator does not take the size.
 std::optional<Call> call_at(const Case& test, const OneSize& at, Operands operands, int64_t size) {
   const Case now = resized(test, at, size);
   if (is_single_half(now)) return std::nullopt;
@@ -172,9 +175,9 @@ size_t rank_of(const Call& call) {
   return sum;
 }
 
-// The sizes that the operator takes, out of the traced one, its neighbours, the largest, 1 and 0: those around the
-// traced one without a gap, and with results of the same rank. In the order in which they are called; none if there is
-// no range.
+// Calls at those of these sizes that the operator takes and that give results of one rank: the traced size, its
+// neighbors, twice the traced size plus 1, and 1 and 0, these two only if all sizes tried in between are taken. In the
+// order in which they run. Empty unless the operator takes the traced size and the next larger one.
 std::vector<Call> calls_of(const Case& test, const OneSize& at, Operands operands, int64_t traced) {
   std::map<int64_t, Call> known;
   const auto takes = [&](int64_t size) {
@@ -199,13 +202,13 @@ struct Tally {
   size_t programs = 0, delegated = 0, calls = 0, refused = 0, failed = 0;
 };
 
-// A node of the program bears a note: NaN and infinities may come out otherwise.
+// Whether a node of a delegate has a note: NaN and infinities may then differ from eager's.
 bool is_noted(const compiler::PartitionReport& report) {
   return std::any_of(report.nodes.begin(), report.nodes.end(),
                      [](const compiler::NodePlace& place) { return !place.backend.empty() && !place.reason.empty(); });
 }
 
-// "" if the outputs agree within the operator's tolerance, or within `loose` of 1 and their size.
+// "" if the outputs agree within the operator's tolerance or within loose * (1 + |wanted|); else what differs.
 std::string compare(const Case& test, bool noted, std::vector<HostValue> got, const std::vector<HostValue>& wanted,
                     double loose = 0) {
   if (got.size() != wanted.size()) return "a different number of outputs";
@@ -222,8 +225,8 @@ std::string compare(const Case& test, bool noted, std::vector<HostValue> got, co
   return "";
 }
 
-// Whether the numbers are those of a delegate that is made for this size alone, and close to the wanted ones: the
-// library rounds otherwise.
+// Whether a difference is only the library's rounding: the outputs are close to the wanted ones, and equal to those of
+// a program with delegates that is compiled for this size alone.
 bool is_rounding(const Case& test, const OneSize& at, Operands operands, const Call& call,
                  const std::vector<HostValue>& outputs) {
   if (!compare(test, true, outputs, call.wanted, kRounding).empty()) return false;
@@ -239,9 +242,9 @@ bool is_all_empty(const std::vector<HostValue>& outputs) {
                      [](const HostValue& value) { return value.tag == Tag::tensor && value.tensor.bytes.empty(); });
 }
 
-// "" if the program is right at all sizes that the operator takes. No program computes results without elements, so
-// whether an operator takes sizes that give only such ones is what its portable kernel says: `refused` holds the
-// others.
+// "" if the program gives the right results in all calls, else the first difference. At sizes at which all results are
+// empty, the portable kernel decides whether the operator takes them: `refused` collects the sizes that it refuses, and
+// there the program with delegates may fail, too.
 std::string run(const Case& test, OneSize at, Operands operands, bool delegates, const std::vector<Call>& calls,
                 std::set<int64_t>& refused, Tally& tally) {
   const auto by_size = [](const Call& a, const Call& b) { return a.size < b.size; };
@@ -270,7 +273,7 @@ std::string run(const Case& test, OneSize at, Operands operands, bool delegates,
   return "";
 }
 
-// Dimensions that get one size: one alone, or all of this size.
+// The sets of dimensions that become dynamic together: each dimension alone, and all dimensions of equal size.
 std::vector<OneSize> groups_of(const Case& test, Operands operands) {
   std::set<std::vector<std::pair<size_t, size_t>>> groups;
   std::map<int32_t, std::vector<std::pair<size_t, size_t>>> equal;
@@ -349,7 +352,7 @@ TEST_P(DynamicSizes, WhatCompilesRunsInAllSizes) {
   EXPECT_EQ(tally.failed, 0u);
 }
 
-// All families but the last: dtypes are a matter of kernels and of what the compiler takes.
+// All families but the last one, dtypes.
 INSTANTIATE_TEST_SUITE_P(Families, DynamicSizes, ::testing::ValuesIn(std::begin(kFamilies), std::end(kFamilies) - 1),
                          [](const ::testing::TestParamInfo<const char*>& test) { return std::string(test.param); });
 

@@ -1,5 +1,5 @@
-// A call that the compiler takes, the kernels take: a call of each operator in each dtype that a file can hold, and
-// with one floating operand of another dtype than the others.
+// Tests that kernels take every call that the compiler takes: calls of each operator in each dtype that a file can
+// hold, and with one floating operand of another dtype than the others.
 //   WICK_CASES=add.Tensor       only operators whose name contains the text
 //   WICK_UPDATE_TABLE=1         writes compiler/ops/limits/kernel_dtypes.inc
 #include <fmt/format.h>
@@ -23,19 +23,19 @@ namespace {
 
 constexpr const char* kTable = "compiler/ops/limits/kernel_dtypes.inc";
 
-// f32 and f64 make others of the results. Of those that are left out, tests/fixtures/cases/dtypes.cases.gz has what
-// eager computes.
+// The dtypes to try. f32 and f64 are among them because they change the dtypes of results. For the dtypes that are
+// missing here, tests/fixtures/cases/dtypes.cases.gz holds what eager computes.
 constexpr DType kDtypes[] = {DType::f32, DType::f64, DType::c32, DType::c64,      DType::c128,
                              DType::u16, DType::u32, DType::u64, DType::f8e4m3fn, DType::f8e8m0fnu};
 
-// The case with its tensors of one dtype in another; if `only` is not null, only that tensor.
+// The case with its tensors of dtype `replaced` converted to `dtype`; if `only` is not null, only that tensor.
 Case in_dtype(const Case& test, DType replaced, DType dtype, const std::string* only = nullptr) {
   Case out = test;
   for (auto& [name, tensor] : out.tensors) {
     if (tensor.value.dtype != replaced || (only && name != *only)) continue;
     const size_t count = tensor.value.bytes.size() / dtype_size_bytes(replaced);
     std::vector<uint8_t> bytes(count * dtype_size_bytes(dtype));
-    const bool unsigned_ones = is_integral(dtype);  // no integer divides by zero
+    const bool unsigned_ones = is_integral(dtype);  // so that no integer is 0, by which a kernel may divide
     const auto ones = [&](size_t i) { bytes[i * dtype_size_bytes(dtype)] |= 1; };
     if (count != 0)
       kernels::convert_elements(bytes.data(), dtype, 1, tensor.value.bytes.data(), replaced, 1,
@@ -59,11 +59,11 @@ std::string run(const Case& test, const CompiledCase& compiled) {
   return module->forward(inputs, &outputs, &error) ? "" : error.message;
 }
 
-// By kernel, the dtypes of results and first operands in programs that run, and in those that the kernel refuses.
+// For each kernel, the dtypes of results and first operands in calls that it takes and in calls that it refuses.
 using Dtypes = std::map<std::string, std::set<DType>, std::less<>>;
 struct Evidence {
   Dtypes taken, refused;
-  std::set<std::string, std::less<>> mixes_taken, mixes_refused;  // kernels
+  std::set<std::string, std::less<>> mixes_taken, mixes_refused;  // kernels that got several floating dtypes
 };
 
 std::set<DType> dtypes_of(const compiler::Node& node) {
@@ -89,7 +89,7 @@ void note_dtypes(const compiler::Graph& graph, const std::string& failure, Evide
   }
 }
 
-// Does the case run, however the table has it?
+// Whether the case runs if the compiler ignores the table of kernel dtypes.
 bool runs_anyhow(const Case& test, Evidence& evidence) {
   auto function = import_case(test, Operands::untyped_results);
   if (!function.ok()) return false;
@@ -104,7 +104,7 @@ bool runs_anyhow(const Case& test, Evidence& evidence) {
   return failure.empty();
 }
 
-// Notes what kernels do when one f32 tensor of a case is f16 instead and no pass makes one dtype of them.
+// Records whether kernels take one f16 operand among f32 ones. Here no pass converts the operands to one dtype.
 void note_mixes(const Case& test, Evidence& evidence) {
   auto function = import_case(test, Operands::untyped_results);
   if (!function.ok()) return;
@@ -132,17 +132,18 @@ void note_mixes_of(const Case& test, Evidence& evidence) {
   }
 }
 
-// "" if the compiler refuses the call or the program runs.
+// "" if the compiler refuses the call or the program runs, else the error.
 std::string refused_at_run_time(const Case& test) {
   const auto compiled = compile_case(test, compiler::Profile::automatic, Operands::untyped_results);
   if (compiled.ok()) {
     const std::string failure = run(test, *compiled);
-    return failure.find("negative integer powers") == std::string::npos ? failure : "";  // a matter of values
+    return failure.find("negative integer powers") == std::string::npos ? failure : "";  // depends on values
   }
   return compiled.diag().code == compiler::Code::internal ? compiler::render(compiled.diag()) : "";
 }
 
-// Which of the less common dtypes some calls of a kernel take and some do not is no matter: they count as not taken.
+// Whether a dtype counts as taken only if the kernel takes it in every call. For these rare dtypes it is not
+// worth telling calls apart.
 bool is_taken_always(DType dtype) {
   const auto set = compiler::rare_dtype(dtype);
   return set == compiler::kC32 || set == compiler::kU64 || set == compiler::kF8;

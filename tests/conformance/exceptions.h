@@ -1,4 +1,4 @@
-// The only places where a case is treated differently from all others, each with its reason.
+// All exceptions of the conformance tests: the cases and operators that they treat differently, each with its reason.
 #pragma once
 #include <array>
 #include <initializer_list>
@@ -6,8 +6,8 @@
 
 namespace wick::conformance {
 
-/// Cases in which eager PyTorch gives another answer than its own definition of the operator. Element numbers are
-/// row-major, of the first result; they must differ, all others must agree.
+/// Cases in which eager PyTorch deviates from its own definition of the operator. `elements` are row-major indices into
+/// the first result. These elements must differ from eager's; all others must agree.
 struct Quirk {
   std::string_view family;
   size_t line;
@@ -38,16 +38,16 @@ struct ExpectedFailure {
 };
 inline constexpr std::array<ExpectedFailure, 0> kExpectedFailures = {};
 
-/// Dtypes for which an operator and eager part (family dtypes), by the dtype of the first tensor; one that no longer
-/// does fails the test.
+/// How Wick deviates from eager for an operator in some dtypes (family dtypes). A row applies to cases whose first
+/// tensor has one of its dtypes. A row without a deviation fails the test.
 enum class Parting {
-  refused,    // eager computes it, the compiler says no
-  rounded,    // both compute it, with other roundings
-  undefined,  // both compute something where eager's result is not defined
-  accepted,   // eager says no on the CPU, Wick computes it
+  refused,    // eager computes it, the compiler refuses it
+  rounded,    // both compute it, with different rounding
+  undefined,  // both compute something, but eager's result is undefined
+  accepted,   // eager refuses it on the CPU, Wick computes it
 };
 struct DtypeException {
-  std::string_view op;  // a name, or the beginning of several, ending in '*'
+  std::string_view op;  // a name, or a prefix of names followed by '*'
   std::initializer_list<std::string_view> dtypes;
   Parting parting;
   std::string_view why;
@@ -60,7 +60,7 @@ inline const DtypeException kDtypeExceptions[] = {
 #include "tests/conformance/dtype_exceptions.inc"
 };
 
-/// The same for PyTorch's own samples (family samples).
+/// The same for the calls of PyTorch's operator samples (family samples).
 inline constexpr std::string_view kOtherSpelling = "the error names another way";
 inline const DtypeException kSampleExceptions[] = {
     {"aten._batch_norm_with_update.default", {"f16", "bf16"}, Parting::rounded, kHalfSteps},
@@ -85,8 +85,8 @@ inline const DtypeException kSampleExceptions[] = {
      "torch.export records another dtype than eager computes"},
 };
 
-/// Operators that part from eager in some mixes of dtypes (family mixes); one that does in none fails the test. What is
-/// refused is refused by the compiler, with a reason.
+/// Operators that deviate from eager in some mixes of dtypes (family mixes). A row without a deviation fails the test.
+/// A refusal must come from the compiler, with a reason.
 inline constexpr std::string_view kOneDtype =
     "eager converts here what no exported model mixes: refused with the dtypes";
 inline constexpr std::string_view kNarrowSteps = "the result is wider than the steps before it, which round to float32";
@@ -124,8 +124,8 @@ inline const DtypeException kMixExceptions[] = {
     {"aten.triplet_margin_loss.default", {}, Parting::rounded, kNarrowSteps},
 };
 
-/// Operators that behave in all their cases as a flag would say (flags_test.cpp), but whose row does not have it; one
-/// for which that is no longer so fails the test.
+/// Operators without a flag although they behave in all their cases as the flag states (flags_test.cpp). A row for
+/// which this is no longer true fails the test.
 struct FlagException {
   std::string_view op, why;
 };
@@ -147,7 +147,7 @@ inline constexpr FlagException kNotPointwise[] = {
 };
 inline constexpr std::array<FlagException, 0> kNotCommutative = {};
 
-/// A case whose operator loses digits in eager itself.
+/// A case that is ill-conditioned: eager's own result loses digits. `absolute` is the absolute tolerance.
 struct IllConditioned {
   std::string_view family;
   size_t line;
@@ -161,7 +161,7 @@ inline constexpr IllConditioned kIllConditioned[] = {
      "ours"},
 };
 
-/// The same of family dtypes, by the dtype of the first tensor.
+/// The same for cases of family dtypes whose first tensor has this dtype.
 struct IllConditionedDtype {
   std::string_view op, dtype;
   double absolute;
@@ -177,15 +177,15 @@ inline constexpr IllConditionedDtype kIllConditionedDtypes[] = {
     {"aten.lstm_cell.default", "c64", 1e-5, kCancellingParts},
 };
 
-/// Cases in which the XNNPACK library rounds otherwise than eager.
+/// Cases in which the XNNPACK library rounds differently from eager.
 inline constexpr IllConditioned kXnnpackRoundings[] = {
     {"functions", 733, "aten.upsample_bilinear2d.vec", 1e-5, "it computes the place of a pixel in another order"},
     {"functions", 739, "aten.upsample_linear1d.vec", 1e-5, "it computes the place of a pixel in another order"},
 };
 
-/// Operators without any case, in their row or in the fixtures.
+/// Operators that have no case, neither in their row nor in the fixtures.
 struct Untested {
-  std::string_view op, why;  // op: a name, or the beginning of several, ending in '*'
+  std::string_view op, why;  // op: a name, or a prefix of names followed by '*'
 };
 inline constexpr Untested kUntested[] = {
     {"executorch_prim.*", "arithmetic of programs, not of PyTorch: tests of runtime/exec"},

@@ -1,6 +1,6 @@
-// Do the flags kPointwise and kCommutative in the rows of compiler/ops, and those about signs of zeros, say what the
-// operators do? Kernels decide: the cases of each operator run at the baseline, with operands that are changed or
-// change places.
+// Tests the flags in the rows of compiler/ops that state whether an operator is pointwise or commutative, and how it
+// treats signs of zeros. The kernels are the reference: the cases of each operator run at the baseline, with operands
+// that are changed or swapped.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -24,16 +24,16 @@ using compiler::OpDef;
 using compiler::OpFlags;
 
 constexpr const char* kFolder = "tests/fixtures/cases";
-constexpr size_t kMaxElements = 4096;  // of an operand
-constexpr size_t kMaxPlaces = 16;      // of a result, whose elements are looked at
+constexpr size_t kMaxElements = 4096;  // elements of an operand
+constexpr size_t kMaxPlaces = 16;      // elements of a result that are checked
 
-/// What the cases of an operator say of a flag.
+/// What the cases of an operator show about a flag.
 struct Evidence {
-  bool shown = false;   // a case could have shown that the flag is wrong, and did not
-  std::string against;  // the first case that shows it
+  bool shown = false;   // some case can tell a wrong flag from a right one
+  std::string against;  // the first case that contradicts the flag; "" if none does
 };
 
-// A case that is compiled once and runs on any elements.
+// A case that is compiled once and runs on different elements.
 class Program {
  public:
   explicit Program(const Case& test) {
@@ -46,7 +46,7 @@ class Program {
     module_ = Module::load({pte_.data(), pte_.size()}, options, &error_);
   }
 
-  /// Nothing if it does not compile or the kernels refuse the elements: whether they may, others test.
+  /// The outputs; nothing if the case does not compile or the kernels refuse the elements. Other tests check refusals.
   std::optional<std::vector<HostValue>> run(const std::vector<HostValue>& inputs) {
     std::vector<HostValue> outputs;
     if (!module_ || !module_->forward(inputs, &outputs, &error_)) return std::nullopt;
@@ -95,7 +95,7 @@ bool same(const HostTensor& a, const HostTensor& b) {
   return a.dtype == b.dtype && a.sizes == b.sizes && same(a.dtype, a.bytes.data(), b.bytes.data(), a.bytes.size());
 }
 
-// A tensor like this one, of numbers at the edges of arithmetic, from the one of that index on.
+// A tensor with the dtype and sizes of `like` that repeats kEdges edge values, starting with number `first`.
 constexpr size_t kEdges = 8;
 HostTensor with_edges(const HostTensor& like, size_t first) {
   constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -113,7 +113,7 @@ HostTensor with_edges(const HostTensor& like, size_t first) {
 
 // --- kPointwise ---
 
-// The sizes that the case's tensors broadcast to, if they do.
+// The sizes that the case's tensors broadcast to; nothing if they do not broadcast.
 std::optional<std::vector<int32_t>> broadcast(const Case& test) {
   std::vector<int32_t> out;
   for (const auto& [name, tensor] : test.tensors) {
@@ -129,7 +129,7 @@ std::optional<std::vector<int32_t>> broadcast(const Case& test) {
   return out;
 }
 
-// The element of an operand of these sizes that is broadcast to element `at` of the result.
+// The index of the element of an operand with sizes `operand` that is broadcast to element `at` of the result.
 size_t element_behind(const std::vector<int32_t>& result, size_t at, const std::vector<int32_t>& operand) {
   size_t out = 0, stride = 1;
   for (size_t i = 1; i <= operand.size(); ++i) {
@@ -150,8 +150,8 @@ void fill_with(HostTensor& tensor, size_t element) {
     std::copy(value.begin(), value.end(), tensor.bytes.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
-// Where all elements of each operand are those behind element `at`, all elements of the result must be this element:
-// then neither other elements nor the place decide.
+// Fills each operand with its one element that is broadcast to element `at` of the result. A pointwise operator then
+// gives element `at` everywhere: it depends neither on other elements nor on its position.
 void check_element(Program& program, std::vector<HostValue> inputs, const HostTensor& result, size_t at,
                    Evidence& evidence) {
   for (HostValue& input : inputs) fill_with(input.tensor, element_behind(result.sizes, at, input.tensor.sizes));
@@ -196,14 +196,15 @@ void look_pointwise(const Case& test, Evidence& evidence) {
 
 // --- kCommutative ---
 
-// A 16-bit float and another dtype: eager reads the second operand as f32 if it has one element, the first never.
-// Passes look at the flag after round_numbers has converted the first.
+// Whether eager treats two operands differently although the operator is commutative: a 16-bit float beside another
+// dtype. Eager reads the second operand as f32 if it has one element, but never the first. Passes need the flag only
+// after round_numbers has converted such operands.
 bool has_roles(const HostTensor& a, const HostTensor& b) {
   const auto is_half = [](DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; };
   return a.dtype != b.dtype && (is_half(a.dtype) || is_half(b.dtype));
 }
 
-// The same call with its first two operands in each other's place, if both are tensors.
+// The same call with its first two operands swapped; nothing unless both are tensors.
 std::optional<Case> swapped(const Case& test) {
   if (test.inputs.size() < 2) return std::nullopt;
   const auto *a = std::get_if<compiler::pt2::TensorArg>(&test.inputs[0].arg),
@@ -244,10 +245,10 @@ void look_commutative(const Case& test, Evidence& evidence) {
 
 // --- signs of zeros ---
 
-// What the sign of a zero in an operand decides in any case of an operator.
+// How the cases of an operator depend on the signs of zeros.
 struct SignEvidence {
-  std::set<size_t> tells;      // operands whose zeros decide more than the sign of a zero
-  bool negative_zero = false;  // an element of the result is -0
+  std::set<size_t> tells;      // operands in which the sign of a zero changes more than the sign of a zero result
+  bool negative_zero = false;  // some element of a result is -0
 };
 
 double element_at(const HostTensor& tensor, size_t at) {
@@ -271,7 +272,8 @@ void compare_zeros(const HostTensor& a, const HostTensor& b, size_t operand, Sig
   }
 }
 
-// Zeros of one sign in an operand, then of the other; the other operands hold all kinds of numbers.
+// Fills one f32 operand with zeros of one sign, then of the other, and compares the results. The other operands hold
+// edge values.
 void look_at_signs(const Case& test, SignEvidence& evidence) {
   Program program(test);
   std::vector<HostValue> inputs = inputs_of(test);
@@ -295,7 +297,7 @@ void look_at_signs(const Case& test, SignEvidence& evidence) {
 }
 
 void check_signs(const OpDef& def, const SignEvidence& evidence) {
-  const bool by_exponent = def.name() == "aten.pow.Tensor_Scalar";  // compiler/analysis/zero_signs.cpp asks for it
+  const bool by_exponent = def.name() == "aten.pow.Tensor_Scalar";  // compiler/analysis/zero_signs.cpp handles it
   for (const size_t operand : evidence.tells) {
     EXPECT_TRUE(by_exponent || def.has(compiler::kDependsOnZeroSign) ||
                 (operand == 1 && def.has(compiler::kDependsOnZeroSignOf1)))
@@ -343,10 +345,12 @@ std::map<std::string, Evidence> evidence_of(void (*look)(const Case&, Evidence&)
   return out;
 }
 
-// Each row with the flag bears it out, each row that bears it out has the flag or is among the exceptions.
+// Every row with the flag must be confirmed by its cases. Every row that its cases confirm must have the flag or be
+// among the exceptions.
 template <typename Exceptions>
 void check_rows(OpFlags flag, const std::map<std::string, Evidence>& evidence, const Exceptions& exceptions) {
-  // Passes do not meet what has no shape function, and know what a view is.
+  // A row needs the flag only if passes ask for it: they never meet operators without a shape function, and they handle
+  // views and identities without the flag.
   const auto asked = [](const OpDef& def) {
     return def.infer && !def.has(compiler::kView) && !def.has(compiler::kIdentity);
   };

@@ -1,4 +1,4 @@
-// The cases in the rows of compiler/ops against the fixture that tests/fixtures/export.py made of them.
+// Tests that the fixture that tests/fixtures/export.py writes from the cases in the rows of compiler/ops is up to date.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The table of operators against the kernels it names, the operators models use, and stock's registry.
+// Checks the table of operators against the kernels that it names, the operators that models use, and stock's registry.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -35,13 +35,13 @@ std::map<std::string, std::string> kernel_signatures() {
   return rows;
 }
 
-// What the importer handles itself: arithmetic on sizes, wrappers, control flow.
+// Whether the importer handles the operator itself: arithmetic on sizes, wrappers, control flow.
 bool is_built_in(const std::string& name) {
   return name.starts_with("_operator.") || name.starts_with("torch.sym_") || name.starts_with("higher_order.") ||
          name.starts_with("math.");
 }
 
-// Views run without a kernel, effects vanish, computed values are expressions.
+// Views need no kernel, operators for effects are dropped, and computed values are expressions.
 bool runs_without_kernel(const OpDef& def) {
   return def.has(compiler::kView) || def.has(compiler::kEffect) || def.has(compiler::kComputed);
 }
@@ -58,7 +58,7 @@ std::string why_it_cannot_run(const OpDef& def, const std::map<std::string, std:
   return def.decompose || runs_without_kernel(def) ? "" : "has neither kernel nor decomposition";
 }
 
-// Letters of include/wick/kernel.h that an argument of this type may have.
+// The signature letters (include/wick/kernel.h) that an argument of this type may have.
 std::string letters_of(const ArgSpec& spec) {
   switch (spec.type) {
     case ArgType::tensor: return spec.optional ? "t" : spec.mutated ? "o" : "Tt";
@@ -79,11 +79,12 @@ std::string letters_of(const ArgSpec& spec) {
   }
 }
 
-// The signature letters in the order in which the planner passes arguments, each as a set; "" at the end for the outs.
+// Compares a kernel's signature with the operator's arguments, in the order in which the planner passes them, followed
+// by the results. "" if it fits, else why not.
 std::string why_signature_does_not_fit(const OpDef& def, const std::string& signature) {
   const bool factory = def.parsed->find("layout") >= 0;
   size_t next = 0;
-  const bool prim = def.name().starts_with("executorch_prim.");  // their letters may be narrower than Scalar
+  const bool prim = def.name().starts_with("executorch_prim.");  // their letters may be narrower than Scalar's
   for (const ArgSpec& spec : def.parsed->args) {
     if (spec.type == ArgType::generator) continue;
     if (factory &&

@@ -1,4 +1,5 @@
-// Operators that draw random numbers: mean, variance and range of 8,192 of them, each beside the ones around it.
+// Tests operators that draw random numbers: mean, variance and range of 8,192 of them, and that neighbors are
+// uncorrelated.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -19,15 +20,15 @@ using compiler::OpDef;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// `call` draws 64 x 128 numbers as %y; %x are as many ones. Elements are independent but for `group`: so many in a row
-/// are equal.
+/// `call` draws 64 x 128 numbers as %y; %x holds as many ones. Each `group` consecutive elements are equal; otherwise
+/// elements are independent.
 struct Draw {
   const char* call;
   double mean, variance, least, most;
   size_t group = 1;
 };
 
-// b and a of alpha dropout with p = 0.25: kept ones become a + b, the others b - 1.7580993408473766 a.
+// Alpha dropout with p = 0.25 has a scale a and an offset b: a kept 1 becomes a + b, a dropped one b - kAlpha * a.
 const double kAlpha = 1.7580993408473766;
 const double kAlphaScale = 1 / std::sqrt((kAlpha * kAlpha * 0.25 + 1) * 0.75);
 const double kAlphaKept = kAlphaScale * (1 + 0.25 * kAlpha);
@@ -52,7 +53,7 @@ const Draw kDraws[] = {
     {"%y: f32[64, 128] = aten.normal.float_Tensor(0.5, %x)", 0.5, 1, -kInfinity, kInfinity},
     {"%y = aten.normal.float_float(0.5, 2.0, [64, 128])", 0.5, 4, -kInfinity, kInfinity},
     {"%c = aten.log_normal(%x, 1.0, 2.0)\n %y = aten.log(%c)", 1, 4, -kInfinity, kInfinity},
-    // The angle of a number of this distribution, which has neither mean nor variance, is uniform.
+    // A Cauchy distribution has neither mean nor variance, but the arc tangent of its numbers is uniform.
     {"%c = aten.cauchy(%x)\n %y = aten.atan(%c)", 0, 9.8696044 / 12, -1.5707964, 1.5707964},
     {"%y = aten.geometric(%x, 0.25)", 4, 12, 1, kInfinity},
     {"%y = aten.random(%x)", 8388608, 281474976710656 / 12., 0, 16777216},
@@ -84,7 +85,7 @@ const Draw kDraws[] = {
     {"%r = aten.randperm.generator(8192, none)\n %y = aten.view(%r, [64, 128])", 4095.5, 8192. * 8192 / 12, 0, 8191},
     {"%y = aten.exponential(%x, 2.0)", 0.5, 0.25, 0, kInfinity},
     {"%h = aten.mul.Scalar(%x, 3.0)\n %y = aten._standard_gamma(%h)", 3, 3, 0, kInfinity},
-    // Of 128 equal parts; what a row's share has beside those of the others.
+    // A row holds 128 shares that sum to 1, with equal parameters: a share times 128 has mean 1 and variance 127 / 129.
     {"%d = aten._sample_dirichlet(%x)\n %y = aten.mul.Scalar(%d, 128.0)", 1, 127 / 129., 0, 128},
     {"%n = aten.mul.Scalar(%x, 20.0)\n %h = aten.mul.Scalar(%x, 0.25)\n %y = aten.binomial(%n, %h)", 5, 3.75, 0, 20},
     {"%h = aten.mul.Scalar(%x, 3.5)\n %y = aten.poisson(%h)", 3.5, 3.5, 0, kInfinity},
@@ -101,7 +102,7 @@ const Draw kDraws[] = {
     {"%i = aten.view(%x, [64, 16, 2, 4])\n %d = aten.feature_alpha_dropout(%i, 0.25, true)\n %y = aten.view(%d, [64, "
      "128])",
      kAlphaMean, kAlphaVariance, kAlphaDropped, kAlphaKept, 8},
-    // One key, so that each weight is 1 before it is dropped.
+    // With one key each attention weight is 1 before dropout.
     {"%q = aten.view(%x, [64, 128, 1])\n %k = aten.full([64, 1, 1], 1.0, f32)\n %a = "
      "aten.scaled_dot_product_attention(%q, %k, %k, none, 0.25)\n %y = aten.view(%a, [64, 128])",
      1, 1 / 3., 0, 4 / 3.},
@@ -150,7 +151,7 @@ TEST_P(RandomNumbers, HaveTheMeanVarianceAndRangeOfTheirDistribution) {
   std::vector<double> squares;
   for (const double number : own) squares.push_back((number - draw.mean) * (number - draw.mean));
   EXPECT_NEAR(mean_of(squares), draw.variance, 0.15 * draw.variance);
-  // Neighbours in a row and in a column know nothing of each other.
+  // Neighbors in a row and in a column are uncorrelated.
   for (const size_t distance : {size_t{1}, 128 / draw.group}) {
     double product = 0;
     for (size_t i = distance; i < own.size(); ++i) product += (own[i] - draw.mean) * (own[i - distance] - draw.mean);
@@ -168,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(Draws, RandomNumbers, ::testing::ValuesIn(kDraws), [](c
   return name.substr(0, name.find("__"));
 });
 
-// Each row that draws; not its forms in place, which follow from it.
+// kDraws has every operator that draws. In-place forms are exempt: they use the functional one.
 TEST(RandomNumbersTable, HasEveryOperatorThatDraws) {
   std::set<std::string> drawn;
   for (const Draw& draw : kDraws) {

@@ -1,6 +1,5 @@
-// Does the analysis of ranges hold for every operator? Kernels decide: the cases of each operator run on finite
-// elements of ordinary size, with their number arguments as they are and at their edges, and the results must lie in
-// the ranges that the analysis states for them.
+// Tests the value ranges that the analysis states for every operator. The cases of each operator run on finite elements
+// of ordinary size, with their number arguments as they are and at their edges. The results must lie in the ranges.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -24,11 +23,11 @@ namespace {
 using compiler::ValueRange;
 
 constexpr const char* kFolder = "tests/fixtures/cases";
-constexpr size_t kMaxElements = 8192;  // of an operand
+constexpr size_t kMaxElements = 8192;  // elements of an operand
 constexpr double kNumbers[] = {0.0, 1.0, -1.0, 0.5, -2.0, -0.0, 20.0, -0.25, 3.5, -20.0, 0.001, 2.0};
 constexpr size_t kNumNumbers = std::size(kNumbers), kShifts[] = {0, 5, 7};
 
-// Rules that hold for the operands that a model gives, not for any: a variance is not negative.
+// Operators whose range rules assume what models guarantee but this test does not: a variance is not negative.
 constexpr std::string_view kVariances[] = {
     "aten._batch_norm_no_update.default", "aten._native_batch_norm_legit_no_training.default",
     "aten.batch_norm.default", "aten.instance_norm.default", "aten.native_batch_norm.default"};
@@ -52,7 +51,7 @@ double element(const HostTensor& tensor, size_t at) {
   return tensor.dtype == DType::f64 ? wide : static_cast<double>(narrow);
 }
 
-// "" if the range holds all elements, else the first that it does not.
+// "" if all elements lie in the range; else the first one that does not, and the range.
 std::string outside(const HostTensor& tensor, const ValueRange& range) {
   const size_t size = dtype_size_bytes(tensor.dtype);
   for (size_t at = 0; at < tensor.bytes.size(); at += size) {
@@ -74,10 +73,10 @@ bool counts(const Case& test) {
                      [](const auto& tensor) { return is_wide(tensor.second.value.dtype); });
 }
 
-// The case as backends see it: composites that a backend keeps are whole.
+// The case as backends see it: composites that a backend keeps are not decomposed.
 struct Prepared {
   compiler::Function function;
-  std::vector<ValueRange> ranges;  // by output
+  std::vector<ValueRange> ranges;  // one for each output
 };
 
 std::optional<Prepared> prepared(const Case& test) {
@@ -93,7 +92,8 @@ std::optional<Prepared> prepared(const Case& test) {
   return out;
 }
 
-// "" if the results of the case lie in their ranges whatever ordinary numbers it is called with.
+// Runs the case on several sets of ordinary numbers. "" if all results lie in their ranges, else the first that does
+// not.
 std::string check(const Case& test) {
   const auto known = prepared(test);
   const auto compiled = compile_case(test, compiler::Profile::automatic, Operands::inputs);
@@ -118,7 +118,7 @@ std::string check(const Case& test) {
 }
 
 TEST(ValueRanges, HoldWhatKernelsMakeOfOrdinaryNumbers) {
-  std::map<std::string, std::string> wrong;  // the first of each operator
+  std::map<std::string, std::string> wrong;  // the first failure of each operator
   for (const char* family : kFamilies) {
     if (std::string_view(family) == "dtypes") continue;
     const auto cases = read_cases(kFolder, family);
@@ -137,7 +137,7 @@ TEST(ValueRanges, HoldWhatKernelsMakeOfOrdinaryNumbers) {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// The case with each number argument (Scalar or float) at each edge, others as they are.
+// Copies of the case, in each of which one number argument (Scalar or float) has an edge value.
 std::vector<std::pair<std::string, Case>> at_edges(const Case& test) {
   const compiler::OpDef* def = compiler::find_op(test.op);
   std::vector<std::pair<std::string, Case>> out;
@@ -160,15 +160,16 @@ std::vector<std::pair<std::string, Case>> at_edges(const Case& test) {
   return out;
 }
 
-// Operators that take the root of a variance plus epsilon, which is positive in a model.
+// Whether the operator takes the root of variance + epsilon. A model keeps that sum positive; an
+// epsilon at its edges does not.
 bool takes_root_of_variance(std::string_view op) {
   return op.find("batch_norm") != std::string_view::npos || op == "aten.instance_norm.default" ||
          op == "aten._transformer_encoder_layer_fwd.default";
 }
 
-// An infinite or NaN number, and 0 as a divisor, make results that are not finite of finite elements.
+// An argument that is infinite, NaN or a zero divisor can give results that are not finite for finite elements.
 TEST(ValueRanges, HoldWhatKernelsMakeOfNumbersAtTheirEdges) {
-  constexpr size_t kCases = 3;  // of an operator
+  constexpr size_t kCases = 3;  // for each operator
   std::map<std::string, size_t> cases_of;
   size_t calls = 0;
   for (const char* family : kFamilies) {

@@ -1,4 +1,5 @@
-// PyTorch's own operator samples (tests/op_samples), call by call, on portable kernels and with XNNPACK, against eager.
+// Runs the calls recorded from PyTorch's own operator samples (tests/op_samples) on portable kernels and with XNNPACK
+// and compares with eager.
 //   WICK_CASES=add.Tensor       only operators whose name contains the text
 //   WICK_CASES_VERBOSE=1        every failure, not the first few of each operator
 #include <gtest/gtest.h>
@@ -24,7 +25,7 @@ bool is_noted(const compiler::PartitionReport& report) {
                      [](const compiler::NodePlace& place) { return !place.backend.empty() && !place.reason.empty(); });
 }
 
-// "" if the program gives what eager gives.
+// "" if the program agrees with eager, else why not. `target` null: portable kernels only.
 std::string run(const Case& test, const compiler::Target* target) {
   compiler::CompileOptions options;
   if (target) options.targets = {target};

@@ -1,4 +1,5 @@
-// Positions among boundaries: the steps that programs for stock are given, held against eager's loop.
+// Tests searchsorted in programs for stock, whose kernels lack it: its decomposition must find the same positions as
+// eager's binary search.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +17,7 @@
 namespace wick::conformance::search_test {
 namespace {
 
-// As eager: NaN stops nothing.
+// Eager's binary search. Comparisons with NaN are false, so NaN moves the search to the right.
 int64_t position_of(const std::vector<double>& sorted, double x, bool right) {
   int64_t low = 0, high = static_cast<int64_t>(sorted.size());
   while (low < high) {
@@ -27,7 +28,7 @@ int64_t position_of(const std::vector<double>& sorted, double x, bool right) {
   return low;
 }
 
-// Small numbers, so that some are equal; a float is not a number or infinite now and then.
+// Small numbers, so that some are equal. Some floats are NaN or infinite.
 std::vector<double> numbers(DType dtype, size_t count, uint64_t seed) {
   std::vector<double> out;
   for (uint64_t i = 0; i < count; ++i) {
@@ -80,11 +81,11 @@ std::vector<int64_t> integers_of(const HostTensor& tensor) {
 
 struct Search {
   DType dtype;
-  int32_t length;              // of a row
-  int32_t rows;                // of the boundaries; 0: they are a vector
-  std::vector<int32_t> sizes;  // of the values
+  int32_t length;              // boundaries in a row
+  int32_t rows;                // rows of boundaries; 0: the boundaries are a vector
+  std::vector<int32_t> sizes;  // sizes of the values
   bool right, int32, sorted, by_sorter;
-  int32_t longest = -1;  // the length that is known when it is compiled: at most so many; -1: the length itself
+  int32_t longest = -1;  // upper bound of `length` if it is dynamic; -1: static
 };
 
 void check(const Search& s, uint64_t seed) {
@@ -183,7 +184,7 @@ TEST(Search, StepsFindThePositionsAmongAsManyBoundariesAsThereAre) {
   }
 }
 
-// On both sides of the largest tree, and far from it.
+// Lengths on both sides of the largest one that is searched as a tree, and far beyond.
 TEST(Search, LongSequencesNeedNoLargeConstants) {
   uint64_t seed = 0;
   for (const int32_t length : {4094, 4095, 4096, 4097, 100000}) {
@@ -195,7 +196,6 @@ TEST(Search, LongSequencesNeedNoLargeConstants) {
   }
 }
 
-// Without boundaries all positions are 0.
 TEST(Search, NothingIsBeforeAnyValueWithoutBoundaries) {
   check({DType::f32, 0, 0, {5}, false, false, true, false}, 0);
   check({DType::i64, 0, 2, {2, 3}, true, true, true, false}, 0);

@@ -1,5 +1,5 @@
-// A decomposition may not read the types of its own results: while a graph is read, and where one decomposition calls
-// another, nobody has set them yet. So it gives the same graph for results with and without types.
+// Tests that a decomposition does not read the types of its own results. They are not set yet while a graph is read or
+// when one decomposition calls another. So it must give the same graph for results with and without types.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ compiler::Node* composite_of(Graph& graph, const std::string& op) {
   return nullptr;
 }
 
-// The decomposed call, or what its decomposition says. Nothing if the importer does not take the call.
+// The text of the decomposed graph, or the error of the decomposition. Nothing if the importer refuses the call.
 std::optional<std::string> decomposed(const Case& test, bool typed) {
   auto function = import_case(test, Operands::inputs);
   if (!function.ok()) return std::nullopt;

@@ -1,4 +1,4 @@
-// Every operator case with the XNNPACK backend, against eager PyTorch: what it takes it computes as eager does.
+// Runs every operator case of which the XNNPACK backend takes a part and compares with eager PyTorch.
 //   WICK_CASES=add.Tensor       only operators whose name contains the text
 //   WICK_CASES_VERBOSE=1        every failure, not the first few of each operator
 #include <fmt/format.h>
@@ -40,7 +40,7 @@ constexpr Setting kSettings[] = {
     {"weights, strict", Operands::first_input, true},
 };
 
-// Takes what only moves elements, too.
+// The XNNPACK target, which here takes pure data movement too.
 const compiler::Target& target() {
   static const compiler::Target target = [] {
     compiler::Target out = xnnpack::kTarget;
@@ -57,7 +57,7 @@ compiler::CompileOptions options_of(const Setting& setting) {
   return options;
 }
 
-// A node of the program bears a note: NaN and infinities may come out otherwise.
+// Whether a node of a delegate has a note: NaN and infinities may then differ from eager's.
 bool is_noted(const compiler::PartitionReport& report) {
   for (const compiler::NodePlace& place : report.nodes) {
     if (!place.backend.empty() && !place.reason.empty()) return true;
@@ -69,7 +69,7 @@ struct Tally {
   size_t delegated = 0, failed = 0;
 };
 
-// What a program gives for these inputs, or why it gives nothing.
+// The outputs of a run, or why there are none.
 struct Outcome {
   std::vector<HostValue> outputs;
   std::string error;
@@ -99,13 +99,13 @@ std::vector<HostValue> inputs_of(const Case& test, const Setting& setting) {
   return inputs;
 }
 
-// The bits of a float, or of a half.
+// Sets the bits of an f32 or f16 element; does nothing for other dtypes.
 void set_element(HostTensor& tensor, size_t index, uint32_t f32, uint16_t f16) {
   if (tensor.dtype == DType::f32) std::memcpy(&tensor.bytes[index * 4], &f32, sizeof f32);
   if (tensor.dtype == DType::f16) std::memcpy(&tensor.bytes[index * 2], &f16, sizeof f16);
 }
 
-// The library takes numbers below the least normal one for zero.
+// Replaces subnormal f32 elements by 0, as the library does.
 void flush(HostTensor& tensor) {
   for (size_t i = 0; tensor.dtype == DType::f32 && i < tensor.bytes.size() / sizeof(float); ++i) {
     float value;
@@ -124,7 +124,7 @@ bool has_tiny_weights(const Case& test, const Setting& setting) {
   return false;
 }
 
-// Puts NaN, an infinity and a negative infinity into every float input; false if there is none.
+// Puts NaN and, if there is room, both infinities into every float input. False if there is no float input.
 bool poison(std::vector<HostValue>& inputs) {
   bool any = false;
   for (HostValue& input : inputs) {
@@ -139,7 +139,7 @@ bool poison(std::vector<HostValue>& inputs) {
   return any;
 }
 
-// The case with NaN and infinities among its inputs, against portable kernels.
+// Runs the case with NaN and infinities among its inputs and compares with portable kernels.
 std::string run_poisoned(const Case& test, const Setting& setting, const CompiledCase& compiled) {
   std::vector<HostValue> inputs = inputs_of(test, setting);
   if (!poison(inputs) || has_tiny_weights(test, setting)) return "";
@@ -174,7 +174,7 @@ std::string check(const Case& test, const CompiledCase& compiled, std::vector<Ho
   return check_outputs(test, compiled, outputs, noted ? Elements::finite : Elements::all, absolute);
 }
 
-// Each float result r becomes 1 / r, which tells the signs of zeros.
+// A pass: replaces each float output r by 1 / r, which shows the signs of zeros.
 compiler::Result<compiler::Changed> invert_results(compiler::Graph& graph) {
   RETURN_IF_ERROR(compiler::catch_failure([&] {
     compiler::Builder b(graph, nullptr);
@@ -187,7 +187,7 @@ compiler::Result<compiler::Changed> invert_results(compiler::Graph& graph) {
   return compiler::Changed::yes;
 }
 
-// Zeros of both signs among ordinary numbers, in every float input; false if there is none.
+// Puts zeros of both signs among the elements of every float input. False if there is no float input.
 bool put_zeros(std::vector<HostValue>& inputs) {
   bool any = false;
   for (HostValue& input : inputs) {
@@ -214,7 +214,8 @@ bool is_infinite(const HostTensor& tensor, size_t at, bool* negative) {
   return std::isinf(value);
 }
 
-// Zeros of both signs, inverted, against portable kernels; "" if each has the right sign.
+// Runs the case with zeros of both signs among its inputs and inverted outputs, and compares with portable kernels. ""
+// if every zero among the outputs has the right sign.
 std::string run_zeros(const Case& test, const Setting& setting) {
   std::vector<HostValue> inputs = inputs_of(test, setting);
   if (!put_zeros(inputs) || !test.mutated.empty() || has_tiny_weights(test, setting)) return "";
@@ -251,7 +252,7 @@ bool has_half(const Case& test) {
   return false;
 }
 
-// "" if the case holds. Cases without a delegate are those of the other settings.
+// "" if the case holds, also if the backend takes no part of it.
 std::string run_case(const Case& test, const Setting& setting, Tally& tally) {
   auto compiled = compile_case(test, options_of(setting), setting.operands);
   if (!compiled.ok()) {
@@ -271,14 +272,14 @@ std::string run_case(const Case& test, const Setting& setting, Tally& tally) {
   return wrong.empty() && setting.strict_nan ? run_poisoned(test, setting, *compiled) : wrong;
 }
 
-// A constant cannot change.
+// Whether the case can run in this setting.
 bool fits(const Case& test, const Setting& setting) {
-  // Steps of f32 give no more digits to a result of f64.
+  // A mix with an f64 result is left out: steps in f32 do not give it enough digits.
   const bool is_f64 = !test.expect.empty() && test.expect[0].kind == Expected::Kind::tensor &&
                       test.expect[0].tensors[0].value.dtype == DType::f64;
   if (test.family == "mixes" && is_f64) return false;
   const compiler::OpDef* def = compiler::find_op(test.op);
-  // Sizes that depend on values come from the exported file.
+  // The size of a data-dependent result comes from the exported file, so it cannot be symbolic here.
   if (setting.operands == Operands::dynamic_inputs) return def && !def->has(compiler::kDataDependent);
   if (setting.operands == Operands::inputs) return true;
   return test.tensors.size() > 1 && test.mutated.empty();
@@ -315,7 +316,7 @@ TEST_P(XnnpackCases, GiveWhatEagerGives) {
   EXPECT_EQ(total.failed, 0u);
 }
 
-// Before any pass: nodes in the forms that files have.
+// Partitions and lowers the imported graph before any pass, so that nodes have the forms that files have.
 TEST_P(XnnpackCases, WhatIsTakenCanBeLowered) {
   auto cases = read_cases(kFolder, GetParam());
   ASSERT_TRUE(cases.ok()) << compiler::render(cases.diag());
@@ -336,7 +337,7 @@ TEST_P(XnnpackCases, WhatIsTakenCanBeLowered) {
   std::printf("%-15s %5zu nodes lowered\n", GetParam(), taken);
 }
 
-// All families but the last: dtypes are a matter of kernels and of what the compiler takes.
+// All families but the last one, dtypes.
 INSTANTIATE_TEST_SUITE_P(Families, XnnpackCases, ::testing::ValuesIn(std::begin(kFamilies), std::end(kFamilies) - 1),
                          [](const ::testing::TestParamInfo<const char*>& test) { return std::string(test.param); });
 

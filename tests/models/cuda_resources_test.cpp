@@ -353,8 +353,8 @@ std::vector<std::string> bodies_of(const std::string& ptx) {
   return bodies;
 }
 
-// Statement C2 of docs/cuda.md. A compiler whose choices follow the order of addresses makes one of many copies another
-// code.
+// Statement C2 of docs/cuda_proofs.md. A compiler whose choices follow the order of addresses makes one of many copies
+// another code.
 TEST(CudaResources, CopiesOfASampleTiledKernelAreTheSameCode) {
   SKIP_WITHOUT_NVRTC();
   constexpr size_t kCopies = 24;
@@ -381,7 +381,7 @@ TEST(CudaResources, CopiesOfASampleTiledKernelAreTheSameCode) {
   EXPECT_EQ(others, 0u);
 }
 
-// Statement C4 of docs/cuda.md: 10 s on two processors. Time of the processor: other work on the machine counts
+// Statement C4 of docs/cuda_proofs.md: 10 s on two processors. Time of the processor: other work on the machine counts
 // little. It is printed, not judged: another machine takes another time.
 TEST(CudaResources, AHundredKernelsOfModelsCompileForEachTarget) {
   SKIP_WITHOUT_NVRTC();

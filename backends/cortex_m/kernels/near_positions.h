@@ -6,7 +6,7 @@ namespace wick::cortex_m {
 
 /// Whether the positions of the window, padding included, are so small that sums of three of them fit 31 bits. Only
 /// unusual files exceed this.
-inline bool has_near_positions(const Window& window, const Image& from) {
+inline bool positions_fit_31_bits(const Window& window, const Image& from) {
   constexpr int64_t kFar = INT32_MAX / 4;
   const int64_t sizes[] = {from.h, from.w};
   for (size_t d = 0; d < 2; ++d) {

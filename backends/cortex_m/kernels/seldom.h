@@ -3,9 +3,9 @@
 
 /// Attribute of a function: compile it for size, and do not inline it.
 #ifdef __clang__
-#define WICK_SELDOM __attribute__((noinline, minsize))
+#define WICK_COLD __attribute__((noinline, minsize))
 #elif defined(__GNUC__)
-#define WICK_SELDOM __attribute__((noinline, cold))
+#define WICK_COLD __attribute__((noinline, cold))
 #else
-#define WICK_SELDOM
+#define WICK_COLD
 #endif

@@ -162,7 +162,7 @@ bool is_only_read_as_number(const Node& node) {
 
 // Whether a node only shows elements of a host tensor, in another order or fewer of them. A view of a mutable buffer is
 // another case: a delegate for it lets the buffer stay on the device for others.
-bool shows_elements_of_host(const Node& node) {
+bool is_view_of_host_tensor(const Node& node) {
   const Value* x = node.op->has(compiler::kView) ? node.tensor_or_null(0) : nullptr;
   return x && x->kind != compiler::ValueKind::state;
 }
@@ -186,7 +186,7 @@ Verdict knows_sizes(const std::vector<const Node*>& nodes, const compiler::Targe
 }
 
 Verdict profitable(const std::vector<const Node*>& nodes, const compiler::TargetContext& context) {
-  if (std::all_of(nodes.begin(), nodes.end(), [](const Node* node) { return shows_elements_of_host(*node); }))
+  if (std::all_of(nodes.begin(), nodes.end(), [](const Node* node) { return is_view_of_host_tensor(*node); }))
     return Verdict::no("the partition holds only views: bringing their elements to the device would save nothing");
   return knows_sizes(nodes, context);
 }

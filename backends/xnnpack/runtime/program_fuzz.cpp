@@ -29,7 +29,7 @@ uint64_t hash_of(const uint8_t* data, size_t size) {
 }
 
 /// How data and arguments differ from what the payload asks for.
-struct Whim {
+struct Mutation {
   uint64_t bits;
   bool one_in(uint64_t count) {
     bits = bits * 6364136223846793005u + 1442695040888963407u;
@@ -77,7 +77,7 @@ struct Subject {
   uint64_t arena_bytes = 0;
 };
 
-bool make(Payload& payload, Whim& whim, Subject* subject) {
+bool make(Payload& payload, Mutation& whim, Subject* subject) {
   schema::TestProgram program;
   if (whim.one_in(4)) program.segment_alignment = 1;
   const std::vector<uint64_t> sizes = constant_sizes(payload);
@@ -147,7 +147,7 @@ void check_guards(const Subject& subject, const schema::AlignedBytes& arena) {
   }
 }
 
-void run(const Subject& subject, Whim& whim) {
+void run(const Subject& subject, Mutation& whim) {
   static ThreadPool* pool = new ThreadPool(2);
   char buffer[512];
   ErrorText text(buffer);
@@ -189,7 +189,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Payload payload;
   if (read_payload({data, size}, &payload, nullptr) != Error::Ok) return 0;
-  Whim whim{hash_of(data, size)};
+  Mutation whim{hash_of(data, size)};
   Subject subject;
   if (!make(payload, whim, &subject)) return 0;
   run(subject, whim);

@@ -34,7 +34,7 @@ ElementSigns signs_at(const VersionedStorage& storage, int32_t step) {
 }
 
 // The signs of elements that are read through `step`, given the signs before it.
-ElementSigns signs_behind(ElementSigns before, const ViewStep& step) {
+ElementSigns signs_after(ElementSigns before, const ViewStep& step) {
   const WriteFn write = step.op->facts.write;
   if (write == writes::view_as_real) return {false, false, before.conjugated};
   const bool imaginary = write == writes::select && step.args[2].is<Sym>() && step.args[2].as<Sym>().is(1);
@@ -166,7 +166,7 @@ RefPtr view_ref(TensorRef& base, Value* base_value, Value* result) {
   int32_t last = base.last;
   for (ViewStep& step : steps) {
     step.before = last;
-    step.signs = signs_behind(signs_at(*base.storage, last), step);
+    step.signs = signs_after(signs_at(*base.storage, last), step);
     last = static_cast<int32_t>(base.storage->views.size());
     base.storage->views.push_back(std::move(step));
   }

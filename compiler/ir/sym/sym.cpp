@@ -369,7 +369,7 @@ std::optional<Sym> simplify_division(SymOp op, const Sym& a, const Sym& b) {
       const Sym rest = make_sym(op, {split->second, b});
       return quotient ? split->first + rest : rest;
     }
-    if (auto shown = with_shown_multiples(op, a, b.value())) return shown;
+    if (auto shown = extract_multiples(op, a, b.value())) return shown;
   }
   if (quotient && !a.is_const() && b.is_const() && b.value() > 0) {
     if (auto q = nested_quotient(a, b.value())) return q;

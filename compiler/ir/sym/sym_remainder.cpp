@@ -216,7 +216,7 @@ std::optional<Sym> without_small_terms(SymOp op, const Sym& a, int64_t divisor) 
   return std::nullopt;
 }
 
-std::optional<Sym> with_shown_multiples(SymOp op, const Sym& a, int64_t divisor) {
+std::optional<Sym> extract_multiples(SymOp op, const Sym& a, int64_t divisor) {
   std::vector<SymTerm> terms;
   for (const Sym& each : terms_of(a)) terms.push_back(split_coefficient(each));
   if (!are_small(terms)) return std::nullopt;

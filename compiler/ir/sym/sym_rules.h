@@ -34,7 +34,7 @@ std::optional<Sym> without_small_terms(SymOp op, const Sym& a, int64_t divisor);
 /// takes out. For a quotient this applies only if without_small_terms removes mod(x, d) from the rest, so that no
 /// division is added. Bounds of the terms decide that before anything is built: at most k checks of k terms for k
 /// quotients, and one division of the rest.
-std::optional<Sym> with_shown_multiples(SymOp op, const Sym& a, int64_t divisor);
+std::optional<Sym> extract_multiples(SymOp op, const Sym& a, int64_t divisor);
 /// floordiv(mod(x, n*divisor), divisor) as mod(floordiv(x, divisor), n).
 std::optional<Sym> quotient_of_remainder(const Sym& a, int64_t divisor);
 /// floordiv(-x, d) as -floordiv(x + d - 1, d), and mod(-x, d) as d - 1 - mod(x + d - 1, d): the first term of `a`

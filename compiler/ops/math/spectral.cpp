@@ -141,7 +141,7 @@ Results decompose_irfft(Builder& b, Node& node) {
 }
 
 // The dimensions of a transform that handles the last one separately. There is at least one.
-Axes two_or_all_axes(const Node& node) {
+Axes required_axes(const Node& node) {
   Axes a = axes_of(node);
   require(!a.dims.empty(), "a Fourier transform over no dimension");
   return a;
@@ -150,7 +150,7 @@ Axes two_or_all_axes(const Node& node) {
 // one.
 Results decompose_hfft(Builder& b, Node& node) {
   Compose c(b);
-  const Axes a = two_or_all_axes(node);
+  const Axes a = required_axes(node);
   Value* x = to_complex(c, node.tensor("self"));
   const int64_t last = a.dims.back();
   const Sym size =
@@ -166,7 +166,7 @@ Results decompose_hfft(Builder& b, Node& node) {
 }
 Results decompose_ihfft(Builder& b, Node& node) {
   Compose c(b);
-  const Axes a = two_or_all_axes(node);
+  const Axes a = required_axes(node);
   Value* x = b.cast(node.tensor("self"), float_dtype(node.tensor("self")->dtype()));
   for (size_t i = 0; i < a.sizes.size(); ++i) {
     if (!a.sizes[i].is(-1)) x = resized(c, x, a.dims[i], a.sizes[i]);

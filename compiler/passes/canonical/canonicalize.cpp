@@ -206,7 +206,7 @@ Value* use_number(Builder& b, Node& node) {
 }
 
 // Whether a scalar tensor in place of `operand` leads to the same computation dtype.
-bool counts_the_same(const Node& node, const Value* scalar) {
+bool keeps_computation_dtype(const Node& node, const Value* scalar) {
   if (scalar->rank() > 0 || scalar->dtype() == DType::boolean) return true;
   for (size_t i = 0; i < node.args().size(); ++i) {
     const Value* operand = node.tensor_or_null(i);
@@ -223,7 +223,7 @@ Value* drop_expand(Builder& b, Node& node) {
     const Node* expand = operand ? operand->producer : nullptr;
     if (!expand || !expand->is("aten.expand.default")) continue;
     Value* x = expand->tensor_or_null(0);
-    if (!counts_the_same(node, x)) continue;
+    if (!keeps_computation_dtype(node, x)) continue;
     if (broadcast_sizes(node, i, x) != node.result()->sizes()) continue;
     Args args = node.args();
     args[i] = x;
@@ -254,7 +254,7 @@ Value* sink_expand(Builder& b, Node& node) {
     Value* operand = node.tensor_or_null(i);
     if (!operand) continue;
     const bool expands = operand->producer && operand->producer->is("aten.expand.default") &&
-                         counts_the_same(node, operand->producer->tensor_or_null(0));
+                         keeps_computation_dtype(node, operand->producer->tensor_or_null(0));
     if (expands) {
       expand = operand->producer;
       args[i] = operand = expand->tensor_or_null(0);

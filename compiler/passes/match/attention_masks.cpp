@@ -133,7 +133,7 @@ bool is_scores(const Value* value) {
 
 bool is_masking(const Node& node) { return node.is("aten.minimum.default"); }
 
-void look_at_masks(Value* value, int depth, MaskKinds& kinds) {
+void collect_mask_kinds(Value* value, int depth, MaskKinds& kinds) {
   if (value->is_constant()) {
     if (!has_reals(value)) return;
     bool masks = false;
@@ -152,16 +152,16 @@ void look_at_masks(Value* value, int depth, MaskKinds& kinds) {
   }
   const Node& node = *value->producer;
   if (is_plain_add(node) || is_masking(node)) {
-    look_at_masks(value_operand(node, 0), depth + 1, kinds);
-    look_at_masks(value_operand(node, 1), depth + 1, kinds);
+    collect_mask_kinds(value_operand(node, 0), depth + 1, kinds);
+    collect_mask_kinds(value_operand(node, 1), depth + 1, kinds);
   } else if (const auto select = match_select(node)) {
     (select->infinite ? kinds.infinite : kinds.finite) = true;
     ++kinds.masks;
     MaskKinds inner;
-    look_at_masks(select->scores, depth + 1, inner);
+    collect_mask_kinds(select->scores, depth + 1, inner);
     kinds.nested |= inner.infinite || inner.finite || inner.nested;
   } else if (moves_data(node) || node.is("aten._to_copy.default")) {
-    look_at_masks(moved(node), depth + 1, kinds);
+    collect_mask_kinds(moved(node), depth + 1, kinds);
   } else if (node.is("aten.clamp.default") && !node.is_none("min")) {
     kinds.finite = true;
     ++kinds.masks;

@@ -45,7 +45,7 @@ struct MaskKinds {
   bool can_be_added() const { return !nested && !(infinite && (finite || unknown)); }
 };
 
-void look_at_masks(Value* value, int depth, MaskKinds& kinds);
+void collect_mask_kinds(Value* value, int depth, MaskKinds& kinds);
 
 /// A bool for each score, or for each row of scores, that distinguishes -inf from other numbers.
 struct LiveScores {

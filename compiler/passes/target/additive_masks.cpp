@@ -87,7 +87,7 @@ class Masker {
   // --- where(no score is above minus infinity, 0, softmax) ---
 
   // Whether `dead` is true exactly for the rows of `scores` that hold only minus infinity.
-  static bool says_empty(const Value* dead, const Value* scores) {
+  static bool is_known_empty(const Value* dead, const Value* scores) {
     const auto live = live_scores(dead);
     return live && live->of_rows && !live->is_live && live->scores == scores;
   }
@@ -115,7 +115,7 @@ class Masker {
     for (Node* guard : readers) {
       if (!guard->is("aten.where.self") || guard->result()->type != result->type) continue;
       if (mask_operand(*guard, 2) != result || !is_zero(guard->arg(1), result->dtype())) continue;
-      if (!says_empty(mask_operand(*guard, 0), scores) || has_infinite_scores(scores, 0)) continue;
+      if (!is_known_empty(mask_operand(*guard, 0), scores) || has_infinite_scores(scores, 0)) continue;
       const bool alone = result->num_uses() == 1;
       const std::vector<Value*> masks = emptying_masks(scores);
       if (masks.empty() || (masks.size() == 1 && is_never_empty(*masks[0]))) {
@@ -182,7 +182,7 @@ class Masker {
     Builder b(graph_, &softmax);
     Value* scores = moved(softmax);
     MaskKinds kinds;
-    look_at_masks(scores, 0, kinds);
+    collect_mask_kinds(scores, 0, kinds);
     if (!kinds.can_be_added() || (has_infinite_scores(scores, 0) && !is_exact_choice(*scores))) return;
     if (is_asked_for_nan(softmax)) return;
     dead_ = safe_.count(&softmax) != 0 ? -INFINITY : lowest_score(scores->dtype());
@@ -422,7 +422,7 @@ class Masker {
     const Node* softmax = softmax_behind(out);
     if (!softmax) return;
     MaskKinds kinds;
-    look_at_masks(moved(*softmax), 0, kinds);
+    collect_mask_kinds(moved(*softmax), 0, kinds);
     if (kinds.infinite || kinds.unknown || kinds.nested || kinds.masks > 1) return;
     Value* product = b.call("aten.mul.Tensor", {out, b.cast(live, out->dtype())});
     // A negative number times 0 is -0.
@@ -453,7 +453,7 @@ class Masker {
     if (std::any_of(mask->sizes().begin(), mask->sizes().end(), [](const Sym& size) { return size.is(0); }))
       return false;
     MaskKinds kinds;
-    look_at_masks(mask, 0, kinds);
+    collect_mask_kinds(mask, 0, kinds);
     return !kinds.infinite && !kinds.unknown && !kinds.nested;
   }
 

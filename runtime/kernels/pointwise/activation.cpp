@@ -14,8 +14,8 @@ inline float exponential_minus_one(float x) { return math::expm1_f(x); }
 inline double exponential_minus_one(double x) { return math::expm1(x); }
 inline float logarithm(float x) { return math::log_f(x); }
 inline double logarithm(double x) { return math::log(x); }
-inline float log_one_plus(float x) { return math::log1p_f(x); }
-inline double log_one_plus(double x) { return math::log1p(x); }
+inline float log1p_0_to_1(float x) { return math::log1p_f(x); }
+inline double log1p_0_to_1(double x) { return math::log1p(x); }
 inline float hyperbolic_tangent(float x) { return math::tanh_f(x); }
 inline double hyperbolic_tangent(double x) { return math::tanh(x); }
 
@@ -113,7 +113,7 @@ void hardsigmoid_out(KernelContext& context, Args args) {
 }
 void mish_out(KernelContext& context, Args args) {
   activation_map(context, args, hot(context.isa()).mish,
-                 [](auto x) { return x * hyperbolic_tangent(log_one_plus(exponential(x))); });
+                 [](auto x) { return x * hyperbolic_tangent(log1p_0_to_1(exponential(x))); });
 }
 /// x * beta > threshold ? x : log(1 + exp(x * beta)) / beta
 void softplus_out(KernelContext& context, Args args) {
@@ -129,13 +129,13 @@ void softplus_out(KernelContext& context, Args args) {
   activation_rows(context, args, rows, [=](auto x) {
     using T = decltype(x);
     const T scaled = x * static_cast<T>(beta);
-    return scaled > static_cast<T>(threshold) ? x : log_one_plus(exponential(scaled)) / static_cast<T>(beta);
+    return scaled > static_cast<T>(threshold) ? x : log1p_0_to_1(exponential(scaled)) / static_cast<T>(beta);
   });
 }
 void log_sigmoid_out(KernelContext& context, Args args) {
   activation_map(context, args, hot(context.isa()).log_sigmoid, [](auto x) {
     using T = decltype(x);
-    return (x < 0 ? x : T(0)) - log_one_plus(exponential(x < 0 ? x : -x));
+    return (x < 0 ? x : T(0)) - log1p_0_to_1(exponential(x < 0 ? x : -x));
   });
 }
 

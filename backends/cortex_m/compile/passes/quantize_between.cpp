@@ -5,11 +5,11 @@
 #include <unordered_set>
 
 #include "backends/cortex_m/compile/all_elements.h"
-#include "backends/cortex_m/compile/ops/int16/made_numbers.h"
 #include "backends/cortex_m/compile/ops/int16/magnitudes.h"
 #include "backends/cortex_m/compile/ops/int16/number_bounds.h"
 #include "backends/cortex_m/compile/ops/int16/rounding.h"
 #include "backends/cortex_m/compile/ops/int16/shown_rounding.h"
+#include "backends/cortex_m/compile/ops/int16/unannotated_int16.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/passes/passes.h"
@@ -139,7 +139,7 @@ void consider_result(const Node& node, Value* result, Candidates& candidates) {
   }
   const double grain = grain_of(node, *bound, candidates), step = int16_scale(node, bound->largest);
   const double slack = slack_of(node, *bound, candidates);
-  if ((behind_loose && slack > kMostSlack) || compiler::kStepsOfGrain * step > grain) return;
+  if ((behind_loose && slack > kMostSlack) || compiler::kSignificantInt16Steps * step > grain) return;
   const double error = error_of(node, candidates.rounding());
   Between between = {result->tensor(), result->stands_for, bound->is_loose || behind_loose, grain, slack, {}};
   make_int16(&result->type.tensor, step);
@@ -193,7 +193,7 @@ struct Causes {
 
 // Gives up values whose rounding shows in the results of their readers. A reader without an integer form has that as
 // its reason instead.
-void give_up_coarse(const std::vector<Node*>& nodes, Candidates& candidates, Causes& causes) {
+void restore_coarse_floats(const std::vector<Node*>& nodes, Candidates& candidates, Causes& causes) {
   std::unordered_set<const Value*> coarse;  // looked up only
   for (const Node* node : nodes) {
     if (!reads_well(*node, candidates)) causes.open.insert(node);
@@ -244,7 +244,7 @@ void keep_closed(Candidates& candidates, Causes& causes) {
   }
 }
 
-void tell_causes(const std::vector<Node*>& nodes, const Causes& causes, const PipelineOptions& options) {
+void report_causes(const std::vector<Node*>& nodes, const Causes& causes, const PipelineOptions& options) {
   if (!options.stays) return;
   std::unordered_set<const Node*> told;  // looked up only
   for (const ShownRounding& shown : causes.shown) {
@@ -391,7 +391,8 @@ class Widening {
     else
       make_int16(&type, largest > 0 ? largest / kLargestInt16 : 1);
     const double scale = type.quantization->scales[0];
-    if (!is_int8(x) && 2 * compiler::kStepsOfGrain * error_of_rounding(reader, x, scale) > grain_) return nullptr;
+    if (!is_int8(x) && 2 * compiler::kSignificantInt16Steps * error_of_rounding(reader, x, scale) > grain_)
+      return nullptr;
     std::vector<int16_t> elements;
     elements.reserve(all.size());
     for (const double number : all) elements.push_back(static_cast<int16_t>(round_half_even(number / scale)));
@@ -480,9 +481,9 @@ bool widen_groups(Graph& graph, const PipelineOptions& options) {
   Candidates candidates;
   for (const Node* node : nodes) consider(*node, candidates);
   Causes causes;
-  give_up_coarse(nodes, candidates, causes);
+  restore_coarse_floats(nodes, candidates, causes);
   keep_closed(candidates, causes);
-  tell_causes(nodes, causes, options);
+  report_causes(nodes, causes, options);
   bool changed = false;
   for (const Group& group : groups_of(nodes, candidates)) {
     const bool done = group.values.empty() && options.takes(*group.nodes[0]);

@@ -14,7 +14,7 @@
 namespace wick::cortex_m::mve {
 namespace {
 
-WICK_SELDOM ConvolutionForms forms_of(const Conv2d& c) {
+WICK_COLD ConvolutionForms forms_of(const Conv2d& c) {
   const auto axis = [&](size_t d, int64_t from, int64_t to) {
     return WindowAxis{static_cast<int32_t>(from), static_cast<int32_t>(to), c.window.kernel[d],
                       c.window.stride[d],         c.window.padding[d],      c.window.dilation[d]};
@@ -92,7 +92,7 @@ class Positions {
   }
 
   /// Copies each position's window to memory first.
-  WICK_SELDOM void run_windows(GemmPass& pass, const int8_t* image, int8_t* out) const {
+  WICK_COLD void run_windows(GemmPass& pass, const int8_t* image, int8_t* out) const {
     const int32_t width = static_cast<int32_t>(c_.to.w), out_step = static_cast<int32_t>(c_.out_step());
     const int32_t room = memory_bytes_ / terms_, most = room < kGemmRows ? room : kGemmRows;
     int32_t y = 0, x = 0;
@@ -118,7 +118,7 @@ class Positions {
   int32_t memory_bytes_;
 };
 
-WICK_SELDOM void run_groups(const Conv2d& c, const ConvolutionForms& forms, int8_t* memory, int32_t memory_bytes) {
+WICK_COLD void run_groups(const Conv2d& c, const ConvolutionForms& forms, int8_t* memory, int32_t memory_bytes) {
   const int64_t image_size = c.from.h * c.from.w * c.from.c, out_size = c.to.h * c.to.w * c.out_step();
   Gemm gemm;
   gemm.terms = static_cast<int32_t>(c.window.kernel[0] * c.window.kernel[1] * c.inputs);
@@ -140,14 +140,14 @@ WICK_SELDOM void run_groups(const Conv2d& c, const ConvolutionForms& forms, int8
   }
 }
 
-WICK_SELDOM void run_on_stack(const Conv2d& c, const ConvolutionForms& forms) {
+WICK_COLD void run_on_stack(const Conv2d& c, const ConvolutionForms& forms) {
   alignas(16) int8_t memory[ConvolutionForms::kStackBytes];
   run_groups(c, forms, memory, ConvolutionForms::kStackBytes);
 }
 
 }  // namespace
 
-WICK_SELDOM void convolve(const Conv2d& c) {
+WICK_COLD void convolve(const Conv2d& c) {
   if (c.to.h * c.to.w * c.to.c == 0) return;
   const ConvolutionForms forms = forms_of(c);
   if (forms.takes_tiles()) return convolve_tiles(c);
@@ -160,7 +160,7 @@ namespace {
 void convolve_images(KernelContext& context, Span<EValue*> args, ImageSizes sizes, KernelFn reference) {
   Conv2d c;
   if (!read_conv2d(context, args, sizes, &c)) return;
-  if (!has_near_positions(c.window, c.from)) return reference(context, args);
+  if (!positions_fit_31_bits(c.window, c.from)) return reference(context, args);
   convolve(c);
 }
 

@@ -52,7 +52,7 @@ struct SpanCounts {
   float vectors = 0;          // of 16 terms, in a line; each span counts once
   float position_blocks = 0;  // of 32 terms, in a line; each position counts
 
-  WICK_SELDOM SpanCounts(const WindowAxis& axis, int32_t inputs) {
+  WICK_COLD SpanCounts(const WindowAxis& axis, int32_t inputs) {
     constexpr int kMost = 1000;  // different spans; no window of a sane program has as many
     int32_t begin = 0;
     for (int i = 0; i < kMost && begin < axis.to; ++i) {
@@ -104,7 +104,7 @@ class ConvolutionForms {
     return terms_ > 0 && scratch_ >= kTileRows * vectors * 16 + (copies_vectors() ? 0 : terms_);
   }
   bool copies_vectors() const { return inputs_ % 16 == 0; }
-  WICK_SELDOM bool takes_tiles() const { return has_room_for_tiles() && tile_instructions() < span_instructions(); }
+  WICK_COLD bool takes_tiles() const { return has_room_for_tiles() && tile_instructions() < span_instructions(); }
   float instructions() const { return takes_tiles() ? tile_instructions() : span_instructions(); }
 
  private:
@@ -117,7 +117,7 @@ class ConvolutionForms {
   }
 
   /// gemm_tile.h: three windows and two channels at a time.
-  WICK_SELDOM float tile_instructions() const {
+  WICK_COLD float tile_instructions() const {
     const float vectors = pieces(static_cast<float>(terms_), 16), tiles = pieces(positions_, kTileRows);
     const float passes = pieces(outputs_, 64), lines = static_cast<float>(axes_[0].kernel);
     const float pairs = tiles * pieces(outputs_, 2);
@@ -126,7 +126,7 @@ class ConvolutionForms {
                              positions_ * (outputs_ * 2.8F + passes * window));
   }
   /// gemm.h: two windows and three channels at a time, separately for each span of positions.
-  WICK_SELDOM float span_instructions() const {
+  WICK_COLD float span_instructions() const {
     const float triples = pieces(outputs_, 3), passes = pieces(outputs_, 33);
     if (copies_windows()) {
       const float bytes = static_cast<float>(copies_to_stack() ? kStackBytes : scratch_);

@@ -41,7 +41,7 @@ __attribute__((noinline)) void write_image(const Conv2d& c, const Windows& windo
 
 }  // namespace
 
-WICK_SELDOM void convolve_tiles(const Conv2d& c) {
+WICK_COLD void convolve_tiles(const Conv2d& c) {
   const int64_t image_size = c.from.h * c.from.w * c.from.c, out_size = c.to.h * c.to.w * c.out_step();
   const Windows windows(c);
   const auto write = copies_straight(c) ? write_image<true> : write_image<false>;

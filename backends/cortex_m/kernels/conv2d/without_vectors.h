@@ -103,7 +103,7 @@ void quantized_conv2d_without_vectors(KernelContext& context, Span<EValue*> args
                                       KernelFn reference) {
   Conv2d c;
   if (!read_conv2d(context, args, sizes, &c)) return;
-  if (!has_near_positions(c.window, c.from)) return reference(context, args);
+  if (!positions_fit_31_bits(c.window, c.from)) return reference(context, args);
   const int32_t row_bytes = c.window.kernel[0] * c.window.kernel[1] * static_cast<int32_t>(c.inputs);
   run_with_tile(c.scratch, [&](Span<uint32_t> tile) { convolve_groups<Isa>(c, row_bytes, tile); });
 }

@@ -92,7 +92,7 @@ void conv2d_int16(KernelContext& context, Span<EValue*> args) {
   const bool one_tap =
       c.window.kernel[0] == 1 && c.window.kernel[1] == 1 && c.window.padding[0] == 0 && c.window.padding[1] == 0;
   const int64_t wanted = one_tap ? 0 : int64_t{GemmInt16::kRows} * terms * static_cast<int64_t>(sizeof(int16_t));
-  if (!has_near_positions(c.window, c.from) ||
+  if (!positions_fit_31_bits(c.window, c.from) ||
       static_cast<int64_t>(c.scratch.size()) < wanted + static_cast<int64_t>(odd))
     return reference::conv2d_int16(context, args);
   auto* scratch = reinterpret_cast<int16_t*>(c.scratch.data() + odd);

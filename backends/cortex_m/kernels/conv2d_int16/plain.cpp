@@ -24,7 +24,7 @@ __attribute__((noinline)) void convolve_int16_groups(const Conv2dInt16& c, Span<
 void conv2d_int16(KernelContext& context, Span<EValue*> args) {
   Conv2dInt16 c;
   if (!read_conv2d_int16(context, args, &c)) return;
-  if (!has_near_positions(c.window, c.from)) return reference::conv2d_int16(context, args);
+  if (!positions_fit_31_bits(c.window, c.from)) return reference::conv2d_int16(context, args);
   run_with_tile(c.scratch, [&](Span<uint32_t> tile) { convolve_int16_groups(c, tile); });
 }
 

@@ -123,10 +123,10 @@ void conv2d_int4(KernelContext& context, Span<EValue*> args) {
   if (!read_conv2d_int4(context, args, &c)) return;
   const bool pixels = windows_are_pixels(c.window);
   const int64_t channels = unpacked_channels(static_cast<int64_t>(c.scratch.size()), c.terms, c.outputs, pixels);
-  if (!c.is_summed && channels > 0 && has_near_positions(c.window, c.from))
+  if (!c.is_summed && channels > 0 && positions_fit_31_bits(c.window, c.from))
     return convolve_unpacked(c, static_cast<int32_t>(channels));
   const bool has_room = pixels || c.scratch.size() / kInt4Rows >= static_cast<size_t>(c.terms);
-  if (!has_room || !has_near_positions(c.window, c.from)) return reference::conv2d_int4(context, args);
+  if (!has_room || !positions_fit_31_bits(c.window, c.from)) return reference::conv2d_int4(context, args);
   convolve_packed(c, pixels);
 }
 

@@ -9,7 +9,7 @@ void conv2d_int4(KernelContext& context, Span<EValue*> args) {
   Conv2dInt4 c;
   if (!read_conv2d_int4(context, args, &c)) return;
   // Programs for these cores have no kernel_sum.
-  if (c.is_summed || !has_near_positions(c.window, c.from)) return reference::conv2d_int4(context, args);
+  if (c.is_summed || !positions_fit_31_bits(c.window, c.from)) return reference::conv2d_int4(context, args);
   run_with_tile(c.scratch, [&](Span<uint32_t> tile) { convolve_groups<Isa, GemmWeights::int4>(c, c.row_bytes, tile); });
 }
 

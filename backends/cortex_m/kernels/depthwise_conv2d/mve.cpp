@@ -67,8 +67,8 @@ class Writer {
 
  private:
   /// Writes with any shift.
-  WICK_SELDOM static void write_any(OutputStage stage, int32_t channels, const int32_t* sums, int32_t count, Channel c,
-                                    int8_t* out) {
+  WICK_COLD static void write_any(OutputStage stage, int32_t channels, const int32_t* sums, int32_t count, Channel c,
+                                  int8_t* out) {
     stage.multiplier = c.multiplier;
     stage.shift = c.shift;
     for (; count > 0; --count, ++sums, out += channels) *out = stage(wrapping_add(*sums, c.initial));
@@ -111,7 +111,7 @@ class Depthwise {
   };
 
   /// Computes channels [first, first + count) of the input, and for each of them output channel number `phase`.
-  WICK_SELDOM void run_channels(int32_t first, int32_t count, int32_t phase) {
+  WICK_COLD void run_channels(int32_t first, int32_t count, int32_t phase) {
     interleave_weights(first, count, phase);
     const int32_t height = static_cast<int32_t>(c_.to.h), rows = tile_.steps * tile_.rows_per_step();
     for (int64_t n = 0; n < c_.from.n; ++n) {
@@ -127,7 +127,7 @@ class Depthwise {
     }
   }
 
-  WICK_SELDOM void run_part(const Part& part, const int8_t* image, int32_t count, int8_t* out) const {
+  WICK_COLD void run_part(const Part& part, const int8_t* image, int32_t count, int8_t* out) const {
     const int32_t per_step = tile_.rows_per_step(), steps = (part.rows + per_step - 1) / per_step;
     int8_t* to = columns_;
     for (int32_t step = 0; step < steps; ++step) {
@@ -199,7 +199,7 @@ class Depthwise {
 
   /// Interleaves the weights like the input's columns. One column of zeros precedes them, and as many follow as taps
   /// are missing. For four outputs there are two copies, the second one shifted down by a row.
-  WICK_SELDOM void interleave_weights(int32_t first, int32_t count, int32_t phase) const {
+  WICK_COLD void interleave_weights(int32_t first, int32_t count, int32_t phase) const {
     const int32_t lead = tile_.four_outputs ? 1 : 0;
     int8_t* to = weights_;
     for (int32_t group = 0; group < tile_.weight_groups; ++group) {
@@ -213,7 +213,7 @@ class Depthwise {
   }
 
   /// The weights of one tap for 16 channels; zeros if the tap is beyond the kernel.
-  WICK_SELDOM int8x16_t weights_of(int32_t ky, int32_t kx, int32_t first, int32_t count, int32_t phase) const {
+  WICK_COLD int8x16_t weights_of(int32_t ky, int32_t kx, int32_t first, int32_t count, int32_t phase) const {
     const int32_t taps_x = c_.window.kernel[1];
     if (kx < 0 || kx >= taps_x || ky < 0 || ky >= c_.window.kernel[0]) return vdupq_n_s8(0);
     return load_(c_, ky * taps_x + kx, first * c_.depth_multiplier + phase, count);
@@ -322,7 +322,7 @@ class Depthwise {
 };
 
 /// The tile with the most rows for `bytes` of memory, or with the widest part of one; no outputs if nothing fits.
-WICK_SELDOM Tile plan(const DepthwiseConv2d& c, int64_t bytes) {
+WICK_COLD Tile plan(const DepthwiseConv2d& c, int64_t bytes) {
   const Window& window = c.window;
   Tile tile = {};
   tile.four_outputs = window.kernel[0] <= 3 && window.kernel[1] <= 3 && window.stride[0] == 1 &&
@@ -367,20 +367,20 @@ WICK_SELDOM Tile plan(const DepthwiseConv2d& c, int64_t bytes) {
 }
 
 /// Runs in memory aligned to 16 bytes. Returns false if it is too small.
-WICK_SELDOM bool run_in(const DepthwiseConv2d& c, LoadWeights load, int8_t* memory, int64_t bytes) {
+WICK_COLD bool run_in(const DepthwiseConv2d& c, LoadWeights load, int8_t* memory, int64_t bytes) {
   const Tile tile = plan(c, bytes);
   if (tile.outputs > 0) Depthwise(c, load, tile, memory).run();
   return tile.outputs > 0;
 }
 
 /// Runs on the stack, for programs whose scratch is too small.
-WICK_SELDOM bool run_on_stack(const DepthwiseConv2d& c, LoadWeights load) {
+WICK_COLD bool run_on_stack(const DepthwiseConv2d& c, LoadWeights load) {
   alignas(16) int8_t memory[kStackBytes];
   return run_in(c, load, memory, kStackBytes);
 }
 
 /// Loads weights of eight bits, [taps][outputs].
-WICK_SELDOM int8x16_t load_bytes(const DepthwiseConv2d& c, int32_t tap, int32_t channel, int32_t count) {
+WICK_COLD int8x16_t load_bytes(const DepthwiseConv2d& c, int32_t tap, int32_t channel, int32_t count) {
   const int32_t multiplier = c.depth_multiplier;
   const int8_t* from = c.weights + tap * static_cast<int32_t>(c.to.c) + channel;
   if (multiplier == 1) return vldrbq_z_s8(from, vctp8q(static_cast<uint32_t>(count)));
@@ -432,7 +432,7 @@ void convolve_channels(KernelContext& context, Span<EValue*> args, ImageSizes si
   DepthwiseConv2d c;
   if (!read_depthwise_conv2d(context, args, sizes, &c)) return;
   if (c.to.n * c.to.h * c.to.w == 0) return;
-  if (!has_near_positions(c.window, c.from)) return reference(context, args);
+  if (!positions_fit_31_bits(c.window, c.from)) return reference(context, args);
   if (!run_as_convolution(c) && !convolve_depthwise(c, load_bytes)) reference(context, args);
 }
 

@@ -184,7 +184,7 @@ class TiledDepthwise {
     }
   }
   /// Writes outputs without a tap on the input: the bias alone.
-  WICK_SELDOM void finish_bias(int32_t channel, int32_t count, int8_t* out) const {
+  WICK_COLD void finish_bias(int32_t channel, int32_t count, int8_t* out) const {
     for (; count > 0; --count, out += block_.out_step) {
       for (int32_t i = 0; i < kChannels; ++i)
         out[i * block_.out_apart] = c_.quantization.finish(bias_[i], channel + i * block_.out_apart);
@@ -227,7 +227,7 @@ void quantized_depthwise_conv2d_without_vectors(KernelContext& context, Span<EVa
                                                 KernelFn reference) {
   DepthwiseConv2d c;
   if (!read_depthwise_conv2d(context, args, sizes, &c)) return;
-  if (!has_near_positions(c.window, c.from)) return reference(context, args);
+  if (!positions_fit_31_bits(c.window, c.from)) return reference(context, args);
   TiledDepthwise<Isa, DepthwiseWeights>(c, {c.weights, static_cast<int32_t>(c.to.c)}).run();
 }
 

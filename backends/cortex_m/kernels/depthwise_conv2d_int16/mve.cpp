@@ -43,7 +43,7 @@ void write_position(const DepthwiseConv2dInt16& c, const WindowTaps& taps, int16
 void depthwise_conv2d_int16(KernelContext& context, Span<EValue*> args) {
   DepthwiseConv2dInt16 c;
   if (!read_depthwise_conv2d_int16(context, args, &c)) return;
-  if (c.channels.is_wide() || c.depth_multiplier != 1 || !has_near_positions(c.window, c.from))
+  if (c.channels.is_wide() || c.depth_multiplier != 1 || !positions_fit_31_bits(c.window, c.from))
     return reference::depthwise_conv2d_int16(context, args);
   for_each_depthwise_window(c, [&](const WindowTaps& taps, int16_t* out) { write_position(c, taps, out); });
 }

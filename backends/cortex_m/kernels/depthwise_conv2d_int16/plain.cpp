@@ -29,7 +29,7 @@ void write_channels(const Int16Channels& q, const WindowTaps& t, int32_t channel
 void depthwise_conv2d_int16(KernelContext& context, Span<EValue*> args) {
   DepthwiseConv2dInt16 c;
   if (!read_depthwise_conv2d_int16(context, args, &c)) return;
-  if (c.channels.is_wide() || c.depth_multiplier != 1 || !has_near_positions(c.window, c.from))
+  if (c.channels.is_wide() || c.depth_multiplier != 1 || !positions_fit_31_bits(c.window, c.from))
     return reference::depthwise_conv2d_int16(context, args);
   for_each_depthwise_window(c, [&](const WindowTaps& taps, int16_t* out) {
     int32_t channel = 0;

@@ -20,7 +20,7 @@ int8x16_t load_neighbours(const int8_t* row, int32_t channel, int32_t count) {
   return vsubq_s8(vreinterpretq_s8_u8(codes), vdupq_n_s8(kInt4Zero));
 }
 
-WICK_SELDOM int8x16_t load_packed(const DepthwiseConv2d& convolution, int32_t tap, int32_t channel, int32_t count) {
+WICK_COLD int8x16_t load_packed(const DepthwiseConv2d& convolution, int32_t tap, int32_t channel, int32_t count) {
   const auto& c = static_cast<const DepthwiseConv2dInt4&>(convolution);
   if (c.depth_multiplier == 1) return load_neighbours(c.weights + tap * c.row_bytes, channel, count);
   int8_t lanes[16];
@@ -34,7 +34,7 @@ WICK_SELDOM int8x16_t load_packed(const DepthwiseConv2d& convolution, int32_t ta
 void depthwise_conv2d_int4(KernelContext& context, Span<EValue*> args) {
   DepthwiseConv2dInt4 c;
   if (!read_depthwise_conv2d_int4(context, args, &c)) return;
-  if (!has_near_positions(c.window, c.from) || !convolve_depthwise(c, load_packed))
+  if (!positions_fit_31_bits(c.window, c.from) || !convolve_depthwise(c, load_packed))
     reference::depthwise_conv2d_int4(context, args);
 }
 

@@ -32,7 +32,7 @@ struct PackedDepthwiseWeights {
 void depthwise_conv2d_int4(KernelContext& context, Span<EValue*> args) {
   DepthwiseConv2dInt4 c;
   if (!read_depthwise_conv2d_int4(context, args, &c)) return;
-  if (!has_near_positions(c.window, c.from)) return reference::depthwise_conv2d_int4(context, args);
+  if (!positions_fit_31_bits(c.window, c.from)) return reference::depthwise_conv2d_int4(context, args);
   TiledDepthwise<Isa, PackedDepthwiseWeights>(c, {c}).run();
 }
 

@@ -191,7 +191,7 @@ void GemmPass::select(const GemmTerms& terms) {
   }
 }
 
-WICK_SELDOM void GemmPass::set_out_step(int32_t step) {
+WICK_COLD void GemmPass::set_out_step(int32_t step) {
   if (step == out_step_) return;
   constexpr int32_t kMostStep = (UINT16_MAX - kTriple) / (kVectorSums - 1);
   out_step_ = step;
@@ -205,7 +205,7 @@ WICK_SELDOM void GemmPass::set_out_step(int32_t step) {
   }
 }
 
-WICK_SELDOM void GemmPass::run(const GemmRows& rows, const GemmOut& out) {
+WICK_COLD void GemmPass::run(const GemmRows& rows, const GemmOut& out) {
   GemmRows here = rows;
   GemmOut to = out;
   set_out_step(out.step);
@@ -223,7 +223,7 @@ WICK_SELDOM void GemmPass::run(const GemmRows& rows, const GemmOut& out) {
 }
 
 /// A width of any size. Rows are computed in pairs; if their number is odd, some are computed twice.
-WICK_SELDOM void GemmPass::run_line(const GemmRows& rows, const GemmOut& out) {
+WICK_COLD void GemmPass::run_line(const GemmRows& rows, const GemmOut& out) {
   GemmRows here = rows;
   GemmOut to = out;
   if (rows.width % 2 == 1 && rows.width > 1 && rows.width < most_rows()) {
@@ -289,7 +289,7 @@ void GemmPass::run_rows(const GemmRows& rows, const GemmOut& out) {
 }
 
 /// With a filter offset, a row has one line, and adds the same number to all of its sums.
-WICK_SELDOM void GemmPass::set_row_terms(const GemmRows& rows) {
+WICK_COLD void GemmPass::set_row_terms(const GemmRows& rows) {
   int32_t* at = sums_ + kRowTerms;
   for (int32_t y = 0; y < rows.height; ++y) {
     const int8_t* row = rows.x + y * rows.next;
@@ -355,7 +355,7 @@ void GemmPass::write(int32_t channel, const GemmRows& rows, const GemmOut& out) 
 }
 
 /// Writes results for any shift, and for rows of the output at any distance.
-WICK_SELDOM void GemmPass::write_any(int32_t channel, const GemmRows& rows, const GemmOut& out) const {
+WICK_COLD void GemmPass::write_any(int32_t channel, const GemmRows& rows, const GemmOut& out) const {
   const int32_t* sum = sums_;
   for (int32_t row = 0; row < rows.height * rows.width; ++row) {
     int8_t* to = out.y + row / rows.width * out.next + row % rows.width * out.step;

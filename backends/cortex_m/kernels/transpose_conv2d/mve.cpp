@@ -150,7 +150,7 @@ void transpose_convolve_images(KernelContext& context, Span<EValue*> args, Image
   const int64_t taps = c.has_one_tap_for_each() ? 1 : int64_t{c.window.kernel[0]} * c.window.kernel[1];
   const int64_t terms = taps * c.from.c;
   const int64_t bytes = kTileRows * ((terms + kTileVector - 1) / kTileVector * kTileVector) + terms;
-  const bool near = has_near_positions(c.window, c.from) && has_near_positions(c.window, c.to);
+  const bool near = positions_fit_31_bits(c.window, c.from) && positions_fit_31_bits(c.window, c.to);
   if (near && terms > 0 && static_cast<int64_t>(c.row_scratch.size()) >= bytes)
     return run_tiles(c, reinterpret_cast<int8_t*>(c.row_scratch.data()));
   if (near && terms > 0 && bytes <= kStackBytes) return run_on_stack(c);

@@ -102,7 +102,8 @@ __attribute__((noinline)) void transpose_convolve_rows(const TransposeConv2d& c,
 void transpose_convolve(KernelContext& context, Span<EValue*> args, ImageSizes sizes, KernelFn reference) {
   TransposeConv2d c;
   if (!read_transpose_conv2d(context, args, sizes, &c)) return;
-  if (!has_near_positions(c.window, c.from) || !has_near_positions(c.window, c.to)) return reference(context, args);
+  if (!positions_fit_31_bits(c.window, c.from) || !positions_fit_31_bits(c.window, c.to))
+    return reference(context, args);
   run_with_tile(c.row_scratch, [&](Span<uint32_t> tile) {
     if (c.has_one_tap_for_each()) return transpose_convolve_taps(c, tile);
     transpose_convolve_rows(c, tile);

@@ -31,7 +31,7 @@ class ContractionWriter : public NormedLineWriter {
         left_(factor("m", contraction.left, contraction.m, contraction.left_is_normed)),
         right_(factor("n", contraction.right, contraction.n, contraction.right_is_normed)) {
     for (TileFactor* one : {&left_, &right_}) {
-      if (one->reads_norms) take_out_numbers_of_lines(*one);
+      if (one->reads_norms) hoist_values_of_lines(*one);
     }
     ContractionFacts facts;
     facts.m = max_extent(contraction.m);

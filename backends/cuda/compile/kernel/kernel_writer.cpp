@@ -248,7 +248,7 @@ void KernelWriter::write_store(Scope& scope, const Store& store, const std::stri
                          offset, held));
 }
 
-void KernelWriter::goes_on_from(KernelWriter& other) {
+void KernelWriter::takes_over_from(KernelWriter& other) {
   source_ = std::move(other.source_);
   in_shared_memory_ = std::move(other.in_shared_memory_);
   sizes_ = std::move(other.sizes_);

@@ -100,7 +100,7 @@ class KernelWriter {
                            uint32_t lanes = 32);
   /// Takes over the parameters and names of another writer. That one must not write until it takes them back in the
   /// same way.
-  void goes_on_from(KernelWriter& other);
+  void takes_over_from(KernelWriter& other);
   /// The parameter for source_.counters u32 numbers, which are 0 when the kernel begins and when it ends.
   std::string counters_parameter();
 

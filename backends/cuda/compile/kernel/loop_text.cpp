@@ -43,7 +43,7 @@ class LoopWriter : public KernelWriter {
     write_columns();
   }
   Scope& scope() { return row_; }
-  using KernelWriter::goes_on_from;
+  using KernelWriter::takes_over_from;
 
  private:
   std::string result_text(ExpressionPtr reduced) const override {
@@ -219,10 +219,10 @@ void KernelWriter::write_prologue(Scope& scope, const LoopKernel& prologue, cons
   schedule.vector =
       vector_of(graph_, prologue, prologue.columns, prologue.column_stores, static_cast<uint32_t>(per_thread));
   LoopWriter inner(graph_, prologue, schedule);
-  inner.goes_on_from(*this);
+  inner.takes_over_from(*this);
   inner.scope().indent = scope.indent + "  ";
   inner.write_line();
-  goes_on_from(inner);
+  takes_over_from(inner);
   scope.line("{");
   scope.text += inner.scope().text;
   scope.line("}");

@@ -51,7 +51,7 @@ KernelSource write_loops(LoweredGraph& graph, const LoopKernel& kernel, const Sc
 /// Whether neighbours along a loop are adjacent in memory.
 bool steps_by_one(ExpressionPtr offset, const Loop& loop);
 /// Whether an element is computed from a load that steps by one along the loop.
-bool walks_along(ExpressionPtr element, const Loop& loop);
+bool is_contiguous_along(ExpressionPtr element, const Loop& loop);
 /// The difference between the expression at variable + 1 and at variable. Throws Failure(limit).
 Sym step_of(const Sym& sym, const Sym& variable);
 

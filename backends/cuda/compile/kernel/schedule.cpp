@@ -133,10 +133,10 @@ bool steps_by_one(ExpressionPtr offset, const Loop& loop) {
   return status.ok() && one;
 }
 
-bool walks_along(ExpressionPtr element, const Loop& loop) {
+bool is_contiguous_along(ExpressionPtr element, const Loop& loop) {
   if (element->kind == ExpressionKind::call)
     return std::any_of(element->args.begin(), element->args.end(),
-                       [&](ExpressionPtr arg) { return walks_along(arg, loop); });
+                       [&](ExpressionPtr arg) { return is_contiguous_along(arg, loop); });
   return element->kind == ExpressionKind::load &&
          (steps_by_one(element->args[0], loop) || steps_by_half(element->args[0], loop));
 }

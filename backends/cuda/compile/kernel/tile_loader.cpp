@@ -56,7 +56,7 @@ bool is_plain(const TileFactor& factor) {
 bool lies_along_steps(const TileFactor& factor) {
   constexpr int64_t kWarp = 32;
   const Loop &step = factor.step_loops.back(), &line = factor.line_loops.back();
-  if (!walks_along(factor.element, step)) return !walks_along(factor.element, line);
+  if (!is_contiguous_along(factor.element, step)) return !is_contiguous_along(factor.element, line);
   const bool short_runs = max_extent({step}) < factor.chunk() && factor.step_loops.size() > 1;
   return !short_runs || max_extent({line}) < kWarp || !is_near(factor.element, line);
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxFollowed = 64;
 // Operators whose results are ordinary numbers: layers with weights, norms and bounded functions.
-constexpr std::string_view kWeighing[] = {
+constexpr std::string_view kOrdinaryOps[] = {
     "aten.linear.default",        "aten.addmm.default",
     "aten._softmax.default",      "aten.convolution.default",
     "aten.rms_norm.default",      "aten._native_batch_norm_legit_no_training.default",
@@ -50,25 +50,25 @@ ValueRange operand_numbers(const Lowering& l, const Node& node) {
 
 // The library's logarithm has an error of 6e-8 near 1, which is large relative to a small z. One Newton step for e^y =
 // 1 + z corrects it: y - 1 + (1 + z) e^-y, written without differences of nearly equal numbers.
-uint32_t log_one_plus(Lowering& l, uint32_t z) {
+uint32_t log1p_0_to_1(Lowering& l, uint32_t z) {
   const uint32_t y = l.unary(NodeType::log, plus(l, z, 1));
   const uint32_t decay = elu(l, l.unary(NodeType::negate, y), 1);  // e^-y - 1
   return sum(l, sum(l, y, decay), product(l, z, plus(l, decay, 1)));
 }
 
-uint32_t soft_tail(Lowering& l, uint32_t x) {
+uint32_t log1p_exp_neg_abs(Lowering& l, uint32_t x) {
   const uint32_t fall = l.unary(NodeType::exp, l.unary(NodeType::negate, l.unary(NodeType::abs, x)));
-  return log_one_plus(l, fall);
+  return log1p_0_to_1(l, fall);
 }
 
-bool is_weighed(const compiler::Value* value) {
+bool has_ordinary_numbers(const compiler::Value* value) {
   const auto among = [](const auto& ops, const Node& node) {
     return std::find(std::begin(ops), std::end(ops), node.op->name()) != std::end(ops);
   };
   std::vector<const compiler::Value*> followed{value};
   for (size_t i = 0; i < followed.size(); ++i) {
     const Node* node = followed[i]->producer;
-    if (followed[i]->is_constant() || (node && among(kWeighing, *node))) continue;
+    if (followed[i]->is_constant() || (node && among(kOrdinaryOps, *node))) continue;
     if (!node || !among(kKeeping, *node)) return false;
     for (const compiler::Value* operand : node->operands()) {
       if (std::find(followed.begin(), followed.end(), operand) == followed.end()) followed.push_back(operand);
@@ -87,7 +87,7 @@ uint32_t sigmoid(Lowering& l, const Node& node, uint32_t x) {
 
 bool has_plain_sigmoid(const Node& node, const ValueRange& numbers) {
   if (numbers.is_infinite()) return false;
-  return (numbers.min >= -1e26 && numbers.max <= 1e26) || is_weighed(node.operands()[0]);
+  return (numbers.min >= -1e26 && numbers.max <= 1e26) || has_ordinary_numbers(node.operands()[0]);
 }
 
 }  // namespace wick::xnnpack

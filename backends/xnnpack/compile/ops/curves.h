@@ -31,15 +31,15 @@ uint32_t sign(Lowering& l, uint32_t x);
 /// 1 for x > 0, else 0. f32.
 uint32_t is_positive(Lowering& l, uint32_t x);
 /// log(1 + z) for z from 0 to 1.
-uint32_t log_one_plus(Lowering& l, uint32_t z);
+uint32_t log1p_0_to_1(Lowering& l, uint32_t z);
 /// log(1 + e^-|x|).
-uint32_t soft_tail(Lowering& l, uint32_t x);
+uint32_t log1p_exp_neg_abs(Lowering& l, uint32_t x);
 
 /// The range of the elements of operand 0.
 compiler::ValueRange operand_numbers(const Lowering& l, const compiler::Node& node);
 /// Whether the value is computed by layers with weights, norms and bounded functions: its elements are ordinary
 /// numbers, unless the inputs are extreme.
-bool is_weighed(const compiler::Value* value);
+bool has_ordinary_numbers(const compiler::Value* value);
 
 /// The row of a function of one number, for any dim order and sizes.
 constexpr OpRule curve_row(const char* op, void (*lower)(Lowering&, const compiler::Node&),

@@ -42,8 +42,8 @@ void lower_gelu(Lowering& l, const Node& node) {
 void lower_hardswish(Lowering& l, const Node& node) {
   constexpr double kLargest = std::numeric_limits<float>::max() / 8;
   const ValueRange numbers = l.numbers_of(node.operands()[0]);
-  const bool plain =
-      l.type() == DataType::fp16 || is_weighed(node.operands()[0]) || (numbers.is_finite() && numbers.max <= kLargest);
+  const bool plain = l.type() == DataType::fp16 || has_ordinary_numbers(node.operands()[0]) ||
+                     (numbers.is_finite() && numbers.max <= kLargest);
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
     if (plain) return l.unary(NodeType::hardswish, x);
     const uint32_t gate = l.binary(NodeType::add, x, l.scalar(3), OutputRange{0, 6});
@@ -84,7 +84,7 @@ Verdict plain_softplus(const Node& node, const TargetContext&) {
 void lower_softplus(Lowering& l, const Node& node) {
   const double beta = *number(node, "beta");
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
-    const uint32_t tail = soft_tail(l, times(l, x, beta));
+    const uint32_t tail = log1p_exp_neg_abs(l, times(l, x, beta));
     return sum(l, clamped(l, x, at_least(0)), times(l, tail, 1 / beta));
   });
 }
@@ -92,7 +92,7 @@ void lower_softplus(Lowering& l, const Node& node) {
 // min(x, 0) - log(1 + e^-|x|)
 void lower_log_sigmoid(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, l.operand(node, 0),
-                [&](uint32_t x) { return difference(l, clamped(l, x, at_most(0)), soft_tail(l, x)); });
+                [&](uint32_t x) { return difference(l, clamped(l, x, at_most(0)), log1p_exp_neg_abs(l, x)); });
 }
 
 Verdict known_elu(const Node& node, const TargetContext&) {

@@ -78,7 +78,7 @@ void lower_log1p(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t z) {
     const uint32_t near = clamped(l, z, {-0.5f, 1});
     const uint32_t small = quotient(l, near, plus(l, clamped(l, near, at_most(0)), 1));
-    const uint32_t inner = product(l, log_one_plus(l, l.unary(NodeType::abs, small)), sign(l, near));
+    const uint32_t inner = product(l, log1p_0_to_1(l, l.unary(NodeType::abs, small)), sign(l, near));
     const uint32_t beyond = quotient(l, plus(l, z, 1), plus(l, near, 1));
     return sum(l, inner, logarithm(l, beyond, operand_numbers(l, node)));
   });
@@ -183,7 +183,7 @@ void lower_log_add_exp(Lowering& l, const Node& node) {
   const uint32_t a = l.operand(node, 0), b = l.operand(node, 1);
   const uint32_t x = l.as_type(a, DataType::fp32), y = l.as_type(b, DataType::fp32);
   const uint32_t gap = difference(l, clamped(l, x, kAllFinite), clamped(l, y, kAllFinite));
-  const uint32_t out = sum(l, l.binary(NodeType::maximum, x, y), soft_tail(l, gap));
+  const uint32_t out = sum(l, l.binary(NodeType::maximum, x, y), log1p_exp_neg_abs(l, gap));
   l.set_result(node, type == DataType::fp16 ? l.as_type(out, type) : out);
 }
 

@@ -22,7 +22,7 @@ LayoutRule matmul_layout(const Node& node) {
   return rule;
 }
 
-bool lies_swapped(const Lowering& l, const Value* value) {
+bool is_transposed_in_memory(const Lowering& l, const Value* value) {
   const Sizes dims = dims_of(*value);
   if (value->is_constant()) return false;
   const Order& order = l.order_of(value);
@@ -139,7 +139,8 @@ Verdict same_rank_batches(const Node& node, const TargetContext& context) {
 }
 
 void lower_bmm(Lowering& l, const Node& node) {
-  l.set_result(node, batch_product(l, l.operand(node, 0), l.operand(node, 1), lies_swapped(l, node.operands()[1])));
+  l.set_result(
+      node, batch_product(l, l.operand(node, 0), l.operand(node, 1), is_transposed_in_memory(l, node.operands()[1])));
 }
 
 void lower_mm(Lowering& l, const Node& node) {
@@ -147,7 +148,7 @@ void lower_mm(Lowering& l, const Node& node) {
   const uint32_t a = l.operand(node, 0), b = l.operand(node, 1);
   if (is_plain_constant(*right)) return l.set_result(node, l.fully_connected(a, b, kNoValue, kTransposeWeights));
   const auto batched = [&](uint32_t x) { return l.reshape(x, {1, l.dims(x)[0], l.dims(x)[1]}); };
-  l.set_result(node, batch_product(l, batched(a), batched(b), lies_swapped(l, right)));
+  l.set_result(node, batch_product(l, batched(a), batched(b), is_transposed_in_memory(l, right)));
 }
 
 Verdict plain_addmm(const Node& node, const TargetContext&) {

@@ -359,7 +359,7 @@ Verdict rows_or_images(const Node& node, const TargetContext&) {
 }
 
 // x - m - log(sum(e^(x - m))), m the largest
-uint32_t below_largest(Lowering& l, uint32_t x) {
+uint32_t log_softmax_by_max(Lowering& l, uint32_t x) {
   const Sizes dims = l.dims(x);
   Sizes ones = dims;
   ones.back() = 1;
@@ -371,7 +371,7 @@ uint32_t below_largest(Lowering& l, uint32_t x) {
 
 // The same without the largest element, which needs known sizes. With n elements, m = sum(p x), where p = softmax(x),
 // lies at most log(n) below the largest. The mean of p is 1 / n.
-uint32_t below_weighted_mean(Lowering& l, uint32_t x) {
+uint32_t log_softmax_by_mean(Lowering& l, uint32_t x) {
   const uint32_t weights = l.unary(NodeType::softmax, x), share = mean_of_rows(l, weights);
   const auto sum = [&](uint32_t terms) { return l.binary(NodeType::div, mean_of_rows(l, terms), share); };
   const uint32_t middle = sum(l.binary(NodeType::multiply, weights, clamped(l, x, kAllFinite)));
@@ -382,7 +382,7 @@ uint32_t below_weighted_mean(Lowering& l, uint32_t x) {
 void lower_log_softmax(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, l.rows_along(node, softmax_layout(node).dim), [&](uint32_t x) {
     const bool may_reshape = l.dims(x).back().is_const() && num_symbolic(l.dims(x)) <= 1;
-    return may_reshape ? below_largest(l, x) : below_weighted_mean(l, x);
+    return may_reshape ? log_softmax_by_max(l, x) : log_softmax_by_mean(l, x);
   });
 }
 

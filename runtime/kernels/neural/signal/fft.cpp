@@ -57,7 +57,7 @@ double scale_of(int64_t normalization, double count) {
 
 // A gap between arrays, in numbers: at distances of a power of two they would share cache sets. It also has room for
 // one more number per lane.
-constexpr int64_t kApart = 24;
+constexpr int64_t kArrayGap = 24;
 
 constexpr int64_t kMostLanes = 8;
 
@@ -68,7 +68,7 @@ int64_t choose_lanes(const KernelContext& context, const FourierPlan& plan, int6
   const uint64_t available = context.temp_available() / (4 * sizeof(double));
   int64_t lanes = kMostLanes;
   const auto fits = [&] {
-    const uint64_t numbers = static_cast<uint64_t>(fourier_numbers(plan, lanes) + kApart);
+    const uint64_t numbers = static_cast<uint64_t>(fourier_numbers(plan, lanes) + kArrayGap);
     return lanes / 2 < lines && numbers <= kMostNumbers && numbers * static_cast<uint64_t>(tasks) <= available;
   };
   while (lanes > 1 && !fits()) lanes /= 2;
@@ -222,7 +222,7 @@ void transform(KernelContext& context, const Pass& pass, const Tensor& from, Ten
   t.lanes = choose_lanes(context, plan, lines, tasks);
   const int64_t groups = (lines + t.lanes - 1) / t.lanes;
   tasks = std::min(tasks, std::max<int64_t>(groups, 1));
-  const int64_t numbers = fourier_numbers(plan, t.lanes) + kApart;
+  const int64_t numbers = fourier_numbers(plan, t.lanes) + kArrayGap;
   double* memory = context.allocate_temp_array<double>(static_cast<size_t>(4 * numbers * tasks));
   if (!memory || !context.ok()) return;
   const HotKernels& kernels = hot(context.isa());

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "backends/cortex_m/compile/all_elements.h"
-#include "backends/cortex_m/compile/ops/int16/made_numbers.h"
 #include "backends/cortex_m/compile/ops/int16/magnitudes.h"
 #include "backends/cortex_m/compile/ops/int16/saturation.h"
+#include "backends/cortex_m/compile/ops/int16/unannotated_int16.h"
 #include "backends/cortex_m/compile/ops/movement.h"
 #include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/quantized.h"
@@ -94,7 +94,7 @@ bool keeps_rows(const Node& node) {
 
 Bound of_matmul(const Node& node) {
   const Value *a = node.operands()[0], *b = node.operands()[1];
-  const double excess = excess_of_probabilities(a);
+  const double excess = row_sum_excess(a);
   if (excess < 1) return {(1 + excess) * reach(b)};
   const double terms = known_size(*a, -1);
   return {reach(a) * reach(b) * terms, true, false, std::sqrt(terms)};
@@ -267,7 +267,7 @@ const BoundRow* row_of(const Node& node) {
 
 }  // namespace
 
-double excess_of_probabilities(const Value* value) {
+double row_sum_excess(const Value* value) {
   const double half_steps = known_size(*value, -1) / 2;
   double excess = 0;
   for (;; value = value->producer->operands()[0]) {
@@ -312,7 +312,7 @@ std::optional<Bound> bound_of(const Node& node, const Value& result) {
     bound = of_cell_state(node);
   else if (row)
     bound = row->bound(node);
-  else if (chooses_numbers(node))
+  else if (selects_values(node))
     bound = of_movement(node);
   return std::isfinite(bound.largest) ? std::optional<Bound>(bound) : std::nullopt;
 }

@@ -22,6 +22,6 @@ std::optional<Bound> bound_of(const compiler::Node& node, const compiler::Value&
 double largest_projected(const compiler::Node& lstm);
 
 /// How far the sum of a row's elements can exceed 1 because of rounding; kUnknown if they are not int16 probabilities.
-double excess_of_probabilities(const compiler::Value* value);
+double row_sum_excess(const compiler::Value* value);
 
 }  // namespace wick::cortex_m

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "backends/cortex_m/compile/all_elements.h"
-#include "backends/cortex_m/compile/ops/int16/made_numbers.h"
 #include "backends/cortex_m/compile/ops/int16/magnitudes.h"
 #include "backends/cortex_m/compile/ops/int16/number_bounds.h"
+#include "backends/cortex_m/compile/ops/int16/unannotated_int16.h"
 #include "backends/cortex_m/compile/ops/movement.h"
 #include "backends/cortex_m/compile/ops/recurrent/recurrent_error.h"
 #include "backends/cortex_m/compile/ops/tables.h"
@@ -91,7 +91,7 @@ constexpr double kGainOfSoftmax = 0.5;  // sum_j |dp/ds[j]| = 2 p (1 - p) at mos
 
 double gain_of_matmul(const Node& node, const Value& operand) {
   const Value *a = node.operands()[0], *b = node.operands()[1];
-  const double excess = excess_of_probabilities(a);
+  const double excess = row_sum_excess(a);
   if (&operand == b && excess < 1) return 1 + excess;
   const auto terms = static_cast<double>(a->sizes().back().value());
   return reach(&operand == a ? b : a) * of_terms(terms, terms);
@@ -262,7 +262,7 @@ double gain_of_recurrent(const Node& node, const Value&) {
 // Whether the result has the int16 elements of its operands as they are, without another rounding.
 bool keeps_elements(const Node& node) {
   const std::vector<Value*> operands = node.operands();
-  return chooses_numbers(node) && std::all_of(operands.begin(), operands.end(), [&](const Value* operand) {
+  return selects_values(node) && std::all_of(operands.begin(), operands.end(), [&](const Value* operand) {
            return !operand->is_quantized() || same_numbers(affine(*operand), affine(*node.result()));
          });
 }
@@ -356,7 +356,7 @@ double gain_of(const Node& node, const Value& operand) {
   const auto* row =
       std::find_if(std::begin(kGainRows), std::end(kGainRows), [&](const GainRow& each) { return node.is(each.op); });
   if (row != std::end(kGainRows)) return row->gain(node, operand);
-  return chooses_numbers(node) ? 1 : kUnknown;
+  return selects_values(node) ? 1 : kUnknown;
 }
 
 }  // namespace
@@ -390,7 +390,7 @@ double error_behind(const Node& node, const Value& operand, double error) {
   if (error == 0) return 0;
   if (only_moves(node)) return error;
   const bool multiplies = node.is("aten.bmm.default") || node.is("aten.mm.default");
-  if (multiplies && &operand == node.operands()[0] && excess_of_probabilities(&operand) < 1)
+  if (multiplies && &operand == node.operands()[0] && row_sum_excess(&operand) < 1)
     return error_behind_probabilities(node, operand, error);
   const double gain = gain_of(node, operand);
   return gain == 0 ? 0 : gain * error;

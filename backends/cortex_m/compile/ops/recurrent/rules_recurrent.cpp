@@ -8,9 +8,9 @@
 #include <cmath>
 
 #include "backends/cortex_m/compile/convolution/convolution_calls.h"
-#include "backends/cortex_m/compile/ops/int16/made_numbers.h"
 #include "backends/cortex_m/compile/ops/int16/number_bounds.h"
 #include "backends/cortex_m/compile/ops/int16/shown_rounding.h"
+#include "backends/cortex_m/compile/ops/int16/unannotated_int16.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/ops/recurrent/recurrent_error.h"
 #include "backends/cortex_m/compile/ops/recurrent/relu_growth.h"
@@ -303,7 +303,7 @@ constexpr char kCalmerLayer[] = "use a larger scale of its result, smaller weigh
 // Results that quantize_between made int16 are left out: it checks their readers (error_of_recurrent).
 Refusal refuse_rounding(const Node& node, const char* what, double error) {
   for (const Value* result : node.results()) {
-    const bool is_asked = result->num_uses() > 0 && has_elements(*result) && !is_made_int16(*result);
+    const bool is_asked = result->num_uses() > 0 && has_elements(*result) && !is_unannotated_int16(*result);
     if (!is_asked || error <= compiler::kMostError * step_of_int8(*result)) continue;
     return {
         fmt::format("16 bits of its {} could put its result off by {:.3g} steps", what, error / affine(*result).scale),

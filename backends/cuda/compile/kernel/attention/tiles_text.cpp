@@ -231,7 +231,7 @@ class AttentionTilesWriter : public TileWriter {
     for_each({attention_.score}, [&](ExpressionPtr e) { reads = reads || e->kind == ExpressionKind::load; });
     return reads;
   }
-  void take_out_keys_behind() {
+  void mask_keys_past_end() {
     block_.line(fmt::format("  if (n0 + {} > key_end) {{", schedule_.tile.n));
     block_.line("    WICK_UNROLL");
     block_.line(fmt::format("    for (u32 e = 0; e < {}; ++e) {{", scores()));
@@ -263,7 +263,7 @@ class AttentionTilesWriter : public TileWriter {
     block_.line("    }");
     block_.line("    score_values[e] = score;");
     block_.line("  }");
-    if (!reads) take_out_keys_behind();
+    if (!reads) mask_keys_past_end();
   }
 
   // Adds a buffer in which the splits of a tile leave partial results, `per_tile` numbers for each tile, and returns

@@ -97,8 +97,9 @@ class RunningWriter : public KernelWriter {
 KernelSource write_running(LoweredGraph& graph, const LoopKernel& kernel) {
   Schedule schedule;
   const int64_t rows = max_extent(kernel.rows), columns = SymScope::range(kernel.columns[0].extent).max;
-  const bool by_thread = columns <= kShortRow ||
-                         (rows >= kRowsForThreads && !walks_along(kernel.reductions[0].element, kernel.columns[0]));
+  const bool by_thread =
+      columns <= kShortRow ||
+      (rows >= kRowsForThreads && !is_contiguous_along(kernel.reductions[0].element, kernel.columns[0]));
   schedule.kind = by_thread ? ScheduleKind::thread_per_row : ScheduleKind::block_per_row;
   schedule.threads = by_thread ? 128 : columns <= 64 ? 64 : 256;
   return RunningWriter(graph, kernel, schedule).run();

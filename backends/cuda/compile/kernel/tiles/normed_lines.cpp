@@ -33,7 +33,7 @@ bool NormedLineWriter::fits_panel(const TileFactor& factor) {
   return factor.load == TileLoad::chunks && factor.along_k;
 }
 
-void NormedLineWriter::take_out_numbers_of_lines(TileFactor& factor) {
+void NormedLineWriter::hoist_values_of_lines(TileFactor& factor) {
   std::map<ExpressionPtr, ExpressionPtr> known;
   std::vector<ExpressionPtr> open = {factor.element};
   while (!open.empty()) {

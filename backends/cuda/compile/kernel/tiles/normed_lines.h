@@ -17,7 +17,7 @@ class NormedLineWriter : public TileWriter {
   /// Hoists parts of the factor's element into values per line (numbers_): the largest f32 subexpressions that read a
   /// norm and do not depend on the step, such as a mean. The element then reads value i as reduction number
   /// kernel_.reductions.size() + i.
-  void take_out_numbers_of_lines(TileFactor& factor);
+  void hoist_values_of_lines(TileFactor& factor);
   /// Writes the values of the tile's lines, as norm0, norm1 .., to shared memory before the loaders that read them.
   void write_norms(const TileFactor& factor, uint32_t threads);
   /// Whether write_panel() can write this factor.

@@ -66,12 +66,12 @@ std::optional<SliceMatch> match_slice(const Node& node) {
 namespace {
 
 // Elements [first, last) of adjacent dims read as one dim. A box is such a range if it is contiguous there.
-struct BoxStretch {
+struct FlatRange {
   int64_t first = 0, last = 0;
 };
 
-std::optional<BoxStretch> stretch_of(const Sizes& sizes, const Box& box, size_t begin, size_t end) {
-  BoxStretch out{0, 1};
+std::optional<FlatRange> stretch_of(const Sizes& sizes, const Box& box, size_t begin, size_t end) {
+  FlatRange out{0, 1};
   bool open = false;  // an outer dim takes more than one element
   for (size_t i = begin; i < end; ++i) {
     const int64_t size = sizes[i].value(), start = box[i].whole ? 0 : box[i].start,
@@ -83,7 +83,7 @@ std::optional<BoxStretch> stretch_of(const Sizes& sizes, const Box& box, size_t 
   return out;
 }
 
-bool box_of_stretch(const Sizes& sizes, BoxStretch stretch, size_t begin, size_t end, Box& box) {
+bool box_of_stretch(const Sizes& sizes, FlatRange stretch, size_t begin, size_t end, Box& box) {
   int64_t inner = 1;
   for (size_t i = begin; i < end; ++i) inner *= sizes[i].value();
   for (size_t i = begin; i < end; ++i) {

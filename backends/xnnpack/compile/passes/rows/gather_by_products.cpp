@@ -56,7 +56,7 @@ class Gatherer {
   explicit Gatherer(Graph& graph) : graph_(graph) {}
 
   Changed run() {
-    std::unordered_set<const Value*> computed = behind_products(graph_);
+    std::unordered_set<const Value*> computed = depends_on_matmul(graph_);
     std::vector<Node*> found;
     for (const auto& node : graph_.nodes()) {
       const auto gather = match_gather(*node);

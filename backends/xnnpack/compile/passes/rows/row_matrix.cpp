@@ -50,7 +50,7 @@ std::optional<RowPositions> only_position(const Values& indices) {
   return fits ? std::optional(out) : std::nullopt;
 }
 
-std::unordered_set<const Value*> behind_products(const Graph& graph) {
+std::unordered_set<const Value*> depends_on_matmul(const Graph& graph) {
   std::unordered_set<const Value*> behind;
   for (const auto& node : graph.nodes()) {
     const auto operands = node->operands();

@@ -21,7 +21,7 @@ std::optional<RowPositions> positions_of(compiler::Value* index, size_t dim);
 std::optional<RowPositions> only_position(const compiler::Values& indices);
 
 /// The values that depend on a matmul or a convolution, which backends compute.
-std::unordered_set<const compiler::Value*> behind_products(const compiler::Graph& graph);
+std::unordered_set<const compiler::Value*> depends_on_matmul(const compiler::Graph& graph);
 
 /// Whether a product with the matrix of `count` rows costs no more than a call of a delegate.
 bool is_small_product(const compiler::Sym& count, const compiler::Sizes& sizes);

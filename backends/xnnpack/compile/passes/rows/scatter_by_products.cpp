@@ -62,7 +62,7 @@ class Scatterer {
   explicit Scatterer(Graph& graph) : graph_(graph) {}
 
   Changed run() {
-    const std::unordered_set<const Value*> computed = behind_products(graph_);
+    const std::unordered_set<const Value*> computed = depends_on_matmul(graph_);
     std::vector<Node*> found;
     for (const auto& node : graph_.nodes()) {
       const auto scatter = match_sum_of_rows(*node);

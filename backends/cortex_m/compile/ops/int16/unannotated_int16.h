@@ -13,10 +13,10 @@ double unit_of_result(const compiler::Node& node);
 
 /// Whether the value's int16 elements have the scale that quantize_between gives its producer's result (int16_scale),
 /// not that of a quantizer.
-bool is_made_int16(const compiler::Value& value);
+bool is_unannotated_int16(const compiler::Value& value);
 
 /// Whether each number of the result equals one of an operand, or a constant that the node fills in.
-bool chooses_numbers(const compiler::Node& node);
+bool selects_values(const compiler::Node& node);
 
 /// The scale s for int16 elements of the node's result, such that no number up to `largest` in magnitude saturates:
 ///   s = scale of the operand     if the node chooses numbers and that operand reaches `largest`

@@ -1,4 +1,4 @@
-#include "backends/cortex_m/compile/ops/int16/made_numbers.h"
+#include "backends/cortex_m/compile/ops/int16/unannotated_int16.h"
 
 #include <algorithm>
 #include <cmath>
@@ -41,7 +41,7 @@ bool has_factor(const Node& node) { return compiler::has_argument(node, "alpha")
 double scale_of_made(const Node& node, double largest, double unit) {
   if (!(largest > 0)) return 1;
   for (const Value* operand : node.operands()) {
-    if (is_int16(*operand) && largest == reach(operand) && chooses_numbers(node)) return affine(*operand).scale;
+    if (is_int16(*operand) && largest == reach(operand) && selects_values(node)) return affine(*operand).scale;
   }
   const double multiples = unit > 0 ? std::floor(kLargestElement * unit / largest * (1 + 1e-12)) : 0;
   return multiples >= 1 ? unit / multiples : largest / kLargestElement;
@@ -68,8 +68,8 @@ double unit_of_result_within(const Node& node, int depth) {
   return least > 0 && is_integer(std::max(a, b) / least) ? least : 0;
 }
 
-// is_made_int16, where `unit` is that of the producer's result.
-bool is_made_int16(const Value& value, double unit) {
+// is_unannotated_int16, where `unit` is that of the producer's result.
+bool is_unannotated_int16(const Value& value, double unit) {
   if (!value.producer || !is_int16(value)) return false;
   const auto bound = bound_of(*value.producer, value);
   return bound && scale_of_made(*value.producer, bound->largest, unit) == affine(value).scale;
@@ -79,7 +79,7 @@ double unit_of_within(const Value& value, int depth) {
   if (is_int8(value)) return affine(value).scale;
   if (!value.producer || !is_int16(value) || value.producer->result() != &value) return 0;
   const double unit = unit_of_result_within(*value.producer, depth);
-  return unit > 0 && is_made_int16(value, unit) ? unit : 0;
+  return unit > 0 && is_unannotated_int16(value, unit) ? unit : 0;
 }
 
 double least_of_within(const Value& value, int depth);
@@ -115,13 +115,13 @@ double least_of_within(const Value& value, int depth) {
   const Affine q = affine(value);
   const double least = q.scale * (q.min - q.zero);
   if (depth == kMaxDepth || !value.producer) return least;
-  if (!is_made_int16(value, unit_of_result_within(*value.producer, 0))) return least;
+  if (!is_unannotated_int16(value, unit_of_result_within(*value.producer, 0))) return least;
   return std::max(least, least_of_node(*value.producer, depth));
 }
 
 }  // namespace
 
-bool chooses_numbers(const Node& node) {
+bool selects_values(const Node& node) {
   constexpr std::string_view kChoices[] = {"aten.amax.default",
                                            "aten.amin.default",
                                            "aten.index.Tensor",
@@ -144,8 +144,8 @@ bool chooses_numbers(const Node& node) {
          std::any_of(std::begin(kChoices), std::end(kChoices), [&](std::string_view each) { return node.is(each); });
 }
 
-bool is_made_int16(const Value& value) {
-  return value.producer && is_made_int16(value, unit_of_result_within(*value.producer, 0));
+bool is_unannotated_int16(const Value& value) {
+  return value.producer && is_unannotated_int16(value, unit_of_result_within(*value.producer, 0));
 }
 
 double unit_of(const Value& value) { return unit_of_within(value, 0); }
